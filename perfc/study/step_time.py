@@ -1,4 +1,4 @@
-"""Time of one step of a serving engine, for schedulers and simulators of schedulers."""
+"""Predict the time of one step of a serving engine, for schedulers and their simulators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from perfc.serving.service import engine_of
 from perfc.serving.simulation.scheduler import Chunk, Limits
 
 WARM_UP = ((), ((64, 0),), ((64, 64), (1, 64)), ((1, 64),))
-"""Batches whose predictions compute all tables."""
+"""Batches whose predictions compute all tables: none, a prompt, prompt with a decode, a decode.
+
+Tables are computed when first needed; a scheduler must not wait for that in its first step.
+"""
 
 
 @frozen
@@ -46,18 +49,19 @@ class StepPredictor:
         >>> decode_s < steps.step_time([(1, 900), (1, 1100), (2048, 0)])
         True
         """
-        most = self.decode_tokens
+        most_new = self.decode_tokens
         chunks: list[Chunk] = []
-        decodes = held = 0
+        decodes = cached_sum = 0
         for new, cached in batch:
-            if cached and new <= most:
+            # few new tokens without cached ones are a short prompt
+            if cached and new <= most_new:
                 decodes += 1
-                held += cached
+                cached_sum += cached
             elif new > 0:
                 chunks.append(Chunk(new, cached))
         if not decodes and not chunks:
             return 0.0
-        return self.cost.step_s(chunks, decodes, held / decodes if decodes else 0.0)
+        return self.cost.step_s(chunks, decodes, cached_sum / decodes if decodes else 0.0)
 
     def admission_time(self, prompt_tokens: int) -> float:
         """Return the seconds that a request takes before its first step."""
@@ -120,7 +124,10 @@ def vllm_step_time(steps: StepPredictor, output: Any) -> float:
         output: ``SchedulerOutput`` of the step.
     """
     new, cached = output.scheduled_new_reqs, output.scheduled_cached_reqs
-    held = {r.req_id: r.num_computed_tokens for r in new}
-    held.update(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
+    # new requests are a list of objects, cached ones an object of lists
+    computed_tokens = {r.req_id: r.num_computed_tokens for r in new}
+    computed_tokens.update(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
     scheduled = output.num_scheduled_tokens
-    return steps.step_time([(tokens, held[request]) for request, tokens in scheduled.items()])
+    return steps.step_time(
+        [(tokens, computed_tokens[request]) for request, tokens in scheduled.items()]
+    )

@@ -1,4 +1,8 @@
-"""Prediction of a whole run: the time that an analysis reports, or another quantity."""
+"""Predict a whole run: the time that an analysis reports, or another quantity.
+
+`predict` is ``perfc.predict``. The time comes from the best available predictor; memory, energy and
+power come from a published predictor of whole runs (a card).
+"""
 
 from __future__ import annotations
 
@@ -114,6 +118,7 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
     Raises:
         WeightsError: the predictor does not give the quantity.
     """
+    # a card names the one quantity that it was fitted to
     if predictor.endswith(".json"):
         quantity = Quantity(read_card(Path(predictor)).quantity)
     if quantity is Quantity.TIME:
@@ -174,6 +179,7 @@ def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:
     how, source, env = report.deployment, report.source, report.env
     dtype = how.dtype or stored_element(source)
     precision = "tf32" if dtype == "f32" and how.rounded is not Tf32.NONE else dtype
+    # models with a fixed batch have no such symbol: the first axis of the first input
     name = batch_symbol(source) or next(iter(env.keys() & {"batch"}), None)
     batch = env[name] if name else leading_extent(source, env)
     sizes = {symbol_name(s.name): env[s.name] for s in source.symbols if s.name != name}
@@ -229,6 +235,7 @@ class WholeRun:
     def interval(self) -> str:
         """Return 90 % prediction interval as text; "" if the weights have none."""
         low, high = written(self.low, self.unit), written(self.high, self.unit)
+        # NaN is not equal to itself
         return f"{INTERVAL} {low} to {high}" if self.low == self.low else ""
 
     @property
@@ -253,6 +260,7 @@ class WholeRun:
         trust = self.confidence
         grade, reason = (trust.grade.value, trust.reason) if trust else ("", "")
         reasons = (f"extrapolating: {one}" for one in self.outside if one != reason)
+        # the main reason is not repeated
         notes = (note for note in self.notes if not reason or reason not in note)
         return *([f"confidence {grade}: {reason}"] if trust else []), *reasons, *notes
 

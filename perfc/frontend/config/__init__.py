@@ -1,4 +1,7 @@
-"""Language models from the configuration that Hugging Face publishes beside their weights."""
+"""Read language models from the configuration that Hugging Face publishes with their weights.
+
+`read_config` returns a description, a `LanguageModel`; `lower` turns it into a graph of operators.
+"""
 
 from __future__ import annotations
 
@@ -64,5 +67,6 @@ def load_config(
         model, step, trained_in, code=None if is_trained else code, writes_out=trained_in is None
     )
     module = replace(module, origin=ModelOrigin(source, given.digest, assumed=model.assumption))
+    # a size of a symbol that this model lacks is ignored
     declared = {s.name for s in module.symbols}
     return with_defaults(module, {n: v for n, v in dims.items() if n in declared})

@@ -1,4 +1,4 @@
-"""Low-rank adapters that stay in memory beside a model, each for some of the requests."""
+"""Add low-rank adapters to a model: all stay in memory, each serves some of the requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that draft tokens for another one to verify, and the one that verifies them."""
+"""Return models that draft tokens for another one to verify, and the one that verifies them."""
 
 from __future__ import annotations
 

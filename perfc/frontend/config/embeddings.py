@@ -1,4 +1,4 @@
-"""Descriptions of what gives the first layer its tokens: tables, patches, spectrograms."""
+"""Describe what gives the first layer its tokens: tables, patches of images, spectrograms."""
 
 from __future__ import annotations
 

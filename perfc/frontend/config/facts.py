@@ -1,4 +1,4 @@
-"""Parameter counts and sizes of caches and states, computed from a model's description."""
+"""Compute parameter counts, and sizes of caches and states, from a model's description."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .precision import ServingPrecision
 
 @record
 class ParameterCounts:
-    """Return the number of learned parameters of a model.
+    """Number of learned parameters of a model.
 
     Args:
         resident: all of them.
@@ -54,6 +54,7 @@ def _held(module: Module) -> int:
 
 
 def _is_parameter(value: object) -> bool:
+    """Return True for a learned weight, not for tables that are computed."""
     weight = getattr(value, "weight", None)
     return weight is not None and weight.is_parameter
 
@@ -70,11 +71,12 @@ def _idle(module: Module) -> int:
     idle = 0
     for node in walk(module.graph):
         if isinstance(node.op, MoE):
+            # the first inputs are tokens and scores of the router; weights have experts first
             for v in node.inputs[2:]:
                 shape = None if v is None else v.shape
                 if v is not None and _is_parameter(v) and shape and isinstance(shape[0], int):
-                    chosen = min(node.op.k, shape[0])
-                    idle += _elements(v.type) // shape[0] * (shape[0] - chosen)
+                    used_experts = min(node.op.k, shape[0])
+                    idle += _elements(v.type) // shape[0] * (shape[0] - used_experts)
     return idle
 
 
@@ -168,6 +170,7 @@ def token_elements(m: object, parallel: Parallel, where: str) -> int:
 def _kept(m: object, tokens: int) -> int:
     """Return the tokens of a sequence that a layer keeps."""
     if isinstance(m, Attention) and m.window:
+        # the next token sees itself and the window less one before it
         return min(tokens, m.window - 1)
     if isinstance(m, Attention) and m.chunk:
         return min(tokens, m.chunk)
@@ -200,5 +203,6 @@ def state_bytes(
                     state = 0
                 case _:
                     continue
+            # a convolution stores the inputs of all taps but the newest
             bits += convolved * (m.taps - 1) * precision.half.bits + state * precision.state.bits
     return bits // 8

@@ -1,4 +1,4 @@
-"""Images in a prompt: how large a tower makes them, and how many tokens they become."""
+"""Scale images of a prompt to what a tower reads, which gives their number of tokens."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def scaled(tower: Tower, edge: int) -> Tower:
             along = min(-(-edge // patches.image), math.isqrt(tower.most))
             return replace(tower, tiles=1 if along == 1 else along * along + 1)
         case ImageScaling.NATIVE:
+            # pixels along the edge of one token of the language model
             unit = patches.patch * tower.projector.merge
             most = tower.most // tower.projector.merge if tower.most else edge
             along = max(1, min(round(edge / unit), most))

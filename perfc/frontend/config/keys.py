@@ -1,4 +1,8 @@
-"""The keys of a configuration, read with a type and a range; a wrong one is one line."""
+"""Read the keys of a configuration with a type and a range; a wrong one is an error of one line.
+
+Readers of families take all values through `Keys`, which remembers what was read: unread keys are
+reported, as they may change the model.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +19,24 @@ MOST_LAYERS = 2_000
 
 
 def _is_count(value: object) -> bool:
+    """Return True for a whole number, also as 2048.0, or for "auto"."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value == "auto" or (is_number and 0 <= value <= LARGEST and value == value // 1)  # type: ignore[operator]
 
 
 def _is_positive(value: object) -> bool:
+    """Return True for a number above 0."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 < value <= LARGEST  # type: ignore[operator]
 
 
 def _is_name(value: object) -> bool:
+    """Return True for a text that is not empty."""
     return isinstance(value, str) and value != ""
 
 
 def _is_flag(value: object) -> bool:
+    """Return True for true or false, also as 0 or 1."""
     return isinstance(value, bool) or value in (0, 1)
 
 
@@ -73,6 +81,7 @@ class Keys:
             value = self.get(name)
             if value is None:
                 continue
+            # a bool is an int in Python; 2048.0 is a whole number in JSON
             if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
                 raise self.wrong(name, value, "a whole number")
             if not least <= value <= LARGEST:
@@ -105,7 +114,7 @@ class Keys:
         return float(value)
 
     def flag(self, *names: str, default: bool = False) -> bool:
-        """Return True or false."""
+        """Return the flag under the first of these names that is present."""
         for name in names:
             value = self.get(name)
             if value is None:

@@ -1,4 +1,8 @@
-"""Descriptions of layers of language models: attention, state spaces, MLPs, experts."""
+"""Describe layers of language models: attention, state spaces, MLPs, experts.
+
+Readers of families build these, `lowering` turns them into operators. Sizes are those of the whole
+model, not of one rank.
+"""
 
 from __future__ import annotations
 
@@ -212,7 +216,8 @@ class Mamba:
         rank: rank of the projection to time steps.
         is_conv_biased: whether the convolution has a bias.
         is_biased: whether the projections in and out have.
-        norms: whether time steps and both projections of the state are normalised.
+        has_norms: whether time steps and both projections of the state are normalised.
+        is_norm_scaled: whether these normalisations have stored scales.
 
     Source: arXiv:2312.00752.
     """

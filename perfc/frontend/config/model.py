@@ -1,4 +1,7 @@
-"""Description of a language model, independent of its family: layers, embeddings, heads."""
+"""Describe a language model independent of its family: layers, embeddings, heads.
+
+`read_config` returns a `LanguageModel`, and `lower` takes one.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ __all__ = [
 
 @record
 class Branch:
-    """``after(mixer(before(x)))``."""
+    """A mixer with its norms: ``after(mixer(before(x)))``."""
 
     mixer: Mixer
     before: Norm | None = None
@@ -86,7 +89,7 @@ class Branch:
 
 @record
 class Residual:
-    """``last(x + sum of branches(before(x)))``.
+    """A residual connection: ``last(x + after(sum of branches(before(x))))``.
 
     Args:
         branches: mixers whose results are added to x; several read the same value in parallel.
@@ -102,6 +105,7 @@ class Residual:
 
 
 Layer: TypeAlias = "tuple[Residual, ...]"
+"""Residuals one after the other, as attention and then an MLP."""
 
 
 @record
@@ -247,7 +251,7 @@ class Sampling(Enum):
     """Method of sampling the next token from scores."""
 
     GREEDY = "greedy"
-    """The largest."""
+    """The token with the largest score."""
     RANDOM = "random"
     """Drawn, with a temperature."""
     TOP_P = "top-p"

@@ -1,4 +1,8 @@
-"""Which modules of a checkpoint a pattern of its quantisation names."""
+"""Match patterns of a checkpoint's quantisation with the products of a lowered model.
+
+Regular expressions are matched here, not by `re`: a pattern of a downloaded file must not take time
+that is exponential in its length.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ def names_of(name: str) -> tuple[int, tuple[str, ...]]:
 
 
 def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
-    """Returns true where a pattern names one of these modules of a layer.
+    """Return True if a pattern names one of these modules of a layer.
 
     A pattern is a module or a parent of it, as in transformers (``modules_to_not_convert``), a
     glob, as in ModelOpt (``*self_attn*``), or a regular expression after ``re:``, as in
@@ -87,11 +91,12 @@ def checked(pattern: str, where: str) -> str:
 
 
 Atoms = tuple[tuple[frozenset[str], str], ...]
+"""Sets of characters with their repetition: "", "*", "+" or "?"."""
 
 
 @lru_cache(maxsize=1 << 12)
 def _choices(expression: str) -> tuple[Atoms, ...]:
-    """Yield a regular expression once for each of its alternatives; none if not readable."""
+    """Return a regular expression once for each of its alternatives; none if not readable."""
     try:
         return tuple(_atoms(text) for text in _alternatives(expression.strip("^")))
     except (ValueError, re.error):
@@ -104,6 +109,7 @@ def _alternatives(expression: str) -> Iterator[str]:
     Raises:
         ValueError: groups lie in one another, are repeated, or have too many alternatives.
     """
+    # text, group, text, group, … text
     parts = _GROUP.split(expression)
     choices = [part.split("|") for part in parts[1::2]]
     count = 1
@@ -138,14 +144,16 @@ def _accepts(atoms: Atoms, text: str) -> bool:
     """Return True if the atoms match the whole text; time is their number times its length."""
 
     def closed(states: set[int]) -> set[int]:
+        """Add the states that are reached without a character: behind what may be absent."""
         for at in sorted(states):
             while at < len(atoms) and atoms[at][1] in ("*", "?"):
                 at += 1
                 states.add(at)
         return states
 
+    # a non-deterministic automaton: all positions in the atoms that the text may be at
     states = closed({0})
     for character in text:
-        taken = [s for s in states if s < len(atoms) and character in atoms[s][0]]
-        states = closed({s + 1 for s in taken} | {s for s in taken if atoms[s][1] in ("*", "+")})
+        passed = [s for s in states if s < len(atoms) and character in atoms[s][0]]
+        states = closed({s + 1 for s in passed} | {s for s in passed if atoms[s][1] in ("*", "+")})
     return len(atoms) in states

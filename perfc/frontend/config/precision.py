@@ -1,4 +1,4 @@
-"""Element types in which a model is served or trained: weights, KV cache and activations."""
+"""Choose the element types of a model that is served or trained: weights, caches, activations."""
 
 from __future__ import annotations
 
@@ -310,13 +310,12 @@ def _cached(name: str) -> tuple[DType | None, float]:
         dtype = DType.I8 if block.bits > 4 else DType.I4
         return dtype, block.bits_per_weight - dtype.bits
     if plain == WeightFormat.NVFP4.value:
-        return DType.F4E2M1, 8 / WeightFormat.NVFP4.block
+        return DType.F4E2M1, 8 / WeightFormat.NVFP4.block  # an 8-bit scale for each block
     return (dtype_named(plain) if plain else None), 0.0
 
 
 _OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})
-
-
+"""Formats that mean those of the experts where only these are stored in few bits."""
 MIXED_TYPES = ("bf16", "f16")
 """Types of mixed precision, the usual one first."""
 SINGLE_TYPES = ("f32", "tf32")

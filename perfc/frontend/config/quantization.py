@@ -1,4 +1,4 @@
-"""Quantization settings of a checkpoint: methods, their bits, groups, exceptions.
+"""Read quantization settings of a checkpoint: methods, their bits, groups, exceptions.
 
 Sources: transformers, utils/quantization_config.py; vLLM, model_executor/layers/quantization;
 compressed-tensors, quant_scheme.py and compressors; ModelOpt, hf_quant_config.json as TensorRT-LLM
@@ -57,18 +57,19 @@ def _tables() -> tuple[dict[str, Mapping[str, Form]], dict[str, Method], dict[st
     methods: dict[str, Method] = {}
     for name, keys in read["methods"].items():
         types, aliases = keys.pop("types"), keys.pop("aliases", ())
-        held = tables[types] if isinstance(types, str) else forms(types)
+        forms_of = tables[types] if isinstance(types, str) else forms(types)
         lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in keys.items()}
-        methods |= dict.fromkeys((name, *aliases), Method(held, **lists))
+        methods |= dict.fromkeys((name, *aliases), Method(forms_of, **lists))
     return tables, methods, read["by_key"]
 
 
 _TYPES, METHODS, _BY_KEY = _tables()
 _SCHEMES = _TYPES["schemes"]
+"""Types of methods that list schemes for groups of modules: compressed-tensors and Quark."""
 
 
 def quantization_of(keys: Keys) -> Quantization | None:
-    """Returns how the weights of a configuration are quantised; None where they are not.
+    """Return how the weights of a configuration are quantised; None where they are not.
 
     Args:
         keys: keys of the configuration.
@@ -93,6 +94,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
             else "no 'quant_method' in 'quantization_config'",
             hint=f"known: {', '.join(sorted(METHODS))}",
         )
+    # ModelOpt puts its keys one level deeper
     inside = config.inner("quantization")
     return _read(config if inside is None else inside, method)
 
@@ -104,7 +106,7 @@ def stored_quantization(stored: WeightFile) -> Quantization:
 
 
 def _read(keys: Keys, method: Method) -> Quantization:
-    """Returns what one method states.
+    """Return what one method states.
 
     Raises:
         ModelError: as `quantization_of`.
@@ -118,9 +120,11 @@ def _read(keys: Keys, method: Method) -> Quantization:
         is_mixed = _said(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
         group = _group(keys, method)
+    # the listed modules have the format, all others 16 bits
     if only := _only(keys, method):
         rules.append(FormatRule(only, form, group))
         form = Form.HALF
+    # a rule without modules was for whole classes: it is the format itself
     retained = tuple(rule for rule in rules if rule.modules)
     if method.is_of_experts:
         return Quantization(Form.HALF, form, group, retained)
@@ -160,6 +164,7 @@ def _form(keys: Keys, method: Method) -> Form:
         ModelError: they name none that is known.
     """
     if "in_group_size" in keys.values:
+        # AQLM: codes of a group of weights, in bits per weight
         weights = keys.whole("in_group_size") * keys.whole("out_group_size", default=1)
         bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
         name = f"{bits / weights:g}"
@@ -192,7 +197,7 @@ def _group(keys: Keys, method: Method) -> int:
     for path in method.group:
         value = _at(keys, path)
         if isinstance(value, list):
-            value = value[-1] if value else None
+            value = value[-1] if value else None  # of a block [rows, columns] the columns
         if value is None:
             continue
         holder = Keys({"group_size": value}, keys.where)
@@ -225,6 +230,7 @@ def _overrides(keys: Keys, method: Method) -> Iterator[FormatRule]:
     for pattern in listed.values if listed is not None else ():
         assert listed is not None
         single = listed.inner(pattern)
+        # GPTQModel: "-:" leaves modules in 16 bits, "+:" gives them other settings
         name = pattern[1:] if pattern[:2] in ("-:", "+:") else pattern
         plain = f"re:{name[1:]}" if name[:1] == ":" else name
         is_half = pattern.startswith("-:") or single is None
@@ -263,6 +269,7 @@ def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form
         schemes.append((("Linear",), *_scheme(whole, "weight", "input_tensors", method)))
     if not schemes:
         raise keys.unsupported("neither 'config_groups' nor 'global_quant_config'")
+    # classes of modules first: the first scheme is the default
     schemes.sort(key=lambda group: _CLASSES.isdisjoint(group[0]))
     for targets, form, group in schemes:
         yield tuple(checked(t, keys.where) for t in targets if t not in _CLASSES), form, group
@@ -283,6 +290,7 @@ def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple
         name += " block"
     elif name == "float4" and group == 32:
         name += " of 32"
+    # "+": activations are quantised too
     form = _typed(scheme, method, name + "+" * (keys.get(activations) is not None))
     # a group of -1 is a whole channel or tensor, as GPTQ has it
     return form, -1 if strategy in ("channel", "tensor") else group

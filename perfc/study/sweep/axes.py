@@ -1,4 +1,4 @@
-"""Ranges of symbols in the syntax of the command line."""
+"""Read ranges of symbols in the syntax of the command line, such as ``batch=1:256:*2``."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def parse_axes(bindings: Iterable[str]) -> tuple[Axis, ...]:
     """
     texts: dict[str, list[str]] = {}
     name = ""
+    # a part without a name continues the list of the name before it: seq=128,512
     for part in ",".join(bindings).split(","):
         head, equals, value = part.rpartition("=")
         if equals:
@@ -48,12 +49,14 @@ def parse_axes(bindings: Iterable[str]) -> tuple[Axis, ...]:
 
 
 def _range_error(text: str) -> ParseError:
+    """Return the error for a text that is no range."""
     return ParseError(
         f"{text!r} is not NAME=FIRST:LAST[:STEP]", where="--dim", hint="as in batch=1:256:*2"
     )
 
 
 def _values(text: str) -> Iterator[int]:
+    """Yield the values of ``FIRST``, ``FIRST:LAST`` or ``FIRST:LAST:STEP``; ``*`` multiplies."""
     parts = text.split(":")
     step = parts[2] if len(parts) == 3 else "1"
     numbers = [*parts[:2], step.removeprefix("*")]
@@ -61,6 +64,7 @@ def _values(text: str) -> Iterator[int]:
         raise _range_error(text)
     first, last, by = int(parts[0]), int(parts[min(len(parts), 2) - 1]), int(numbers[-1])
     is_product = step.startswith("*")
+    # a step that does not grow would never end
     if first > last or by < (2 if is_product else 1) or (is_product and first < 1):
         raise ParseError(f"{text!r} has no values", where="--dim", hint="FIRST:LAST:STEP ascend")
     if not is_product and (last - first) // by >= MAX_POINTS:

@@ -1,4 +1,4 @@
-"""JSON and CSV output of sweeps."""
+"""Write sweeps as JSON and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML page of a sweep: time with its interval, and time per item, along the swept dimension."""
+"""Write the HTML page of a sweep: time, and time per item, along the swept dimension."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def payload(sweep: Sweep, along: str) -> Json:
         # a size names the line only where it differs between points
         several = [o for o in others if any(o not in _named(sweep, q, along) for q in sweep.points)]
         lines.setdefault((p.target, *several), []).append(p)
+    # a size of 0 has no time per item
     drawn = {
         text(" · ".join(map(str, key))): [
             (p.dims[along], (p.time_s, *p.interval, p.floor_s)) for p in points if p.dims[along]
@@ -66,4 +67,5 @@ def payload(sweep: Sweep, along: str) -> Json:
 
 
 def _named(sweep: Sweep, point: Point, along: str) -> set[str]:
+    """Return the sizes of a point in words, without the swept dimension."""
     return {sweep.at({n: v}) for n, v in point.dims.items() if n != along}

@@ -1,4 +1,4 @@
-"""Results of a sweep: points, regimes along a symbol, and capacities."""
+"""Results of a sweep: points, regimes along a symbol, and the largest sizes that fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Evaluation of one analysis at many values of its symbols."""
+"""Evaluate one analysis at many values of its symbols, without reading the model again.
+
+``perfc sweep`` calls `sweep`. Formulas of an analysis hold for all sizes, unless a symbol was bound
+to one value while it was read.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +84,7 @@ class Evaluator:
 
         Raises:
             ShapeError: if the sizes contradict each other or the model.
-        ParseError: a size that the model does not allow.
+            ParseError: a size that the model does not allow.
         """
         given = {**self.report.given, **self.sized(dims)}
         with located(self.report.model):
@@ -139,6 +143,7 @@ def regime_of(bounds: Iterable[KernelBound]) -> Regime:
     for b in bounds:
         spent[Regime.LAUNCH] += b.launch_gap_s
         if b.sustained:
+            # the ceiling with the longest time limits the kernel
             longest = max(b.sustained, key=b.sustained.__getitem__)
             spent[Regime.MEMORY if longest in _MEMORY else Regime.COMPUTE] += b.sustained_s
     return max(spent, key=spent.__getitem__)
@@ -206,6 +211,7 @@ class SymbolLine:
     regimes: dict[int, tuple[Regime, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Evaluate every value of the axis."""
         for value in self.along.values:
             dims = self.dims(value)
             point, kernels = self.evaluator.at(dims).point(dims)
@@ -220,10 +226,13 @@ class SymbolLine:
     @staticmethod
     def regimes_of(kernels: Sequence[KernelBound]) -> tuple[Regime, ...]:
         """Return the regime of the model, then of every kernel of its operators."""
-        each = operators(kernels)
-        keys = [(b.kernel.identity, b.device_bytes) for b in each]
-        known = {key: regime_of((b,)) for key, b in dict(zip(keys, each, strict=True)).items()}
-        return (regime_of(kernels), *(known[key] for key in keys))
+        op_kernels = operators(kernels)
+        # kernels of one identity and traffic have one regime: large models repeat few kernels
+        keys = [(b.kernel.identity, b.device_bytes) for b in op_kernels]
+        regimes = {
+            key: regime_of((b,)) for key, b in dict(zip(keys, op_kernels, strict=True)).items()
+        }
+        return (regime_of(kernels), *(regimes[key] for key in keys))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
@@ -231,8 +240,9 @@ class SymbolLine:
         if self.evaluator.is_fixed:
             return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
-        first = {self.last[i].kernel.identity: i for i in reversed(order)}
-        for i in sorted(first.values(), key=order.index)[:top]:
+        # one kernel of each identity, the longest of them
+        longest_of = {self.last[i].kernel.identity: i for i in reversed(order)}
+        for i in sorted(longest_of.values(), key=order.index)[:top]:
             kernel = self.last[i].kernel
             yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)
 

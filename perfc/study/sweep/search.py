@@ -1,4 +1,4 @@
-"""Bisection over integers: ends of regimes, and the largest size that fits."""
+"""Bisect over integers: ends of regimes, and the largest size that fits."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def largest(fits: Callable[[int], bool]) -> int | None:
         if high >= LARGEST:
             return None
         high *= 2
+    # the last power of two that fits; 0 if 1 does not
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

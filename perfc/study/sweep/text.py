@@ -1,4 +1,4 @@
-"""Sizes, regimes and capacities of a sweep in words."""
+"""Describe sizes, regimes and capacities of a sweep in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of sweeps: points, regimes, capacities and a summary in three lines."""
+"""Lay out sweeps as documents: points, regimes, capacities and a summary in three lines."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def thinned(sweep: Sweep) -> Sequence[Point]:
     if len(points) <= MAX_ROWS * targets:
         return points
     changes = [c for c in sweep.crossovers if c.what == "model"]
+    # the ends of all spans of regimes
     name, ends = changes[0].symbol, {v for c in changes for s in c.spans for v in (s.first, s.last)}
     is_single = all(a.name == name or len(a.values) == 1 for a in sweep.axes)
     # if only one size is swept, powers of two are shown as well
@@ -117,6 +118,7 @@ def place(sweep: Sweep, point: Point) -> str:
 
 
 def _time(point: Point) -> float:
+    """Return the time of a point, as a sort key."""
     return point.time_s
 
 
@@ -155,8 +157,8 @@ def size(point: Point, name: str) -> int:
 
 def interval(point: Point) -> str | None:
     """Return the prediction interval of a point as text; None without a prediction."""
-    made = point.predicted
-    return None if made is None else time_range(made.low_s, made.high_s)
+    run = point.predicted
+    return None if run is None else time_range(run.low_s, run.high_s)
 
 
 def notes(sweep: Sweep) -> Iterator[Note]:

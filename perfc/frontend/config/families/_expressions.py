@@ -1,4 +1,4 @@
-"""Expressions over the keys of a configuration, in which rows of families are written.
+"""Evaluate expressions over the keys of a configuration, in which rows of families are written.
 
 A name is a key; ``a | b`` is ``b`` where ``a`` is absent; ``a / b`` has to be whole; ``a[i]`` is
 item ``i`` of a list, and ``a`` where it is no list; ``a.b`` is a key of an object inside.
@@ -31,6 +31,7 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+# functions that rows may call; sizes are bounded, as configurations are files of strangers
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "even": lambda x: int(x) // 2 * 2,
     "is_text": lambda x: isinstance(x, str),
@@ -50,7 +51,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def names_of(text: str) -> Iterator[str]:
-    """Return the names in an expression, those of functions left out."""
+    """Yield the names in an expression, without those of functions."""
     tree = parsed(text)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     for node in ast.walk(tree):
@@ -59,7 +60,7 @@ def names_of(text: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Return the strings that an expression names."""
+    """Yield the strings in an expression."""
     for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -107,6 +108,7 @@ class KeyScope:
         return self.keys.wrong(name, self.keys.get(name), "a value of its kind")
 
     def _of(self, node: ast.expr) -> Any:
+        """Return the value of a node of an expression; no code of Python is run."""
         match node:
             case ast.Constant(value):
                 return value
@@ -138,11 +140,13 @@ class KeyScope:
         raise AssertionError(ast.dump(node))
 
     def _item(self, result: Any, at: Any) -> Any:
+        """Return an item of a list or object; what is neither stands for each of its items."""
         if isinstance(result, dict):
             return result.get(at)
         return result[at] if isinstance(result, list | str) else result
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Any:
+        """Return the value of ``a | b`` or of arithmetic, with errors that name the key."""
         if isinstance(op, ast.BitOr):
             first = self._of(left)
             return self._of(right) if first is None else first
@@ -159,6 +163,7 @@ class KeyScope:
         return ARITHMETIC[type(op)](a, b)
 
     def _number(self, node: ast.expr) -> int | float:
+        """Return a number within limits; a comparison counts as 0 or 1, a key of true does not."""
         result = self._of(node)
         name = next((n.id for n in ast.walk(node) if isinstance(n, ast.Name)), "?")
         if result is None:
@@ -171,6 +176,7 @@ class KeyScope:
             or not -LARGEST <= result <= LARGEST * LARGEST
         ):
             raise self.keys.wrong(self.names.get(name, name), result, "a number")
+        # JSON writes 2048.0, too
         return int(result) if result == result // 1 else result
 
     def missing(self, name: str) -> ModelError:

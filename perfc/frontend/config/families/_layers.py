@@ -17,6 +17,7 @@ from ..model import (
     Residual,
 )
 
+# names of activations in transformers (``ACT2FN``)
 ACTIVATIONS = {
     "relu": Activation.RELU,
     "relu2": Activation.SQUARED_RELU,
@@ -93,9 +94,9 @@ def kinds_of(
     given = keys.texts("layer_types") or ()
     if len(given) != count and not (has_spare and len(given) > count):
         raise keys.wrong("layer_types", f"{len(given)} items", f"one for each of {count} layers")
-    strange = sorted(set(given) - known)
-    if strange:
-        raise keys.unsupported(f"no kind of layer {strange[0][:40]!r}")
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise keys.unsupported(f"no kind of layer {unknown[0][:40]!r}")
     return given[:count]
 
 

@@ -1,4 +1,4 @@
-"""Reads families that are rows of data: which keys, which mixer in which layer, which norms.
+"""Read families that are rows of data: which keys, which mixer in which layer, which norms.
 
 `decoders.toml` says what a row holds. A row is merged into that of the family it is ``like``.
 """
@@ -57,7 +57,9 @@ PARTS: Mapping[str, type] = {
         Mamba2,
     )
 }
+"""Classes of mixers that the entry ``is`` of a table names."""
 INNER: Mapping[str, type] = {"Mlp | None": Mlp, "Indexer | None": Indexer}
+"""Classes of parts of mixers, by the annotation of their field."""
 LITERAL = frozenset(
     {"about", "like", "defaults", "names", "is", "kind", "kinds", "source", "without"}
 )
@@ -67,10 +69,12 @@ INSIDE = ("text_config", "language_config", "llm_config", "thinker_config")
 BOUND = frozenset({"i", "layer", "count", "hidden", "this"})
 """Names in expressions that are no keys."""
 Row = Mapping[str, Any]
+"""A family, or a table of one, as a data file has it."""
 
 
 @cache
 def _tables() -> Mapping[str, Row]:
+    """Return the rows of all data files; names with an underscore are no families."""
     read: dict[str, Row] = {}
     for file in sorted(os.listdir(HERE)):
         if file.endswith(".toml"):
@@ -97,6 +101,7 @@ def inside(keys: Keys) -> Keys | None:
 
 
 def _whole(name: str, read: Mapping[str, Row]) -> Row:
+    """Return a row with what it takes from the one that it is ``like``."""
     row = read[name]
     return merged(_whole(row["like"], read), row) if "like" in row else row
 
@@ -116,6 +121,7 @@ def keys_of(family: str) -> frozenset[str]:
     row = rows()[family]
     parts = [text for entry in row["residuals"] for text in entry["parts"]]
     used = {word for text in parts for word in words_of(text)}
+    # a mixer of the base row that no layer uses reads no keys
     left_out = {n for n, e in row.items() if isinstance(e, dict) and "is" in e and n not in used}
     shown = {name: entry for name, entry in row.items() if name not in left_out}
     read = {n for text in _expressions(shown) for n in names_of(text)}
@@ -126,6 +132,7 @@ def keys_of(family: str) -> frozenset[str]:
 
 
 def _expressions(entry: object) -> Iterator[str]:
+    """Yield the expressions in an entry of a row, at any depth."""
     match entry:
         case str():
             yield entry
@@ -144,7 +151,9 @@ def reader_of(family: str) -> Callable[[Keys], tuple[Stack, ...]]:
 
 
 def _read(family: str, keys: Keys) -> tuple[Stack, ...]:
+    """Return the stacks of a configuration; all keys of the row count as read."""
     result = _RowReader(keys, rows()[family]).stacks()
+    # also keys of branches that were not evaluated
     keys.read |= keys_of(family)
     return result
 
@@ -174,6 +183,7 @@ class _RowReader:
         count = scope.bound["count"] = self.whole(row["layers"], least=0)
         for message, test in dict(row.get("refuse", ())).items():
             if scope.of(test):
+                # {expression} in a message is filled in
                 said = re.sub(r"\{(.+?)\}", lambda m: str(scope.of(m[1])), message)
                 raise self.keys.unsupported(said)
         if count > MOST_LAYERS:
@@ -219,14 +229,14 @@ class _RowReader:
     def layers(self, count: int, norm: Norm) -> tuple[Layer, ...]:
         """Return the layers; equal ones are one object."""
         bound = self.scope.bound
-        made: dict[Layer, Layer] = {}
+        distinct: dict[Layer, Layer] = {}
         kinds = self.kinds(count)
         result = []
         for i, kind in enumerate(kinds):
             bound |= {"i": i, "layer": kind}
             layer = tuple([self.residual(entry, norm) for entry in self.row["residuals"]])
             layer = tuple([r for r in layer if r.branches])
-            result.append(made.setdefault(layer, layer))
+            result.append(distinct.setdefault(layer, layer))
         return tuple(result)
 
     def kinds(self, count: int) -> tuple[str, ...]:
@@ -269,9 +279,11 @@ class _RowReader:
         values: dict[str, Any] = {}
         outer = self.scope.bound.get("this")
         self.scope.bound["this"] = values
+        # in the order of the class: an expression may use fields before it, as ``this.name``
         for field in fields(part):
             entry = table.get(field.name)
             if isinstance(entry, dict):
+                # the first entry says whether there is such a part: 0 or null for none
                 first = next(iter(entry.values()))
                 inner = INNER[str(field.type)]
                 values[field.name] = self.part(inner, entry, name) if self.scope.of(first) else None
@@ -279,13 +291,14 @@ class _RowReader:
                 default = None if field.default is MISSING else field.default
                 values[field.name] = self.field(str(field.type), entry, default)
         self.scope.bound["this"] = outer
-        made = part(**values)
-        if isinstance(made, Attention):
-            self.keys.divided(made.heads, made.kv_heads, "groups of key heads")
-            if made.rotary_dim > made.head_dim:
-                share = made.rotary_dim / made.head_dim
+        result = part(**values)
+        if isinstance(result, Attention):
+            self.keys.divided(result.heads, result.kv_heads, "groups of key heads")
+            if result.rotary_dim > result.head_dim:
+                share = result.rotary_dim / result.head_dim
                 raise self.keys.wrong("partial_rotary_factor", share, "a share of a head")
-        return self.made.setdefault(made, made)
+        # equal mixers are one object, so that equal layers are lowered once
+        return self.made.setdefault(result, result)
 
     def field(self, kind: str, entry: object, default: object) -> object:
         """Return the value of a field, of the kind that the class has.
@@ -295,6 +308,7 @@ class _RowReader:
         """
         match kind:
             case "int":
+                # 0 is valid only where the class or the row has a default
                 may_be_none = default is not None or "| 0" in str(entry)
                 return self.whole(entry, 0 if may_be_none else 1, 0 if may_be_none else None)
             case "bool":

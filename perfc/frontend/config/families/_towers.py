@@ -1,4 +1,7 @@
-"""Towers of images beside language models: SigLIP, Llama 4, Qwen2.5-VL, Pixtral."""
+"""Read towers of images of language models: SigLIP, Llama 4, Qwen2.5-VL, Pixtral.
+
+Defaults of keys are those of the configuration classes of transformers.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,7 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     mlp = biased_mlp(vision, usual="gelu_pytorch_tanh")
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
     embedding = PatchEmbedding(image, patch, 3, 0, True, has_positions=True)
+    # patches are averaged in squares, whose edge follows from the tokens that remain
     tokens = keys.whole("mm_tokens_per_image", default=256)
     merge = keys.divided(along, max(1, round(tokens**0.5)), "tokens along an edge")
     layers = (layer,) * vision.layers("num_hidden_layers")
@@ -68,6 +72,7 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     mlp = Mlp(vision.whole("intermediate_size"), Activation.GELU, False, True)
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=True), mlp)
     embedding = PatchEmbedding(image, patch, 3, 1, False, has_positions=True, norm=norm)
+    # a ratio of 0.5 joins two patches along each edge
     merge = max(1, round(1 / (vision.number("pixel_shuffle_ratio", 0.5) or 1.0)))
     inner = vision.whole("projector_input_dim", default=4096)
     outer = vision.whole("projector_output_dim", default=4096)
@@ -110,6 +115,7 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
 
 
 def _windowed(full: Attention, along: int) -> Attention:
+    """Return attention within windows of ``along`` patches squared: such windows are chunks."""
     return replace(full, chunk=along * along)
 
 

@@ -1,4 +1,4 @@
-"""Encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, DeBERTa, ModernBERT."""
+"""Read encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, DeBERTa, ModernBERT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def encoder(
     heads: tuple[OutputHead, ...],
     norm: Norm | None = None,
 ) -> tuple[Stack, ...]:
-    """Build the only stack of a model that reads text."""
+    """Return the only stack of a model that reads text."""
     return (Stack("layers", hidden, embedding, layers, norm, heads),)
 
 
@@ -50,6 +50,7 @@ def text_heads(
     width = width or hidden
     vocab, kind = keys.whole("vocab_size"), task(keys)
     function = activation(keys, "hidden_act", "activation", default="gelu")
+    # pooler: a product over the first token, whose width is that of the labels or 0 for none
     tied = keys.flag("tie_word_embeddings", default=True)
     pooler = OutputHead(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
     match kind:
@@ -98,7 +99,7 @@ def distilbert(keys: Keys) -> tuple[Stack, ...]:
 
 
 def mpnet(keys: Keys) -> tuple[Stack, ...]:
-    """Return Return MPNet: BERT with a relative bias that all layers share."""
+    """Return MPNet: BERT with a relative bias that all layers share."""
     hidden = keys.whole("hidden_size")
     attention = replace(own_attention(keys, hidden), is_biased=True)
     buckets = keys.whole("relative_attention_num_buckets", default=32)
@@ -109,6 +110,7 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
         keys.whole("max_position_embeddings", default=512),
         norm=layer_norm(hidden),
     )
+    # the first layer has the table of the bias
     first = replace(attention, buckets=buckets)
     norm = layer_norm(hidden)
     layers = tuple(
@@ -134,6 +136,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
     positions = keys.whole("max_position_embeddings", default=512)
     buckets = keys.whole("position_buckets", default=-1, least=-1)
     most = keys.whole("max_relative_positions", default=-1, least=-1)
+    # -1 stands for a value that is not given; distances go both ways
     span = next((n for n in (buckets, most) if n > 0), positions)
     attention = replace(own_attention(keys, hidden), distances=2 * span)
     mlp = biased_mlp(keys)
@@ -152,7 +155,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
 
 
 def modernbert(keys: Keys) -> tuple[Stack, ...]:
-    """Return Return ModernBERT: gated GELU, rotation, windows in two of three layers."""
+    """Return ModernBERT: gated GELU, rotation, windows in two of three layers."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
     attention = own_attention(keys, hidden, is_biased=keys.flag("attention_bias"))
     attention = replace(attention, rotary_dim=attention.head_dim)

@@ -1,4 +1,4 @@
-"""Encoder–decoder models: the T5 family, BART, Whisper."""
+"""Read encoder–decoder models: the T5 family, BART, Whisper."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     """Return T5, mT5 or UMT5, which has a separate relative bias in every layer."""
     hidden, heads = keys.whole("d_model"), keys.whole("num_heads")
     buckets = keys.whole("relative_attention_num_buckets", default=32)
+    # read so that it counts as known: the distance changes contents of the bias, not its size
     keys.whole("relative_attention_max_distance", default=128)
     is_each = keys.text("model_type") == "umt5"
     bidirectional = Attention(heads, heads, keys.whole("d_kv"), is_causal=False, is_biased=True)
     feed_forward = keys.text("feed_forward_proj", "relu")
+    # derived from feed_forward_proj by transformers, which writes both
     keys.text("dense_act_fn")
     keys.flag("is_gated_act")
     is_gated = feed_forward.startswith("gated-")
+    # transformers reads "gated-gelu" as the tanh form, for the checkpoints of T5 1.1
     name = "gelu_new" if feed_forward == "gated-gelu" else feed_forward.removeprefix("gated-")
     function = activation(Keys({"act": name}, keys.where), "act", default="relu")
     mlp, norm, vocab = (
@@ -29,6 +32,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     )
 
     def layers(attention: Attention, count: int, *, is_crossed: bool) -> tuple[Layer, ...]:
+        # the table of the bias is stored in the first layer, or in each
         first = replace(attention, buckets=buckets)
         cross = replace(attention, is_cross=True, is_biased=False)
         return tuple(
@@ -73,7 +77,7 @@ def bart(keys: Keys) -> tuple[Stack, ...]:
 
 
 def whisper(keys: Keys) -> tuple[Stack, ...]:
-    """Return Return Whisper: a window of sound through two convolutions, then as a translator."""
+    """Return Whisper: a window of sound through two convolutions, then as a translator."""
     sound = SoundEmbedding(
         keys.whole("num_mel_bins", default=80), keys.whole("max_source_positions", default=1500)
     )

@@ -1,4 +1,4 @@
-"""Encoders of images, alone or beside one of text: ViT, DeiT, CLIP."""
+"""Read encoders of images, alone or with one of text: ViT, DeiT, CLIP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from .bert import own_attention, task
 
 
 def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool = False) -> Stack:
-    """Build patches, layers that are normalised before."""
+    """Return an encoder of patches, whose layers are normalised before.
+
+    Args:
+        keys: keys of the encoder.
+        extra: learned tokens in front of the patches.
+        is_patch_biased: whether the projection of patches has a bias.
+        has_first_norm: whether the embedding is normalised.
+    """
     hidden = keys.whole("hidden_size", default=768)
     attention = own_attention(keys, hidden)
     mlp = biased_mlp(keys, width=4 * hidden)
@@ -39,6 +46,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
 
 def vit(keys: Keys) -> tuple[Stack, ...]:
     """Return ViT or DeiT, with the head that the configuration's class has."""
+    # DeiT has a second learned token, from which it was distilled
     is_distilled = keys.text("model_type") == "deit"
     stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):
@@ -52,7 +60,7 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
 
 
 def clip(keys: Keys) -> tuple[Stack, ...]:
-    """Return Return CLIP: both encoders, each projected to one vector."""
+    """Return CLIP: both encoders, each projected to one vector."""
     text, image = keys.inner("text_config"), keys.inner("vision_config")
     if text is None or image is None:
         raise keys.unsupported("CLIP needs 'text_config' and 'vision_config'")
@@ -69,6 +77,7 @@ def clip(keys: Keys) -> tuple[Stack, ...]:
 
 
 def _text(keys: Keys, *, is_causal: bool) -> Stack:
+    """Return CLIP's encoder of text."""
     hidden = keys.whole("hidden_size", default=512)
     attention: Attention = replace(own_attention(keys, hidden), is_causal=is_causal)
     mlp = biased_mlp(keys, width=2048, usual="quick_gelu")

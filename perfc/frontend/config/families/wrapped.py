@@ -1,4 +1,4 @@
-"""Models whose configuration wraps that of a language model, with towers of images or sounds."""
+"""Read models whose configuration wraps that of a language model, with towers of other inputs."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ NOT_OF_TEXT = frozenset(
 INHERITED = ("tie_word_embeddings",)
 """Keys that the language model takes from outside where it has none."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
+"""Stacks of the language model, its tower, and the inputs that are left out."""
 
 
 def unwrapped(keys: Keys) -> Parts:
@@ -30,6 +31,7 @@ def unwrapped(keys: Keys) -> Parts:
     Raises:
         ModelError: nothing says what is inside, or it wraps another one of no known name.
     """
+    # the reader imports this module
     from ..reader import check_unread, reader_of
 
     outer = keys.text("model_type")
@@ -38,6 +40,7 @@ def unwrapped(keys: Keys) -> Parts:
         # the language model's keys lie among those of the tower
         inner = Keys({k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}, keys.where)
     family = inner.text("model_type") or wrappers().get(outer, "")
+    # wrappers can be nested: Qwen-Omni has the thinker's configuration, which has the text's
     if inside(inner) is not None:
         result = unwrapped(inner)
         keys.read |= inner.read

@@ -1,4 +1,8 @@
-"""Lowers a `LanguageModel` to the performance IR: one module per pass of the serving engine."""
+"""Lower a `LanguageModel` to the performance IR: one module per pass of the serving engine.
+
+`lower` builds a decoder alone, encoders, or an encoder with its decoder; files next to this one
+have the parts: `stack` embeddings and heads, `attention`, `mlp` and others the mixers.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ WHOLE = (ForwardStep.PREFILL, ForwardStep.TRAINING)
 WIDE = ("float32", "f32", "fp32", "float")
 """Names of 32-bit floats in configurations."""
 LONG = 2048
-"""Tokens of a sequence where nobody says how many."""
+"""Default tokens of a sequence; a model with fewer positions has these."""
 MUL = Mul()
 
 
@@ -107,6 +111,7 @@ def lower_images(
     from .tower import lower_tower
 
     halves = (precision or published(model)).in_halves
+    # the tower is divided by tensors only: it is not part of the pipeline or the experts
     alone = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
     return lower_tower(Builder(model.name, halves, alone), model)
 
@@ -132,6 +137,7 @@ def _decoder(
     run = running(b, tokens, model, stack, is_cached=step is not ForwardStep.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
+    # one stage may have no layers; several need one each
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
     if model.adapters is not None:
@@ -141,6 +147,7 @@ def _decoder(
     if stage == 0:
         x, table = embedded(b, stack, run)
     else:
+        # a later stage receives the hidden state of the one before
         before = b.input("hidden", b.half, (tokens.rows, stack.width))
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
@@ -204,6 +211,7 @@ def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
         outputs += _heads(b, x, stack, run, table)
         if step is ForwardStep.TRAINING and len(model.stacks) == 1:
             outputs = _logarithms(b, outputs, stack)
+    # two encoders: text and image of CLIP
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(model, dict.fromkeys(names)))
@@ -244,6 +252,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
     declared = _declared(model, names)
     if step is ForwardStep.TRAINING:
+        # in training the target has the length of the source unless another is given
         tie = extent(SEQ) if is_open else None
         declared = [
             replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
@@ -289,6 +298,7 @@ def _declared(model: LanguageModel, names: Iterable[str], most: int = 0) -> list
     ``most`` is the largest size of a sequence of the module, 0 for any.
     """
     longest = min(longest_sequence(model), most or LARGEST)
+    # cached and new tokens share the positions: half of them each
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
     usual = {n: replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) for n in limits}
     usual[SEQ] = replace(usual[SEQ], hi=most or None)

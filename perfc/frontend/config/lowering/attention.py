@@ -1,4 +1,7 @@
-"""Attention with grouped heads, as serving engines run it: one merged product, then one kernel."""
+"""Lower attention with grouped heads, as serving engines run it: one merged product, one kernel.
+
+Modules of transformers, and attention that a merged product cannot express, have separate products.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +72,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     if a.is_gated:
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
+        # a norm over all heads needs the sum of squares of every rank
         if a.norm is QueryKeyNorm.ALL and b.parallel.tensor > 1 and not b.keeps_rows:
             both, value = b.cut(merged, (q + k, v), f"{name}.heads")
             query, key = b.cut(_over_ranks(b, both, name), (q, k), f"{name}.pair")
@@ -80,6 +84,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
         operands: Sequence[Value | None] = (query, key, value)
     elif a.rotary_dim:
+        # without norms queries and keys are rotated in one kernel
         both, value = b.cut(merged, (q + k, v), f"{name}.heads")
         operands = (rotated(b, both, heads + kv_heads, a, run, f"{name}.rotary"), None, value)
     else:
@@ -98,7 +103,7 @@ def _over_ranks(b: Builder, both: Value, name: str) -> Value:
 
 
 def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Returns attention whose queries, keys and values are separate products."""
+    """Return attention whose queries, keys and values are separate products."""
     heads, kv_heads, q, k, v = widths_of(b, a)
     gate: Value | None = None
     gate_width = heads * a.values if a.is_gated else 0
@@ -124,7 +129,7 @@ def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
 
 
 def _gated(b: Builder, mixed: Value, gate: Value | None, name: str) -> Value:
-    """Returns the result of an attention times the sigmoid of its gate, where it has one."""
+    """Return the result of an attention times the sigmoid of its gate, where it has one."""
     if gate is None:
         return mixed
     return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
@@ -138,6 +143,7 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
     value: Value | None = None
     if run.encoded is not None:
         k, v = kv_heads * a.head_dim, kv_heads * a.values
+        # one merged product has a bias for both or for none
         if a.key_bias != a.value_bias:
             key = b.product(run.encoded, (hidden, k), f"{name}.key", is_biased=a.key_bias)
             value = b.product(run.encoded, (hidden, v), f"{name}.value", is_biased=a.value_bias)
@@ -280,12 +286,13 @@ def _scores(
         softcap=int(a.has_softcap),
     )
     lengths = run.lengths if tokens.has_prompts else None
-    given = trimmed(*operands, lengths, *past, *decode, bias)
+    inputs = trimmed(*operands, lengths, *past, *decode, bias)
+    # new keys and values are written into the cache, unless another layer or the encoder has them
     is_added = operands[2] is not None or operands[1] is not None or not a.is_cross
     if a.is_cache_shared or not is_added or (past[0] is None and decode[0] is None):
-        return b.node(op, given, name)
-    mixed, *rows = b.several(op, given, name, ("result", "new_key", "new_value"))
-    b.cached += rows
+        return b.node(op, inputs, name)
+    mixed, *new_rows = b.several(op, inputs, name, ("result", "new_key", "new_value"))
+    b.cached += new_rows
     return mixed
 
 
@@ -298,13 +305,14 @@ def _cached(b: Builder, a: Attention, run: Running, name: str, kv_heads: int) ->
     decode: Pair = (None, None)
     sizes = (kv_heads, a.head_dim, a.values)
     if tokens.has_prompts and run.is_cached:
-        held = reach(a, tokens.past)
+        length = reach(a, tokens.past)
+        # keys of an encoder are cached once its pass has run
         if a.is_cross:
-            held = run.source if run.encoded is None else 0
-        past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
+            length = run.source if run.encoded is None else 0
+        past = caches(b, f"{name}.past", tokens.prompts, length, sizes)
     if tokens.has_decodes:
-        held = run.source if a.is_cross else reach(a, tokens.context)
-        decode = caches(b, f"{name}.cache", tokens.decodes, held, sizes)
+        length = run.source if a.is_cross else reach(a, tokens.context)
+        decode = caches(b, f"{name}.cache", tokens.decodes, length, sizes)
     run.caches[a.kind] = (past, decode)
     return past, decode
 
@@ -312,7 +320,7 @@ def _cached(b: Builder, a: Attention, run: Running, name: str, kv_heads: int) ->
 def reach(a: Attention, cached: Dim) -> Dim:
     """Return the part of a cache that queries can see."""
     if a.window:
-        return dim_min(cached, a.window - 1)
+        return dim_min(cached, a.window - 1)  # a window has the token itself
     return cached % a.chunk if a.chunk else cached
 
 

@@ -1,4 +1,8 @@
-"""Makes values and nodes of one module: weights by name, products by format, inputs by symbol."""
+"""Collect the values and nodes of one module: weights by name, products by format, inputs.
+
+Every function of the lowering takes a `Builder` as ``b``, adds nodes to it and returns their
+result.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,7 @@ from .quantised import (
 )
 from .written_out import rms_norm
 
+# operators without state, shared by all nodes
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
 LAYER_NORM = LayerNormalization()
 LINEAR = Gemm(transB=1)
@@ -90,7 +95,7 @@ class Builder:
         self.expert_skew: float | None = None
         # tensors of the model's file that a weight stands for
         self.taken: set[str] = set()
-        self.lora_rank, self.expert_groups = 0, 1
+        self.lora_rank, self.expert_groups = 0, 1  # above 0 and 1 in parts of trained models
         self.keeps_rows = int(self.writes_out)
         # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
@@ -119,6 +124,7 @@ class Builder:
     def rest(self) -> None:
         """Add the tensors of the model's file that no operator reads, as one buffer of bytes."""
         tensors = self.precision.stored
+        # a stage loads a part of the file, and nothing says which part of the rest
         if tensors is None or self.parallel.pipeline > 1:
             return
         rest = sum(t.nbytes for name, t in tensors.tensors.items() if name not in self.taken)
@@ -130,6 +136,7 @@ class Builder:
         of_file = self.stored(name)
         if dtype is None and of_file is not None and of_file.dtype is DType.F32:
             dtype = DType.F32
+        # with adapters, the weights of the model are frozen
         kind = BUFFER if self.lora_rank else PARAMETER
         value = Value(name, TensorType(dtype or self.half, shape), None, kind)
         self.weights.append(value)
@@ -267,6 +274,7 @@ class Builder:
         of_file = self.stored(f"{name}.weight")
         if of_file is not None and of_file.dtype is None:
             return block_product(self, x, extents, name, bias, of_file)
+        # a file with a plain tensor for this weight: floats, whatever the others are
         if of_file is not None:
             form = WeightFormat.HALF
         if form is WeightFormat.HALF:
@@ -283,6 +291,7 @@ class Builder:
     @property
     def group_nodes(self) -> int:
         """Return the number of nodes that the ranks of one tensor-parallel group span."""
+        # ranks of one group that a node has, if ranks fill nodes in order
         here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
         return max(1, -(-self.parallel.tensor // here))
 
@@ -310,6 +319,7 @@ class Builder:
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
 COMPUTED = Weight(nbytes=0, is_parameter=False)
+# in memory although no operator reads it
 RESIDENT = Weight(is_parameter=False, is_resident=True)
 REST = "file.rest"
 """Name of the buffer of what no operator reads of a file."""

@@ -1,4 +1,4 @@
-"""Attention over latents: expanded for prompts, absorbed into the queries for single tokens.
+"""Lower attention over latents (MLA): expanded for prompts, absorbed into queries for decodes.
 
 Sparse attention is absorbed for prompts too: an indexer scores all tokens, and each query reads the
 best of them.
@@ -42,6 +42,7 @@ def latent_attention(
         flat = _wide(b, query, a, heads, name)
         mixed = _restored(b, sparse_scores(b, flat, latent, a, run, name), a, heads, name)
     elif tokens.has_prompts and tokens.has_decodes:
+        # a mixed step has both forms, each for its tokens
         parts = b.numbers((tokens.prompts * tokens.length, tokens.decodes * tokens.new_tokens))
         queries = b.several(ROWS, (query, parts), f"{name}.queries", ("prompts", "decodes"))
         latents = b.several(ROWS, (latent, parts), f"{name}.latents", ("prompts", "decodes"))
@@ -67,6 +68,7 @@ def _latents(
         both = b.product(
             x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased, slices=2
         )
+        # one product for both latents, whole on every rank
         low, latent, rope = b.cut(both, columns, f"{name}.cut")
         low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
         query = b.product(low, (a.query_rank, width), f"{name}.query")
@@ -79,6 +81,7 @@ def _latents(
     if a.rope_dim and a.is_rotated:
         dims = (a.rope_dim, a.head_dim)
         query = rotated_heads(b, query, heads, dims, run, f"{name}.q_rotary")
+        # one rotated key for all heads
         rope = rotated_heads(b, rope, 1, (a.rope_dim, a.rope_dim), run, f"{name}.k_rotary")
     if a.rope_dim:
         latent = b.node(JOIN, (latent, rope), f"{name}.cached")
@@ -152,9 +155,10 @@ def _restored(b: Builder, mixed: Value, a: LatentAttention, heads: int, name: st
 def _per_head(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
     """Return each head's rows times its weight: [tokens, heads, in] to [tokens, heads, out]."""
     weight = b.weight(f"{name}.weight", extents)
+    # a batched product needs the heads in front
     turned = b.node(TURN, (x,), f"{name}.heads_first")
-    made = b.node(MATMUL, (turned, weight), name)
-    return b.node(TURN, (made,), f"{name}.tokens_first")
+    product = b.node(MATMUL, (turned, weight), name)
+    return b.node(TURN, (product,), f"{name}.tokens_first")
 
 
 def index_bits(indexer: Indexer | None) -> int:
@@ -198,6 +202,7 @@ def score_tokens(
     extents = (run.tokens.past, run.tokens.context)
     caches = _caches(b, run, f"{name}.key", ix.head_dim, extents, DType.F8E4M3FN)
     scores = b.node(op, trimmed(query, key, None, *caches), f"{name}.scores")
+    # results of the module, so that the scores are not removed as unused
     b.cached += [key, b.node(MUL, (scores, weights), f"{name}.choice")]
 
 
@@ -210,6 +215,7 @@ def sparse_scores(
     """
     assert a.indexer is not None
     tokens, most = run.tokens, a.indexer.chosen
+    # the token itself is one of those chosen
     extents = (dim_min(tokens.past, most - 1), dim_min(tokens.context, most - 1))
     caches = _caches(b, run, f"{name}.latent", a.cached_dim, extents, b.precision.cached)
     op = RaggedAttention(

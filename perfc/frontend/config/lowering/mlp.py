@@ -1,4 +1,4 @@
-"""Feed-forward layers: dense ones, and experts of which a router chooses some."""
+"""Lower feed-forward layers: dense ones, and experts of which a router chooses some."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def mlp(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
 def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     """Return one rank's part of an MLP's result."""
     inner = b.share(m.inner, "inner columns")
+    # modules have two products and a multiplication, engines one product and one fused kernel
     if m.is_gated and b.writes_out:
         gate = b.product(x, (hidden, inner), f"{name}.gate", is_biased=m.is_biased)
         up = b.product(x, (hidden, inner), f"{name}.up", is_biased=m.is_biased)
@@ -102,8 +103,10 @@ def chosen_experts(
     # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
     count = -(-e.count // (ranks * b.expert_groups))
     data = parallel.attention_data
+    # without expert parallelism all ranks divide the columns of every expert
     every = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)
+    # 0: every row goes to all ranks; else to the ranks of its chosen experts
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
@@ -128,6 +131,7 @@ def fused_experts(
         is_packed = of_file.dtype is None
         form = WEIGHT_FORMATS[of_file.type.name] if is_packed else WeightFormat.HALF
     wide = 2 * inner if e.is_gated else inner
+    # the operator has gated SiLU under a name, other functions with the fusion flag
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
     first = stored(b, form, (count, wide, hidden), first_name)
     second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
@@ -205,6 +209,7 @@ def stored(
     count, columns, contracted = shape
     of_file = b.stored(f"{name}.weight")
     if of_file is not None and of_file.dtype is None:
+        # bytes of a row of blocks, in this rank's share of the tensor
         row = -(-of_file.part(count * columns * contracted) // (count * columns))
         return b.weight(f"{name}.weight", (count, columns, row), DType.U8), None
     if form.ggml is not None:
@@ -237,6 +242,7 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
 def _xielu(b: Builder, x: Value, name: str) -> Value:
     """Return a learned share of the square where positive, and of the exponential elsewhere."""
     positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
+    # x times its positive part: the square where positive, else 0
     square = b.node(MUL, (x, positive), f"{name}.square")
     up = b.node(MUL, (square, b.weight(f"{name}.alpha_p", (1,))), f"{name}.up")
     down = b.node(Elu(), (x,), f"{name}.elu")
@@ -245,6 +251,7 @@ def _xielu(b: Builder, x: Value, name: str) -> Value:
 
 
 def _operator(activation: Activation) -> Op:
+    """Return the operator of an activation that has one."""
     match activation:
         case Activation.RELU | Activation.SQUARED_RELU:
             return Relu()

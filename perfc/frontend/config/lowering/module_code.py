@@ -1,4 +1,4 @@
-"""Versions of the modules of transformers, by what their code copies and casts."""
+"""Describe versions of the modules of transformers by what their code copies and casts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention and positions as modules of transformers compute them: an operator for each kernel.
+"""Lower attention and positions as modules of transformers do: an operator for each kernel.
 
 Releases of transformers differ in the copies around attention: `Builder.code` has a flag for each,
 and is None where no release is assumed.
@@ -89,6 +89,7 @@ def by_heads(
         key, value = (b.node(COPY, (v,), f"{v.name}.copied") for v in (key, value))
     if code.copies_operands:
         query = b.node(COPY, (query,), f"{query.name}.copied")
+    # the window of the model has the token itself, that of the operator does not
     op = FusedAttention(
         is_causal=int(a.is_causal), left_window_size=a.window - 1 if a.window else -1
     )
@@ -129,6 +130,7 @@ def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hi
     for one, other in (("query", "key"), ("key", "query")):
         every = b.node(MATMUL, (parts[one], rows[other]), f"{name}.{one}_scores")
         chosen = b.node(CHOOSE, (every, index), f"{name}.{one}_chosen")
+        # scores of keys by queries are turned to those of queries by keys
         if one == "key":
             chosen = b.node(LAST_TWO, (chosen,), f"{name}.key_chosen_turned")
         scores = b.node(ADD, (scores, chosen), f"{name}.{one}_added")
@@ -165,6 +167,7 @@ def _distance_index(b: Builder, run: Running, heads: int) -> Value:
 def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
     """Return keys or values, each head of them ``times`` times."""
     lead, tail = (run.tokens.prompts, width[0]), (run.tokens.length, width[1])
+    # torch: expand copies nothing, reshape then copies every head
     single = b.shaped(x, (*lead, 1, *tail), f"{x.name}.grouped")
     every = b.node(Expand(), (single, b.numbers((*lead, times, *tail))), f"{x.name}.expanded")
     copied = b.node(COPY, (every,), f"{x.name}.repeated")

@@ -1,4 +1,4 @@
-"""Parts of a model that is trained: each layer, what is before the first and behind the last.
+"""Lower parts of a model that is trained: a layer, what is before the first and behind the last.
 
 A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
 micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
@@ -20,6 +20,7 @@ from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
 from .streams import gathered
 
 SYMBOLS = (BATCH, SEQ, PAST)
+"""Symbols that every part declares, used or not, so that callers bind the same names."""
 
 
 def layer_part(
@@ -86,6 +87,7 @@ def head_part(
 def _started(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel
 ) -> tuple[Builder, Stack, Running]:
+    """Return a builder for a part, the only stack, and what its layers share."""
     b = Builder(model.name, precision, parallel)
     b.keeps_rows = FUSED_ROWS
     if len(model.stacks) > 1:

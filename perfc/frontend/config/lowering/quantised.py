@@ -1,4 +1,4 @@
-"""Products of linear layers: weights stored in few bits, and low-rank adapters of each token.
+"""Lower products of linear layers: weights in few bits, and low-rank adapters of each token.
 
 Operators and layouts of weights are those of ONNX Runtime's contrib operators; engines store as
 many bytes in other orders.
@@ -66,6 +66,7 @@ def quantised_product(
             y = b.node(looked_up, (x, packed, scales), name)
             return y if bias is None else b.node(Add(), (y, bias), f"{name}.biased")
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
+            # 4-bit floats, two in a byte, widened on the way into the product
             block = b.precision.block(form, k, name)
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
             of_blocks = scales_of(b, form, extents, name)
@@ -73,6 +74,7 @@ def quantised_product(
             half_wide = MatMulBlockQuantizedFp4Weight(block_size=block)
             return b.node(half_wide, trimmed(x, packed, of_blocks, one, None, bias), name)
         case WeightFormat.I8:
+            # both operands are whole numbers: W8A8, with a scale per column
             whole = b.weight(weight, (k, n), DType.I8)
             scales = b.scales(f"{name}.scales", (n,), b.half)
             narrow = quantised(b, x, form)
@@ -144,6 +146,7 @@ def scales_of(
     if not form.block:
         return None
     block = b.precision.block(form, k, name)
+    # DeepSeek's blocks are square; all others lie along the contracted axis
     rows = -(-n // form.block) if form is WeightFormat.F8_BLOCK else n
     return b.scales(f"{name}.scales", (*outer, rows, -(-k // block)), SCALES.get(form, b.half))
 
@@ -161,10 +164,10 @@ def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
 
 def trimmed(*operands: Value | None) -> Inputs:
     """Return the operands without those left out at the end."""
-    given = list(operands)
-    while given and given[-1] is None:
-        given.pop()
-    return tuple(given)
+    present = list(operands)
+    while present and present[-1] is None:
+        present.pop()
+    return tuple(present)
 
 
 def low_rank_product(
@@ -184,6 +187,7 @@ def low_rank_product(
     rank = b.lora_rank
     narrow = b.node(LINEAR, (x, b.adapter(f"{name}.lora_a", (slices * rank, k))), f"{name}.low")
     parts = b.cut(narrow, (rank,) * slices, f"{name}.lows") if slices > 1 else [narrow]
+    # only sizes count: slices of equal width, the last with the rest
     columns = [n // slices] * (slices - 1)
     columns.append(n - sum(columns))
     wide = [

@@ -1,4 +1,4 @@
-"""Lowers the sampling of the next token from the logits, as engines do it."""
+"""Lower the sampling of the next token from the logits, as engines do it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..model import Sampling
 from .builder import Builder
 
 WIDE = DType.F32
+"""Type of scores and probabilities, whatever the model has."""
 NAME = "sampling"
 
 
@@ -47,6 +48,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
     if sampling is Sampling.TOP_P:
         wide = _truncated(b, wide, rows, vocab)
     shares = b.node(Softmax(), (wide,), f"{NAME}.probabilities")
+    # the largest of p over exponential noise is a sample of p; uniform noise costs the same
     noise = b.node(RandomUniformLike(), (shares,), f"{NAME}.noise")
     drawn = b.node(Div(), (shares, noise), f"{NAME}.drawn")
     return b.node(ArgMax(axis=-1, keepdims=0), (drawn,), f"{NAME}.token")

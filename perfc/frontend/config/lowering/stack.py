@@ -1,4 +1,4 @@
-"""One stack: its embedding, its layers, and what is computed of their result."""
+"""Lower one stack: its embedding, its layers, and its heads."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def token_embedding(
     vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
     table = shared or table_of(b, f"{name}.embedding", (vocab, e.width))
     x = looked_up(b, table, ids, e.width, f"{name}.embedding")
+    # each rank has some rows of the table, and zeros for other tokens
     x = b.all_reduce(x, f"{name}.embedding.sum")
     width = e.width
     if e.is_projected_first:
@@ -130,6 +131,7 @@ def table_of(b: Builder, name: str, shape: tuple[int, int]) -> Value:
 
 def looked_up(b: Builder, table: Value, ids: Value, width: int, name: str) -> Value:
     """Return rows of a table of tokens."""
+    # bytes are blocks of a file, which the operator widens as it reads
     if not isinstance(table.type, TensorType) or table.type.dtype is not DType.U8:
         return b.node(GATHER, (table, ids), name)
     op = GatherBlockQuantized(columns=width)
@@ -173,6 +175,7 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
 def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
     """Return a spectrogram after two convolutions, the second of which halves its length."""
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
+    # the second convolution halves the frames
     x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.tokens))
     for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
         weight = b.weight(f"{name}.conv.{number}.weight", (hidden, channels, 3))
@@ -278,7 +281,7 @@ def head(
         if h.activation is not None:
             x = activated(b, x, h.activation, f"{name}.activation")
         x, width = b.norm(x, h.norm, f"{name}.norm"), h.inner
-    if not h.width:
+    if not h.width:  # a pooler: no scores
         return x
     scores = _scores(b, x, h, table, name, width)
     return capped(b, scores, f"{name}.capped") if h.is_capped and b.writes_out else scores
@@ -287,6 +290,7 @@ def head(
 def _scores(
     b: Builder, x: Value, h: OutputHead, table: Value | None, name: str, width: int
 ) -> Value:
+    """Return the scores of a head, by the table of the embedding if it is tied."""
     columns = b.share(padded(h.width, b), "columns of the head")
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None

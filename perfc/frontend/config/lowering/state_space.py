@@ -1,4 +1,8 @@
-"""Layers with a state instead of a cache: Mamba, Mamba-2 and gated delta nets."""
+"""Lower layers with a state instead of a cache: Mamba, Mamba-2, gated delta nets, convolutions.
+
+Operands have the names of the papers: A decay, B what enters the state (here ``before``), C what
+leaves it (``after``), D skip, dt time step.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
     channels, gate = b.cut(both, (inner, inner), f"{name}.halves")
     channels = _convolved(b, channels, (inner, m.taps), run, name, is_biased=m.is_conv_biased)
     parts = (m.rank, m.state, m.state)
+    # each rank has some channels, and B, C and dt are of all
     selected = b.all_reduce(
         b.product(channels, (inner, sum(parts)), f"{name}.select"), f"{name}.select.sum"
     )
@@ -73,6 +78,7 @@ def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int
     parts = (inner, inner + 2 * both_states, heads)
     projected = b.product(x, (hidden, sum(parts)), f"{name}.in", is_biased=m.is_biased)
     gate, channels, time = b.cut(projected, parts, f"{name}.parts")
+    # values, B and C go through one convolution
     channels = _convolved(b, channels, (parts[1], m.taps), run, name, is_biased=m.is_conv_biased)
     values, before, after = b.cut(channels, (inner, both_states, both_states), f"{name}.bc")
     state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state))
@@ -86,6 +92,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     key_heads, heads = b.share(d.key_heads, "key heads"), b.share(d.value_heads, "value heads")
     keys, values = key_heads * d.key_dim, heads * d.value_dim
     width = 2 * keys + values
+    # Kimi Linear: a decay for each element of a key, through a narrower width
     if d.gate_rank:
         channels = b.product(x, (hidden, width), f"{name}.qkv")
         gate = _narrowed(b, x, (hidden, d.gate_rank, values), f"{name}.gate")
@@ -153,6 +160,7 @@ def _convolved(
     channels, taps = extents
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
     bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
+    # the inputs of all taps but the newest
     state = b.input(f"{name}.conv_state", b.half, (run.tokens.sequences, channels, taps - 1))
     operands = (x, weight, run.ends, bias, state)
     return b.several(op, operands, f"{name}.conv", ("result", "state"))[0]

@@ -1,4 +1,4 @@
-"""One forward pass of a serving engine: its tokens, its caches and the symbols of both."""
+"""Describe one forward pass of a serving engine: its tokens, caches, and the symbols of both."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from perfc.ir import Basis, Dim, SymbolDecl, Value, mutable, record, symbol
 
 BATCH, SEQ, PAST = "batch", "seq", "past"
 DECODES, CONTEXT, SOURCE, TARGET = "decodes", "context", "source", "target"
+"""Names of symbols; `ForwardStep` says which step has which, and what they count."""
 
 
 class ForwardStep(Enum):
@@ -32,6 +33,7 @@ class ForwardStep(Enum):
     __hash__ = object.__hash__
 
 
+# defaults and limits; only caches may be empty
 DECLARED = {
     BATCH: SymbolDecl(BATCH, 1, basis=Basis.BATCH),
     SEQ: SymbolDecl(SEQ, 2048, basis=Basis.SEQUENCE),
@@ -109,7 +111,9 @@ class Running:
         layer: number of the layer that is lowered.
         rows: what the embedding has for each layer alone.
         keys: keys and values of the last layer of each kind of attention, which others share.
-        caches: its caches, of prompts and of decoded sequences.
+        caches: the caches of that layer, of prompts and of decoded sequences.
+        max_positions: longest sequence of the model, the rows of its tables of angles; 0 if
+        unknown.
     """
 
     tokens: Tokens

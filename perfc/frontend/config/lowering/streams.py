@@ -1,4 +1,4 @@
-"""Residual streams that a layer mixes, and rows of the embedding that each layer has for itself."""
+"""Lower what Gemma 3n adds to layers: several residual streams, and a row of a token per layer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def spread(b: Builder, x: Value, stack: Stack) -> Value:
     if stack.streams is None:
         return x
     others = stack.streams.count - 1
-    made = b.product(x, (stack.hidden, others * stack.hidden), f"{stack.name}.streams")
-    return b.node(JOIN, (x, made), f"{stack.name}.spread")
+    projected = b.product(x, (stack.hidden, others * stack.hidden), f"{stack.name}.streams")
+    return b.node(JOIN, (x, projected), f"{stack.name}.spread")
 
 
 def gathered(b: Builder, x: Value, stack: Stack) -> Value:
@@ -37,12 +37,12 @@ def gathered(b: Builder, x: Value, stack: Stack) -> Value:
         return x
     name, count, hidden = stack.name, stack.streams.count, stack.hidden
     parts = b.cut(x, (hidden,) * count, f"{name}.streams")
-    made = [
+    projected = [
         b.product(part, (hidden, hidden), f"{name}.stream.{i}") for i, part in enumerate(parts[1:])
     ]
-    side = b.node(JOIN, (parts[0], *made), f"{name}.streams.joined")
-    split_up = b.shaped(side, (-1, count, hidden), f"{name}.streams.split_up")
-    return b.node(ReduceMean(keepdims=0), (split_up, b.numbers((1,))), f"{name}.streams.mean")
+    joined = b.node(JOIN, (parts[0], *projected), f"{name}.streams.joined")
+    by_stream = b.shaped(joined, (-1, count, hidden), f"{name}.streams.split_up")
+    return b.node(ReduceMean(keepdims=0), (by_stream, b.numbers((1,))), f"{name}.streams.mean")
 
 
 def mixed_streams(
@@ -62,10 +62,12 @@ def mixed_streams(
     router = b.weight(f"{name}.router.weight", (count, hidden))
 
     def routed(y: Value, part: str) -> Value:
+        """Return the inputs of both products of coefficients, tanh of a routed norm."""
         rows = b.rms(y, scale, (hidden,), f"{part}.norm")
         return b.node(TANH, (b.node(LINEAR, (rows, router), f"{part}.router"),), f"{part}.tanh")
 
     def first(y: Value, part: str) -> Value:
+        """Return the stream that the layer computes on."""
         split = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
         return b.shaped(split[0], (-1, hidden), f"{part}.flat")
 
@@ -76,6 +78,7 @@ def mixed_streams(
         f"{name}.prediction",
         weights=WeightFormat.HALF,
     )
+    # prediction: each stream is changed by a mix of all, whose coefficients depend on the token
     square = b.shaped(weights, (-1, count, count), f"{name}.square")
     change = b.node(MATMUL, (square, split_up), f"{name}.change")
     predicted = b.node(ADD, (change, split_up), f"{name}.predicted")
@@ -88,6 +91,7 @@ def mixed_streams(
         weights=WeightFormat.HALF,
     )
     new = b.node(MUL, (computed, b.weight(f"{name}.scale", (hidden,))), f"{name}.scaled")
+    # correction: the difference between result and prediction, a share of it for each stream
     innovation = b.node(SUB, (new, active), f"{name}.innovation")
     one = b.shaped(innovation, (-1, 1, hidden), f"{name}.one")
     each = b.node(MUL, (b.shaped(shares, (-1, count, 1), f"{name}.shares"), one), f"{name}.each")
@@ -112,10 +116,10 @@ def per_layer_rows(
     wide = count * p.width
     table = b.weight(f"{name}.weight", (vocab, wide))
     rows = b.all_reduce(b.node(GATHER, (table, ids), f"{name}.rows"), f"{name}.sum")
-    made = b.product(x, (stack.hidden, wide), f"{name}.projection", weights=WeightFormat.HALF)
-    split_up = b.shaped(made, (-1, count, p.width), f"{name}.split")
-    split_up = b.norm(split_up, Norm(NormKind.RMS, p.width), f"{name}.norm")
-    both = b.node(ADD, (b.shaped(split_up, (-1, wide), f"{name}.joined"), rows), f"{name}.both")
+    projected = b.product(x, (stack.hidden, wide), f"{name}.projection", weights=WeightFormat.HALF)
+    by_layer = b.shaped(projected, (-1, count, p.width), f"{name}.split")
+    by_layer = b.norm(by_layer, Norm(NormKind.RMS, p.width), f"{name}.norm")
+    both = b.node(ADD, (b.shaped(by_layer, (-1, wide), f"{name}.joined"), rows), f"{name}.both")
     return b.cut(both, (p.width,) * count, f"{name}.layers")
 
 

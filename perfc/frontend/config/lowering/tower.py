@@ -1,4 +1,4 @@
-"""A tower of images: patches, layers, and the products to tokens of the language model."""
+"""Lower a tower of images: patches, layers, and the products to tokens of the language model."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
     count = extent(BATCH) * tower.tiles
     tokens = Tokens(count, patches.tokens)
     run = running(b, tokens, model, tower.stack, is_cached=False)
+    # towers may rotate patches, unlike other stacks of images
     run.positions = b.input(f"{name}.positions", DType.I64, (tokens.rows,))
     run.max_positions = patches.tokens
     x, _ = embedded(b, tower.stack, run)
@@ -44,6 +45,7 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
         here = windows.get(chunk, run)
         x = layers(b, x, tower.stack, here, ((number, _whole(layer)),))
     x = b.norm(x, tower.stack.norm, f"{name}.norm")
+    # learned tokens are not passed on to the language model
     if patches.extra:
         inside = b.shaped(x, (count, patches.tokens, -1), f"{name}.by_image")
         sizes = (patches.extra, patches.tokens - patches.extra)
@@ -52,6 +54,7 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
 
 
 def _chunks(layer: Layer) -> Iterator[int]:
+    """Yield the patches of a window for each attention in windows."""
     for residual in layer:
         for branch in residual.branches:
             if isinstance(branch.mixer, Attention) and branch.mixer.chunk:
@@ -81,9 +84,10 @@ def _whole(layer: Layer) -> Layer:
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
     """Return windows of an image as separate sequences; those at its edges may hold less."""
     patches = tower.patches
+    # windows along an edge; a window has `chunk` patches in a square
     along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
-    each = patches.tokens // (along * along)
-    tokens = Tokens(run.tokens.prompts * along * along, max(each, 1))
+    patches_each = patches.tokens // (along * along)
+    tokens = Tokens(run.tokens.prompts * along * along, max(patches_each, 1))
     lengths = b.input(f"{tower.stack.name}.windows", DType.I32, (tokens.prompts,))
     return replace(run, tokens=tokens, lengths=lengths)
 
