@@ -99,6 +99,7 @@ def lines(check: Row) -> Iterator[str]:
         for r, f in exceeded:
             mark = ":x:" if f["outcome"] == "fail" else ":warning:"
             yield f"- {mark} **{escaped(str(r['model']))}**: {escaped(str(f['message']))}"
+    # lines of code come first; the figures of the models are folded below them
     changed = [r for r in results if r["standing"] == "changed"]
     located = [(r, line) for r in changed for line in r.get("lines") or ()]
     yield from by_line(located)

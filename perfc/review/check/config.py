@@ -176,7 +176,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     text = read_text(path)
     tree: object = parse(text, path)
     is_project = path.name == project_file.PROJECT
-    for key in ("tool", "perfc") if is_project else ():
+    for key in ("tool", "perfc") if is_project else ():  # [tool.perfc] of pyproject.toml
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
     defaults = project_file.deployment_in(path, KEYS)
     reader = BudgetReader(

@@ -16,8 +16,8 @@ _NUMBER = re.compile(
 _SI: Mapping[str, float] = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _JOULES: Mapping[str, float] = {
     "uJ": 1e-6,
-    "µJ": 1e-6,
-    "μJ": 1e-6,
+    "µJ": 1e-6,  # the micro sign, U+00B5
+    "μJ": 1e-6,  # the Greek letter, U+03BC
     "mJ": 1e-3,
     "J": 1.0,
     "kJ": 1e3,
@@ -76,6 +76,7 @@ def parse_limit(text: str, unit: Unit) -> Limit:
     if not math.isfinite(number):
         raise ValueError(f"{text!r} is not a finite number")
     if suffix == "%":
+        # shares are percentages themselves; of other metrics only an increase can be one
         if unit is not Unit.SHARE and not is_relative:
             raise ValueError(f"{text!r} has no +: a percentage is of the baseline, as in '+5%'")
         return Limit(number / 100, is_relative, unit is not Unit.SHARE, text)
@@ -95,7 +96,7 @@ def scale(suffix: str, unit: Unit) -> float | None:
         case Unit.JOULE:
             return _JOULES.get(suffix)
         case Unit.FLOP:
-            return _SI.get(suffix.removesuffix("flop"))
+            return _SI.get(suffix.removesuffix("flop"))  # `G` and `Gflop` are the same
         case Unit.MAC:
             return _SI.get(suffix.removesuffix("mac"))
         case Unit.COUNT:

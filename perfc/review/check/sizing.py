@@ -33,6 +33,7 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
         ModelError: the model lacks one, and another one of its sizes is not given.
     """
     declared = {s.name for s in module.symbols}
+    # `batch` and `seq` stand for symbols of other names
     axes = stood_for(module, dims)
     given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
     unknown = [name for name in dims if name not in given]
@@ -65,6 +66,7 @@ def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
     sizes = {**of_deployment, **{name: report.env[name] for name in names}}
     for name, axis in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
         values = {evaluate(d, sizes) for key, d in axis.extents.items() if key in sizes}
+        # all symbols of the axis agree, and none was given by its name: one entry for the axis
         if len(values) == 1 and of_deployment.keys().isdisjoint(axis.keys):
             sizes = {n: v for n, v in sizes.items() if n not in axis.keys} | {name: values.pop()}
     return tuple(sorted(sizes.items()))

@@ -160,6 +160,7 @@ def judge(
 
 def worst(findings: Iterable[tuple[LimitRule, LimitExceeded]]) -> list[LimitExceeded]:
     """Return the worst finding of each metric and kind of limit."""
+    # of two warnings, that of a limit which could fail says more
     ordered = sorted(findings, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
     worst_of: dict[tuple[Metric, bool], LimitExceeded] = {}
     for rule, finding in ordered:

@@ -38,6 +38,7 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     if result.module is not None:
         new = CodeModel(result.module)
     known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
+    # sizes of the budget that this model has
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
     try:
         how = replace(case.deployment, dims=dims)
@@ -58,6 +59,7 @@ def explained(result: CheckResult, revision: str) -> CheckResult:
     results: list[Result] = []
     for r in result.results:
         if r.standing is BaselineStatus.CHANGED and not r.why:
+            # settings of one model share a comparison
             if r.case.model not in known:
                 difference = since(result.root, r, revision) if r.former else None
                 known[r.case.model] = reasons(difference) if difference else {}

@@ -192,6 +192,7 @@ class CodeChange:
         if source is None:
             return Relation.SETTING if hunk.file.endswith(SETTINGS) else Relation.ELSEWHERE
         is_near = hunk.file in self.imported
+        # without a closer relation it matters whether the model imports the file
         best = Relation.IMPORTED if is_near else Relation.ELSEWHERE
         names = source.defined(hunk.new)
         function = source.function(hunk.new[0])
@@ -250,7 +251,7 @@ def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
         used = {n for f, s in each for _, n in s.names if f == file or n not in s.variables}
         new = change.source(file).tree if file.endswith(".py") else None
         if new is None:
-            yield from hunks
+            yield from hunks  # not Python, or removed: every line counts
             continue
         shown = git(["show", f"{commit}:./{file}"], folder=str(change.folder)).stdout
         old = parsed(shown)

@@ -45,6 +45,7 @@ def entry_points(root: Path, is_foreign: Callable[[Path], bool]) -> list[EntryPo
     while count < len(known):  # a class may follow its subclasses
         count = len(known)
         known |= {c.name for c in every if known & {*bases_of(c)}}
+    # what another class creates or extends is not outermost
     parts = {name for c in every if c.name in known for name in created_in(c)}
     bases = {name for c in every for name in bases_of(c)}
     points = [

@@ -79,6 +79,7 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
             near = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
             files = files_of(name[level:], near)
             waiting += files
+            # not a file of the project: a package, whose version counts
             if not files and not level:
                 packages.add(name.partition(".")[0])
     return list(seen), packages

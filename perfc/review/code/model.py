@@ -60,6 +60,7 @@ class CodeModel:
         if not sources_of(self.module):
             raise ModelError("its code is not in this repository", where=str(self))
         key = (commit, str(folder), *setting_of(self.module, dims))
+        # a commit does not change: its export is valid as long as this process
         if key not in _EXPORTS:
             with checked_out(folder, commit) as there:
                 then = replace(self.module, folder=str(there))

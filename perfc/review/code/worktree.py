@@ -72,6 +72,7 @@ def patched(folder: Path, patch: str) -> Iterator[Path]:
                 name = part / entry.name
                 if name in files:
                     shutil.copyfile(entry, Path(place, name))
+                # folders on the way to a patched file are real, all else is a link
                 elif name not in real and entry.name != ".git":
                     Path(place, name).symlink_to(entry)
         done = git(["apply", "-"], folder=place, given=patch.encode())

@@ -59,7 +59,7 @@ def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Ali
     pairs = [(matching.old.nodes[i], matching.new.nodes[j]) for i, j in matching.by_new()]
     removed = [n for i, n in enumerate(matching.old.nodes) if i not in matching.of_old]
     added = [n for j, n in enumerate(matching.new.nodes) if j not in matching.of_new]
-    for a, b in list(pairs):
+    for a, b in list(pairs):  # bodies of loops and branches that are matched themselves
         for left, right in zip(a.regions, b.regions, strict=False):
             inner = align(left, right, old_side, new_side)
             pairs += inner.pairs
@@ -208,6 +208,7 @@ class Matching:
         right = grouped((c, j) for j, c in enumerate(new) if j not in self.of_new)
         for c, ours in left.items():
             theirs = right.get(c, [])
+            # with unequal numbers it would be a guess which ones have a partner
             if len(ours) == len(theirs):
                 for i, j in self.named(ours, theirs):
                     self.pair(i, j)
@@ -227,6 +228,7 @@ class Matching:
         while waiting:
             i, j = waiting.pop()
             pairs: list[tuple[int, int]] = []
+            # operands of a skeleton have no order: only readers are compared there
             if self.old.is_ordered:
                 pairs += only(
                     fed_by(self.old, i, old, self.of_old), fed_by(self.new, j, new, self.of_new)

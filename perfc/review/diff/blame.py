@@ -89,6 +89,7 @@ def by_edit(
     for pair in pairs:
         if pair.is_same:
             continue
+        # a kernel of several edits counts to the first of its nodes
         edit = next((owner[n] for n in pair.nodes if n in owner), None)
         if edit is None and edits:
             place = min((order.get(n, 0) for n in pair.nodes), default=0)

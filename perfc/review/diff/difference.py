@@ -206,6 +206,7 @@ def parameters(old: Report, new: Report) -> dict[Node, float]:
         seen: set[Value] = set()
         for node in report.module.graph.nodes:
             read = report.parameters.behind(node.inputs)
+            # a shared weight counts where it is read first
             elements[node] = sum(at(count) for v, count in read.items() if v not in seen)
             seen.update(read)
     return elements

@@ -177,6 +177,7 @@ def kernel_pairs(
             if place in places:
                 parent[root(parent, i)] = root(parent, len(left) + places[place])
     groups: dict[int, tuple[list[TimedKernel], list[TimedKernel]]] = {}
+    # new kernels first: groups stand in the order of the new run
     for k in (*range(len(left), len(parent)), *range(len(left))):
         before, after = groups.setdefault(root(parent, k), ([], []))
         if k < len(left):

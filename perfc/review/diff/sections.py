@@ -140,7 +140,7 @@ def grown(name: str, title: str, unit: Unit, *, is_spare: bool = True) -> Column
 
 def nonempty(table: Table) -> Table:
     """Return a table without columns that have no difference."""
-    empty = ("", "0", DASH)
+    empty = ("", "0", DASH)  # cells without a difference
     shown = [i for i, cells in enumerate(zip(*table.rows, strict=True)) if {*cells} - {*empty}]
     return table.only(shown)
 
@@ -159,6 +159,7 @@ def unchanged(views: DiffViews) -> str:
 
 def by_status(rows: Sequence[ChangeRow], least: int = 0) -> list[str]:
     """Return the number of nodes of each status; those of moves only where there are some."""
+    # of nodes the three usual statuses appear even with zero
     counts = Counter(dict.fromkeys(("added", "removed", "changed"), 0) if not least else ())
     counts.update(r.status for r in rows)
     return [f"{count} {status}" for status, count in counts.items()]
@@ -219,6 +220,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
         Column("details", "what", is_name=True),
     )
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
+    # sorting is stable: nodes stay in their order, edits before consequences
     edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
     counts = by_status(ordered)

@@ -88,6 +88,7 @@ def _is_in(before: dict[object, list[Finding]], key: object, f: Finding, least: 
     then, now = (g.share if g is not None else 0.0 for g in (same[-1].gain, f.gain))
     if now >= then + max(least, LEAST_GAIN):
         return False
+    # each earlier finding explains one of now
     same.pop()
     return True
 

@@ -194,6 +194,7 @@ class _SettingsReader:
                 return parse_share(value)
             except SettingsError as error:
                 self.fail("min-gain", error.message, error.hint)
+        # a truth value is an integer in Python
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             self.fail("min-gain", "not a share", 'as in "0.1 %" or 0.001')
         return float(value)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ class LaunchBound(Rule):
         ):
             return
         launches = round(math.fsum(b.launches for b in subject.kernels))
-        if launches < 2:
+        if launches < 2:  # nothing to record
             return
         twin = recorded(runtime)
         gain = subject.deployed(runtime=twin.name) if twin is not None else replayed(subject)

@@ -71,4 +71,4 @@ def permutation(node: Node) -> tuple[int, ...] | None:
         return node.op.perm
     type_ = node.inputs[0].type
     rank = type_.rank if isinstance(type_, TensorType) else None
-    return None if rank is None else tuple(range(rank))[::-1]
+    return None if rank is None else tuple(range(rank))[::-1]  # the default reverses the axes

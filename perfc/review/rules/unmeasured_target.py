@@ -66,6 +66,6 @@ def unmeasured(bound: KernelBound, machine: Machine) -> str:
         return ""
     if isinstance(entry, MemoryLevel):
         return bound.binding.value
-    key = entry.nominal.key.split(".")
+    key = entry.nominal.key.split(".")  # as compute.matrix.f16.sustained_flop_per_s
     dtype = key[2] if len(key) > 2 else bound.vector_dtype.code
     return f"{ENGINES[bound.binding].value} {dtype}"

@@ -48,6 +48,7 @@ class UntouchedWeights(Rule):
             kernel = bound.kernel
             for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
                 if v.weight is not None:
+                    # at most: launches in a loop may read the same rows
                     nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
                     most[v] = most.get(v, 0) + nbytes
                     first.setdefault(v, i)

@@ -50,9 +50,10 @@ def _slope(chart: Chart, slope: Slope) -> Iterator[LineSegment]:
     for is_sustained, rate in ((False, slope.peak), (True, slope.sustained)):
         if rate is None:
             continue
+        # from where it rises above the lower edge of the window to the highest roof
         x0 = max(left, bottom / rate.value)
         x1 = min(right, max(tops) / rate.value) if tops else right
-        if x0 < x1:
+        if x0 < x1:  # else it is outside of the window
             start, end = (x0, x0 * rate.value), (x1, x1 * rate.value)
             text = f"{slope.level.title} {quantity(rate.value, Unit.BYTE_PER_S)}"
             yield LineSegment(slope.level.title, slope.level, is_sustained, start, end, rate, text)
@@ -65,6 +66,7 @@ def _roof(chart: Chart, roof: Roof) -> Iterator[LineSegment]:
     for is_sustained, rate in ((False, roof.peak), (True, roof.sustained)):
         if rate is None:
             continue
+        # left of the steepest slope no kernel reaches this roof
         x0 = max(left, rate.value / steepest) if steepest else left
         text = f"{roof.title} {quantity(rate.value, unit)}"
         yield LineSegment(
@@ -74,4 +76,4 @@ def _roof(chart: Chart, roof: Roof) -> Iterator[LineSegment]:
 
 def is_float(dtype: str) -> bool:
     """Return True if an element type of a target file is floating-point."""
-    return dtype.lstrip("tb").startswith("f")
+    return dtype.lstrip("tb").startswith("f")  # tf32 and bf16 too

@@ -172,12 +172,14 @@ def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> M
 
     # a multiply-accumulate is two operations
     unit = Unit.MATRIX if 2 * counts.mac >= counts.alu + counts.sfu else Unit.VECTOR
+    # few operations of the slower unit may take longer than many of the faster one
     if bound.binding is Ceiling.VECTOR:
         unit = Unit.VECTOR
     peak = machine.entry(unit, bound.dtype.code, allow_tf32=bound.tf32)
     unit, dtype = listed(machine, peak, unit, bound.dtype.code)
     passing = counts.nbytes * launches
     moved = {RoofLevel.L1: passing, RoofLevel.L2: passing, RoofLevel.DEVICE: bound.device_bytes}
+    # a target may lack the bandwidth of a level
     present = {x for x in RoofLevel if machine.level(x.value) is not None}
     longest = max(bound.sustained, key=bound.sustained.__getitem__)
     return Mark(

@@ -46,6 +46,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
     figure.plot_size(width, height)
     for line in lines_of(chart):
         name = COLOURS[line.level] if line.level else "white"
+        # measured ceilings are fine lines of braille, peaks are dotted
         marker = plotext.marker("braille" if line.is_sustained else "dot", plotext.pixel(name))
         figure.draw(_signal(figure, (line.start, line.end), marker).lines())
     for basis in TimeBasis:
@@ -78,6 +79,7 @@ def _axes(figure: Any, chart: Chart) -> None:
 
 
 def _power(power: int) -> str:
+    # the prefix at or below the power; the rest is a factor of 1, 10 or 100
     step = 3 * (power // 3)
     if step in PREFIXES and power >= 0:
         return f"{10 ** (power - step)}{PREFIXES[step]}"

@@ -116,6 +116,7 @@ class Roofs:
 
 def roofs_of(machine: Machine) -> Roofs:
     """Return the ceilings of ``machine``; equally fast element types of one unit share one."""
+    # types with one peak and one measured rate share a line
     merged: dict[tuple[Unit, float, float | None], list[tuple[str, Peak]]] = {}
     for (unit, dtype), peak in machine.compute.items():
         if unit in FLOAT_UNITS and is_drawn(unit, dtype):
@@ -142,6 +143,6 @@ def _slope(level: MemoryLevel) -> Slope:
 def listed(machine: Machine, peak: Peak, unit: Unit, dtype: str) -> tuple[Unit, str]:
     """Return the unit and element type of the target entry that serves a rate."""
     for (u, d), p in machine.compute.items():
-        if p is peak:
+        if p is peak:  # the entry may be of another type, as TF32 for f32
             return u, d
     return unit, dtype

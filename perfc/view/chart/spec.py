@@ -67,7 +67,7 @@ def _spec(chart: Chart) -> Json:
         "height": HEIGHT,
         "background": "white",
         "layer": layers,
-        "resolve": {"scale": {"color": "independent"}},
+        "resolve": {"scale": {"color": "independent"}},  # lines have colors, points levels
         "config": {
             "view": {"stroke": "#ccc"},
             "axis": {"gridColor": "#eee", "labelFontSize": 11, "titleFontSize": 12},
@@ -94,6 +94,7 @@ def _axis(field: str, title: str, limits: tuple[float, float], format_: str) -> 
         "field": field,
         "type": "quantitative",
         "title": title,
+        # the window is that of all renderers: no rounding of its limits
         "scale": {"type": "log", "domain": list(limits), "nice": False, "clamp": True},
         "axis": {"format": format_, "tickCount": 8},
     }
@@ -133,7 +134,7 @@ def _lines(chart: Chart, sustained: bool) -> Json:
         "encoding": {
             **_axes(chart),
             "detail": _nominal("id"),
-            "description": _nominal("ceiling"),
+            "description": _nominal("ceiling"),  # for screen readers
             "color": _nominal("colour", scale=None, legend=None),
             "tooltip": [_nominal("ceiling"), _nominal("source")],
         },

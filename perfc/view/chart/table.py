@@ -71,6 +71,7 @@ def _source(ceiling: Roof | Slope) -> str:
 
 
 def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
+    # the longest of each basis: measured kernels are not those of the analysis
     marks = [m for basis in TimeBasis for m in [x for x in chart.marks if x.basis is basis][:top]]
     yield from excerpt(columns(chart), marks, len(chart.marks), "kernel that take less time")
     for p in chart.above:
@@ -95,6 +96,7 @@ def columns(chart: Chart) -> tuple[Column, ...]:
     ]
 
     def of_roofline(mark: Mark) -> float | None:
+        # of the points at all levels the one nearest to its ceiling binds
         shares = (p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None)
         return max(shares, default=None)
 

@@ -152,6 +152,7 @@ def bars_block(part: Bars) -> BarsBlock | NoteBlock:
     if most <= 0:
         return NoteBlock(caption, False)
     values = bucketed(part.values, MOST_BARS)
+    # a bar that stands for several numbers has no label of one
     labels = part.labels if len(part.labels) == len(values) else ("",) * len(values)
     width = 100 / len(values)
     drawn = tuple(

@@ -67,6 +67,7 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
         if ready:
             v = heapq.heappop(ready)
         else:
+            # all wait for each other: the first goes without waiting
             first = next(u for u in range(first, count) if not done[u])
             v = first
         if done[v]:
@@ -83,10 +84,12 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
 def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
     """Return ranks by longest path: each vertex is directly above its first reader."""
     below = [0] * count
+    # from the last vertex on, so that the rank of a reader is known before that of its producer
     for a, b in sorted(edges, key=lambda e: -e[0]):
         below[a] = max(below[a], below[b] + 1)
     joined = {v for e in edges for v in e}
     last = max(below, default=0)
+    # counted from the last rank; vertices without edges stand in the first
     return [last - r if v in joined else 0 for v, r in enumerate(below)]
 
 
@@ -102,7 +105,7 @@ def ordered(rank: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
         for row in rows if sweep % 2 == 0 else reversed(rows):
             row.sort(key=lambda v: mean([place[u] for u in near[v]], place[v]))
             for i, v in enumerate(row):
-                place[v] = i - (len(row) - 1) / 2
+                place[v] = i - (len(row) - 1) / 2  # centered, to compare ranks of any width
     return [row[i : i + WIDEST] for row in rows for i in range(0, len(row), WIDEST)]
 
 

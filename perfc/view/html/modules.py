@@ -61,6 +61,7 @@ def tree(paths: Sequence[Path], name: str) -> ModuleTree:
                 module = modules[path[:depth]] = ModuleTree(path[depth - 1])
                 modules[path[: depth - 1]].children.append(module)
         modules[path].children.append(i)
+    # inner modules first: what they are replaced by may be replaced again
     for path in sorted(modules, key=len, reverse=True):
         simplify(modules[path])
     opened(root, len(paths))
@@ -103,6 +104,7 @@ def simplify(module: ModuleTree) -> None:
         else:
             children.append(child if only is None else only)
     if len(children) > MOST_CHILDREN:
+        # as many runs as members of a run: both levels are equally short
         size = math.ceil(math.sqrt(len(children)))
         runs = [children[i : i + size] for i in range(0, len(children), size)]
         children = [ModuleTree(span(run), run) for run in runs]

@@ -71,6 +71,7 @@ def page(
         TargetError: if there is no such target.
     """
     sections = document(views, NAMES, PRINTED).sections
+    # the details of each kernel show its ceilings
     blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
     assumptions = blocks.pop("assumptions")
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
@@ -158,6 +159,7 @@ def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: ob
     """Render a template of this package with its style, scripts and data."""
     from markupsafe import Markup
 
+    # the policy has digests of exactly these texts
     every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
     return (
         environment()
@@ -167,6 +169,7 @@ def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: ob
             version=__version__,
             echarts=ECHARTS,
             policy=policy(every),
+            # files of this package, and data without markup: the rest is escaped
             style=Markup(asset("style.css")),
             data=Markup(inert(data)),
             scripts=[Markup(s) for s in every],

@@ -79,6 +79,7 @@ def kernels(views: Views) -> Json:
     """Return every kernel in execution order, with the table's columns and its ceilings."""
     sections = document(views, ("kernels",), None).sections
     tables = [p for s in sections for p in s.parts if isinstance(p, Table)]
+    # waiting for a launch is no unit that could be busy
     names = [p.ceiling for p in views.pressure if p.ceiling != "launch"]
     rows = views.kernels
     return {
@@ -124,7 +125,7 @@ def cell(content: Cell) -> str | float | None:
     """Convert a cell to JSON; numbers stay numbers."""
     match content:
         case Name(full):
-            return text(full.removeprefix("<- "))
+            return text(full.removeprefix("<- "))  # the arrow separates columns of text
         case Amount():
             return str(content)
         case str():

@@ -32,7 +32,7 @@ def roofline_page(drawn: Chart) -> str:
         for is_measured in (False, True)
     ]
     # measured kernels lie over the predicted ones as hollow points, or stand alone
-    sides = [marks for marks in bases if marks] or [[]]
+    sides = [marks for marks in bases if marks] or [[]]  # ceilings alone have a chart too
     data: Json = {
         "reports": [report(drawn, marks) for marks in sides],
         "hollow": "Hollow: measured." if len(sides) > 1 else "",

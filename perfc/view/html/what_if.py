@@ -40,6 +40,7 @@ def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json |
     machines = ("", *targets)
     if len(batches) * len(dtypes) * len(machines) == 1:
         return None
+    # one report for each machine and precision: batches are new sizes of its formulas
     reports = {(s, d): bases(report, s, d) for s in machines for d in dtypes}
     titles = {s: machine_title(r.machine) for (s, _), r in reports.items() if r is not None}
     return {

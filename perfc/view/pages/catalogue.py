@@ -13,6 +13,7 @@ SECTIONS = ("Shapes", "Work", "Traffic", "Source")
 _COUNT = re.compile(r"``(\w+_per_\w+)``")
 """Names of counts in docstrings, which pages show as numbers."""
 _HEADING = re.compile(rf"(?:^|(?<=\s))({'|'.join(SECTIONS)}):\s*", re.MULTILINE)
+"""Headings of sections, at the start of a line or within a paragraph."""
 
 
 @record
@@ -31,6 +32,7 @@ class OpDoc:
 def documentation(cls: type[Op]) -> OpDoc:
     """Return the documentation of an operator, with inherited sections and filled counts."""
     summary, sections = _parts(cls.__doc__ or "")
+    # the nearest class that has a section provides it
     for parent in cls.__mro__[1:]:
         if parent is Op or not issubclass(parent, Op):
             continue

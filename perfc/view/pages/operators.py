@@ -139,7 +139,7 @@ def describe(cls: type[Op]) -> Iterator[str]:
     doc = documentation(cls)
     yield f"## {cls.mnemonic}"
     yield ""
-    yield f"{doc.summary}".replace("``", "`")
+    yield f"{doc.summary}".replace("``", "`")  # docstrings quote as reStructuredText
     yield ""
     yield f"- **ONNX**: {', '.join(f'`{name}`' for name in cls.onnx.split())}"
     yield f"- **Kind**: {cls.kind.value}, in `{module_file(cls)}`"
@@ -152,6 +152,7 @@ def describe(cls: type[Op]) -> Iterator[str]:
     if shown is not None and shown.numbers:
         operands = ", ".join(f"`{n}: {t}`" for n, t in shown.operands.items())
         numbers = ", ".join(f"`{unit} = {text}`" for unit, text in shown.numbers.items())
+        # only an operator with attributes, in braces, is more than its name
         made = f"`{shown.operator}` of " if "{" in shown.operator else ""
         yield f"- **Example**: {made}{operands} → `{shown.result}`: {numbers}"
     yield ""
@@ -204,6 +205,7 @@ def coverage() -> tuple[DomainCoverage, ...]:
     for schema in onnx.defs.get_all_schemas():
         supported, expanded, missing = by_domain.setdefault(schema.domain, ([], [], []))
         key = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
+        # constants become stored tensors when a file is read
         if key in BY_ONNX or schema.name == "Constant":
             supported.append(schema.name)
         elif any(getattr(schema, has) for has in BODIES):

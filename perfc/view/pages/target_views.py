@@ -51,7 +51,7 @@ class RateView:
         rounds, best, worst = (
             (None, None, None) if spread is None else (spread.rounds, spread.best, spread.worst)
         )
-        sources = tuple(rate.source.split("+"))
+        sources = tuple(rate.source.split("+"))  # several names are joined by a plus
         return cls(
             rate.value,
             str(rate.origin),

@@ -21,6 +21,7 @@ def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool =
     if not isinstance(formula, Poly):
         return Amount(formula, unit, formula, is_bound)
     is_open = any(s.key not in env for s in symbols(formula))
+    # at the lower limits of data-dependent symbols a difference may be negative
     return Amount(max(evaluate(formula, env), 0), unit, formula, is_bound or is_open)
 
 
@@ -33,6 +34,7 @@ def open_symbols(report: Report) -> dict[str, int]:
 
 def lower_limits(table: KernelTable) -> dict[str, int]:
     """Return the lower limits of the symbols in the formulas of kernels."""
+    # equal kernels have equal formulas
     kinds = {k.identity: k for k in table.kernels}.values()
     each = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in kinds)
     formulas = dict.fromkeys(d for formulas in each for d in formulas if isinstance(d, Poly))

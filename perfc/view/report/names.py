@@ -108,6 +108,7 @@ def merged(texts: Sequence[str]) -> str:
         columns = zip(*(_NUMBER.findall(t) for t in texts), strict=True)
         numbers = iter([c[0] if len(set(c)) == 1 else "*" for c in columns])
         return _NUMBER.sub(lambda _: next(numbers), texts[0])
+    # what all begin with, a star, and what all end with
     head = texts[0][: shared(texts)]
     tails = [t[len(head) :][::-1] for t in texts]
     return f"{head}*{tails[0][: shared(tails)][::-1]}"
@@ -115,6 +116,7 @@ def merged(texts: Sequence[str]) -> str:
 
 def shared(texts: Sequence[str]) -> int:
     """Return the length of the common prefix of all texts."""
+    # in alphabetical order the first and the last differ wherever any two do
     first, last = min(texts), max(texts)
     return next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
 
@@ -124,6 +126,6 @@ def gathered(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     prefix = names[0][: names[0].rfind("/", 0, shared(names)) + 1]
-    if len(prefix) < 2:
+    if len(prefix) < 2:  # a slash alone is no folder
         return ", ".join(names)
     return f"{prefix}{{{', '.join(n[len(prefix) :] for n in names)}}}"

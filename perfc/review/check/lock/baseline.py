@@ -57,6 +57,7 @@ class BaselineCase:
     @classmethod
     def of(cls, model: str, target: str, how: Deployment) -> BaselineCase:
         """Create the case of a model with a deployment on the named target."""
+        # a field at its default does not appear, so that new fields do not change old entries
         usual = Deployment().as_json()
         others = {
             # a duration as a file has it

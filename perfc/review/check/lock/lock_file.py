@@ -110,6 +110,7 @@ def replaced(path: Path) -> Baseline:
         raise
     except ParseError:
         with path.open("rb") as stream:
+            # a lock with conflict markers does not parse, but has its first comment
             is_lock = COMMENT[:20].encode() in stream.read(LARGEST_HEAD_BYTES)
         if path.name != LOCK and not is_lock:
             hint = "give `lock` another name, or remove it"
@@ -169,6 +170,7 @@ class LockReader:
             if path.startswith(("/", "../")) or path == "..":
                 raise self.fault("path", f"path = {path!r} leads out of the project", index)
         dtype = self.text(model, "dtype", index) if "dtype" in model else ""
+        # schema 1 has the digests of targets in a table by name
         about = targets.get(target)
         if isinstance(about, dict) and "target_digest" not in model:
             model = {**model, "target_digest": about.get("digest")}

@@ -59,6 +59,8 @@ class OnnxEditor:
         for finding in findings:
             names = {name for e in finding.edits for name in touched(e)}
             names |= self._beside(finding)
+            # edits at the same values were computed for the graph before: they wait for the next
+            # round
             if names & busy:
                 continue
             try:

@@ -65,7 +65,7 @@ def key_of(name: str) -> str:
 def plain(value: object) -> object:
     """Convert a value of a view to JSON types; numbers that are not finite become null."""
     match value:
-        case str() | int() | None:
+        case str() | int() | None:  # truth values are integers too
             return value
         case Amount():
             return {

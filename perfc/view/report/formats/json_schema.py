@@ -62,7 +62,7 @@ def schema_of(
     """
     definitions: dict[str, object] = {"Amount": AMOUNT}
     views = shape(cls, definitions)
-    del definitions[cls.__name__]
+    del definitions[cls.__name__]  # the document is the root itself
     properties = views["properties"]
     assert isinstance(properties, dict)
     properties |= {
@@ -93,7 +93,7 @@ def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
         "required": sorted(key_of(f.name) for f in fields(cls)),
         "additionalProperties": False,
     }
-    definitions[cls.__name__] = schema
+    definitions[cls.__name__] = schema  # before its fields, which may refer to it
     for f in fields(cls):
         described_as = {"description": words[f.name]} if f.name in words else {}
         properties[key_of(f.name)] = {**of(hints[f.name], definitions), **described_as}
@@ -107,6 +107,7 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
         kinds = [of(a, definitions) for a in arguments if a is not NoneType]
         return {"anyOf": [*kinds, {"type": "null"}]} if NoneType in arguments else {"anyOf": kinds}
     if origin is tuple:
+        # tuples of views have any length and one type
         return {"type": "array", "items": of(arguments[0], definitions)}
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": of(arguments[1], definitions)}

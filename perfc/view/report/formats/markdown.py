@@ -66,12 +66,14 @@ def escaped(text: str) -> str:
     """Escape text so that Markdown shows it literally, without links or mentions."""
     text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _SIGNS.sub(r"\\\g<0>", text)
+    # a space of no width breaks the link and is not seen
     return _LINKED.sub(lambda m: f"{m[0][0]}&#8203;{m[0][1:]}", text)
 
 
 def code(text: str) -> str:
     """Return text as a code span for a table cell, for any number of backticks."""
     runs = [len(run) for run in re.findall("`+", text)]
+    # more backticks than any run inside; a pipe would end the cell of the table
     fence = "`" * (max(runs, default=0) + 1)
     space = " " if runs else ""
     return f"{fence}{space}{printable(text).replace('|', '')}{space}{fence}"

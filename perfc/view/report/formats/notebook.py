@@ -86,7 +86,7 @@ def render(views: Views) -> str:
             strip=strip(v),
             limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
             kinds=kinds(ordered[:KINDS], v.time_s),
-            rest=rest.replace("(--top all)", "").strip(),
+            rest=rest.replace("(--top all)", "").strip(),  # a notebook has no options
             gain=gain_title(useful(views), v),
             remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
             memory=bars(views.memory.live_bytes),

@@ -58,9 +58,11 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     first = [*titles(views, room), (), *aligned([*facts_of(views.verdict, room)], room)]
     first += limit_lines(views.verdict.limits, room)
     kinds = groups(views.kernels)
+    # kinds of kernels and changes share the lines that remain; a table of changes has a head
     remaining = MOST_LINES - len(first) - MARGINS
     changes = useful(views)[: max(remaining - LEAST_KINDS - 1, 1)]
     most = max(remaining - len(changes) - bool(changes), 1)
+    # a number above the default is a wish to see more than one screen
     shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most)]
     yield from first
     if shown:
@@ -125,6 +127,7 @@ def running(views: Views) -> list[str]:
     """Return model, machine, sizes, runtime and precision as words."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
+    # at least two are left out: the words for one would be longer than it
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     computed = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     stored = ", ".join(sorted(computed)) or "stored types"

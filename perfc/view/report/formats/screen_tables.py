@@ -98,11 +98,12 @@ def name_column(kinds: Sequence[KernelGroup], room: int) -> ScreenColumn:
     longest = max(map(columns_of, labels))
     free_width = room - longest - len(GAP)
     if free_width < LEAST_PLACE:
+        # long names of operators leave at least half of the column, or the least place
         longest = min(longest, max(room - LEAST_PLACE - len(GAP), room // 2))
         free_width = room - longest - len(GAP)
     cells = [
         padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, free_width, 0)
-        if free_width >= LEAST_PLACE // 2
+        if free_width >= LEAST_PLACE // 2  # in less no place can be read
         else cut(label, room)
         for label, where in zip(labels, places, strict=True)
     ]

@@ -70,7 +70,7 @@ def console_of(stream: TextIO, width: int | None, *, is_forced: bool = False) ->
         soft_wrap=True,
         force_terminal=True if is_forced else None,
         color_system="standard" if is_forced else "auto",
-        no_color=False if is_forced else None,
+        no_color=False if is_forced else None,  # else the variable NO_COLOR decides
     )
 
 

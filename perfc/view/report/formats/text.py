@@ -149,6 +149,7 @@ def spark(values: Sequence[float], count: int) -> str:
     if top <= 0:
         return LEVELS[0] * len(heights)
     steps = len(LEVELS) - 1
+    # rounded up: any value above zero is seen
     return "".join(LEVELS[min(math.ceil(h / top * steps), steps)] for h in heights)
 
 
@@ -203,7 +204,7 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
         if c.is_name:
             need[i] = min(need[i], ROOM_FOR_NAMES)
     shown = list(range(len(need)))
-    for i in reversed(range(len(need))):
+    for i in reversed(range(len(need))):  # the last spare column goes first
         if sum(need[k] + len(GAP) for k in shown) - len(GAP) <= width - len(INDENT):
             break
         column = table.columns[i]
@@ -273,7 +274,7 @@ def legend_lines(
     pairs = zip(columns, scales, strict=True)
     entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
     for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
-        if entries:
+        if entries:  # of an empty text `wrapped` yields one empty line
             yield (StyledText(INDENT), StyledText(line, Style.FAINT))
 
 
@@ -312,6 +313,7 @@ def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int
     names = sorted((i for i, c in enumerate(columns) if c.is_name), key=lambda i: widths[i])
     used = sum(w for i, w in enumerate(widths) if not columns[i].is_name)
     room = width - used - len(GAP) * (sum(1 for w in widths if w) - 1)
+    # shortest first: what a name leaves of its share goes to the longer ones
     for place, i in enumerate(names):
         fair = room // (len(names) - place)
         widths[i] = min(widths[i], max(fair, LEAST_NAME))
@@ -335,6 +337,7 @@ def elided(text: str, width: int, leading: int | None = None) -> str:
     width = max(width, 1)
     head = (width - 1) * 2 // 3 if leading is None else min(leading, width - 1)
     tail = width - 1 - head
+    # wide characters take two columns: shorten the longer end until both fit
     while (
         columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head + tail
     ):

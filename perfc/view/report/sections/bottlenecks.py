@@ -209,6 +209,7 @@ class ChangedRun:
         if self.table is None:
             return max(busy_s, waits_s)
         launched = self.table.launched[repeated.indices[0]]
+        # the predicted time on the device scales as the time at measured rates does
         busy_s = launched.device_s * (busy_s / now_s if now_s else 1.0)
         return launched.relaunched_s(busy_s, waits_s, factor(kernel, Ceiling.LAUNCH))
 

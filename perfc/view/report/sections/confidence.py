@@ -68,6 +68,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     products. If half of the time depends on rates that are assumed or were not reproducible, it is
     at most medium.
     """
+    # reasons for a low grade come first, from the most to the least serious
     if report.module.origin.assumed:
         return Confidence(Grade.LOW, report.module.origin.assumed)
     if report.cost.is_bound:
@@ -133,6 +134,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
         return "host-bound, and launch times on a host vary"
     if table.is_host_bound:
         return "host-bound, and the launch overhead of the host is assumed, not measured"
+    # kernels that rest on the same measurements; the group with the widest intervals is the reason
     by_basis: dict[tuple[object, ...], list[int]] = {}
     for i, k in enumerate(table.kernels):
         by_basis.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)

@@ -144,6 +144,7 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
         OpaqueOperator(name, len(nodes), tier.value, nodes[0].name)
         for (name, tier), nodes in opaque.items()
     ]
+    # the number of nodes, with those in regions
     in_file = Counter(True for _ in walk(report.source.graph))[True]
     return Coverage(
         in_file,

@@ -85,6 +85,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
                 f"for {time_text(each)} of work"
             )
         case "waves" if held and matrix:
+            # time of the matrix unit at full waves over that of whole waves
             idle = 1 - matrix.sustained_s / held.sustained_s
             text = f"{share(idle)} of tile slots empty in partial waves{above}"
         case "matrix":

@@ -229,6 +229,7 @@ def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
     name = value.name.lower()
     is_pixel = (value.dtype.is_float or value.dtype is DType.U8) and not CACHED.search(name)
     match len(shape):
+        # channels are the second axis or the last
         case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
             counted, item = shape[:1], Item.IMAGE
         case 1 | 2 if not value.dtype.is_float and TOKENS.search(name):
