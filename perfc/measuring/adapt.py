@@ -1,4 +1,8 @@
-"""Adapt a target to its machine from a few measured kernels or from calibrate's rates."""
+"""Adapt a target to its machine from a few measured kernels or from calibrate's rates.
+
+`adapt_target` is called by `perfc adapt`: measured kernels are read, each is divided by what the
+predictors say of it, and the corrections by class are written as tables of a copy of the target.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
+"""Parameters that count elements, so are 1 at least; name of the source of the corrections."""
 ROOFLINE = Predictor.ROOFLINE.value
 SECTION = re.compile(r"\s*\[")
 """Beginning of a table of TOML."""
@@ -113,7 +118,9 @@ def residuals(
     """
     from perfc.analyzers.estimators import predictor
 
+    # kernels of CPUs are compared with the roofline and the laws of runtimes instead
     known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
+    # all rows are checked before the first prediction, which takes much longer
     for row in measured:
         check(row)
     groups: dict[tuple[str, str], list[AdaptationSample]] = {}
@@ -126,6 +133,7 @@ def residuals(
             groups.setdefault(kind, []).append(row)
     result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
     result += by_roofline(others, machine)
+    # a row may count twice: against the roofline and against the law of its runtime
     result += by_law([m.row for m in measured if m.row is not None], machine)
     if machine.kind == "cpu" and not result:
         targets = sorted({m.row.target for m in measured if m.row is not None})
@@ -144,6 +152,7 @@ def check(row: AdaptationSample) -> None:
         AdaptError: an impossible time or extent.
         ParseError: an unknown element type.
     """
+    # NaN fails both comparisons, so is rejected too
     if not 0 < row.time_s <= LONGEST_S:
         raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
     dtype_named(row.dtype)
@@ -182,8 +191,9 @@ def by_class(
     from perfc.analyzers.estimators.selection import INSIDE
 
     columns = columns_of([r.parameters for r in group])
-    made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
-    for predicted_s, floor_s, r in zip(made.time_s, made.floor_s, group, strict=True):
+    # INSIDE: times of launches in a recorded graph, without the host's part of a launch
+    predicted = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+    for predicted_s, floor_s, r in zip(predicted.time_s, predicted.floor_s, group, strict=True):
         if r.time_s < BELOW * floor_s:
             raise AdaptError(
                 f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
@@ -201,6 +211,8 @@ def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator
         if row is None or row.target != machine.name or not row.sustained_s:
             continue
         kind = member(Kind, row.kind, "kind")
+        # sustained_s is of all launches of the row; measured_share is the usual measured time
+        # divided by it, so that only the deviation of this machine is left as a residual
         predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
         yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE, row.model)
 
@@ -212,6 +224,7 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
     for (unit, dtype), peak in machine.compute.items():
         rate = peak.sustained
         if unit is Unit.MATRIX and rate is not None and rate.origin is Origin.MEASURED:
+            # a multiply-accumulate is two operations
             yield AdaptationSample("matmul", dtype, extents, 2 * mac / rate.value)
     device = machine.level("device")
     if device is not None and device.sustained is not None:
@@ -223,6 +236,7 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
             "operands": 1.0,
             "tensor_operands": 1.0,
         }
+        # bytes are read and written; the rate is of both together
         time_s = 2 * nbytes / device.sustained.value
         yield AdaptationSample("elementwise", "f32", parameters, time_s)
 
@@ -247,6 +261,7 @@ def read(path: Path) -> list[AdaptationSample]:
     if not path.is_file():
         raise AdaptError("no such file", where=str(path))
     rows = list(islice(dataset.records(path), MOST_ROWS + 1))
+    # rows of `perfc measure` begin with the digest of the model
     if rows and "digest" in rows[0]:
         return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
     if len(rows) > MOST_ROWS:
@@ -258,6 +273,7 @@ def read(path: Path) -> list[AdaptationSample]:
     result: list[AdaptationSample] = []
     for row in rows:
         numbers = {k: number(v, path) for k, v in row.items() if k not in _FIXED}
+        # an empty cell belongs to a parameter of another class
         present = {k: v for k, v in numbers.items() if not math.isnan(v)}
         time_s = number(row["time_s"], path)
         result.append(AdaptationSample(str(row["class"]), str(row["dtype"]), present, time_s))
@@ -280,10 +296,12 @@ def number(value: object, path: Path) -> float:
 
 def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
     """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
+    # kernel -1: nodes that launch no analyzed kernel
     if row.kernel < 0 or row.launches <= 0:
         return
     subject = subject_of(row)
     result = lowered(subject)
+    # copies that the runtime inserted are no part of the kernel
     time_s = (row.time_s - row.inserted_s) / row.launches
     if time_s > 0:
         class_name, parameters = result or ("", {})
@@ -302,6 +320,7 @@ def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
             extents = None if s.window is None else convolution(s.window, Numbers({}))
             return None if extents is None else ("convolution", extents)
         case "elementwise" | "movement":
+            # operands of full size; smaller ones are broadcast
             whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
             return s.kind, {
                 "elements": float(y.numel),
@@ -321,6 +340,7 @@ def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
 def product(s: KernelSubject, y: Operand) -> dict[str, float]:
     """Return extents of a matrix product; a two-dimensional right operand merges all rows."""
     right = s.operand(1)
+    # each element of the result takes k multiply-accumulates
     n, k = float(y.shape[-1]), s.mac / y.numel
     if right is None or len(right.shape) <= 2 or len(y.shape) < 3:
         return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}

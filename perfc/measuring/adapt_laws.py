@@ -11,7 +11,8 @@ from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 from perfc.passes.runtimes import Framework, tables
 
 LEAST_LEFT = 0.2
-"""Share of a measured time that the profiler does not explain, at least."""
+"""Share of a measured time that remains at least when the profiler's time is subtracted: of very
+short kernels the profiler's mean would leave nothing or less."""
 
 
 def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidual]:
@@ -22,21 +23,24 @@ def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidu
 
     rows = rows if machine.kind == "cpu" else ()
     counts = {min(row.threads, machine.sm_count) for row in rows}
-    on = {n: ProcessorSeconds(sliced(machine, f"{n}t")) for n in counts}
+    # by number of threads: the processor cut down to that many, ``xeon/4t``
+    seconds = {n: ProcessorSeconds(sliced(machine, f"{n}t")) for n in counts}
     for row in rows:
         start = start_on(machine, runtime_of(row))
         if start is None or split(row.target)[0] != machine.name or row.time_s <= 0:
             continue
         subject = subject_of(row)
-        names = on[min(row.threads, machine.sm_count)].of(subject)
+        # its resources under each name that a law may have, the most specific first
+        names = seconds[min(row.threads, machine.sm_count)].of(subject)
         if pair := named_law(start, subject.dtype, names):
-            law, k = pair
+            law, k = pair  # k: resources under the name of that law
             time_s = without_profiler_s(row, row.time_s / row.launches)
             yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value, row.model)
 
 
 def without_profiler_s(row: KernelRow, time_s: float, count: int = 1) -> float:
     """Return a measured time of some kernels without what the runtime's profiler adds to each."""
+    # PROFILER_S is of the profilers of runtimes other than PyTorch
     added_s = PROFILER_S * count * (row.runtime != Framework.TORCH.value)
     return max(time_s - added_s, LEAST_LEFT * time_s)
 

@@ -44,28 +44,30 @@ def measured_runs(path: Path, target: str) -> Measurements:
     names = {"", target, machine.name, *machine.aliases, machine_of(machine.name, path.parent)}
     ours: list[tuple[int, Run]] = []
     others: Counter[str] = Counter()
-    for threads, one in runs(path):
-        where = one.target if isinstance(one, GraphRow) else one[0]
+    for threads, run in runs(path):
+        # a run that has no row is a pair of its machine and the reason
+        where = run.target if isinstance(run, GraphRow) else run[0]
         if where in names:
-            ours.append((threads, one))
+            ours.append((threads, run))
         else:
             others[where] += 1
-    left_out = Counter(one[1] for _, one in ours if not isinstance(one, GraphRow))
+    left_out = Counter(run[1] for _, run in ours if not isinstance(run, GraphRow))
+    # of runs that differ in threads alone the one with the most stands for the machine
     rows = [replace(row, target=name) for row in most_threads(ours)]
     graphs: dict[str, ModelGraph] = {}
     measured: list[GraphRow] = []
     for graph in sorted({row.graph for row in rows}):
-        mine = [row for row in rows if row.graph == graph]
+        of_graph = [row for row in rows if row.graph == graph]
         try:
-            encoded = MeasuredRuns().encode(graph, {r.setting for r in mine}, path.parent)
+            encoded = MeasuredRuns().encode(graph, {r.setting for r in of_graph}, path.parent)
             why = f"no graph of {graph}"
         except PerfcError as error:
             encoded, why = None, str(error)
         if encoded is None:
-            left_out[why] += len(mine)
+            left_out[why] += len(of_graph)
         else:
             graphs[graph] = encoded
-            measured += with_floors(encoded, mine)
+            measured += with_floors(encoded, of_graph)
     reasons = tuple(f"{n:,} on {machine.name}: {why}" for why, n in left_out.most_common())
     if not measured:
         known = "there are of " + ", ".join(sorted(others)) if others else "it has no row"

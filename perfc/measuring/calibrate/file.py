@@ -18,7 +18,7 @@ from perfc.kernels.target import Number, render
 from perfc.machine import UNCERTAIN, Machine, load_machine, validate
 
 DEFAULT = "default"
-"""Source of numbers whose readings make no sense."""
+"""Source of numbers that are assumed because their readings make no sense."""
 
 
 def default_path(device: Device) -> Path:
@@ -29,7 +29,7 @@ def default_path(device: Device) -> Path:
 
 
 def slug(text: str) -> str:
-    """Return a name as targets have them."""
+    """Return a name as targets have them: lower-case words with hyphens, 64 characters at most."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
 
 
@@ -55,6 +55,7 @@ def _quality(ceilings: Iterable[MeasuredCeiling]) -> str:
 def _sources(
     session: Session, ceilings: Iterable[MeasuredCeiling], samples: str, load: str
 ) -> dict[str, dict[str, str]]:
+    """Return the sources of the file's numbers: measurements, bounds, the operating system."""
     device = session.backend.device
     cores = "core" if device.kind == "cpu" else "multiprocessor"
     return {
@@ -110,12 +111,14 @@ def text(
             texts = {"origin": source.origin.name.lower(), "title": source.title}
             # a file that was itself calibrated has sources of our names
             sources.setdefault(source.name, {**texts, "date": source.date, "note": source.note})
+        # numbers of the data sheet stand; bounds are added for what it does not list
         sheet = {r.key: Number(r.key, r.value, r.source, r.note) for r in base.facts.values()}
         numbers += (*sheet.values(), *bounds.unlisted(device, by_key, steps, sheet))
     elif device.kind == "cpu":
         numbers += bounds.cpu_numbers(device, by_key, steps)
     else:
         numbers += bounds.device_numbers(device, by_key, steps)
+    # a reading that was refused gets a default, unless data sheet or bounds have the number
     known = {n.key for n in numbers}
     for key, reason in session.refused.items():
         default = bounds.DEFAULTS.get(key, {}).get(device.kind)
@@ -158,13 +161,14 @@ def data_sheet(device: Device) -> Machine | None:
     wanted = slug(device.name).removeprefix("nvidia-").removeprefix("tesla-")
     for path in sorted(SHIPPED.glob("*.toml")):
         machine = load_machine(path)
+        # drivers put the maker's name first, aliases do not
         if wanted in (machine.name, *machine.aliases):
             return machine
     return None
 
 
 def earlier(path: Path) -> Machine | None:
-    """Return the file that is there; None where it is none that can be read."""
+    """Read the target file that a path has already; None if there is none, or it is damaged."""
     try:
         return load_machine(path)
     except TargetError:
@@ -183,6 +187,7 @@ def write(path: Path, text: str) -> Machine:
             part.write_text(text, encoding="utf-8")
             problems = validate(part)
             if problems:
+                # without the path in front, which is that of the temporary file
                 problem = problems[0].partition(": ")[2]
                 raise MeasurementError(f"not written: {problem}", where=path.name)
     except OSError as error:

@@ -23,7 +23,7 @@ from perfc.machine import HOST, load_machine
 OVERRIDE = "PERFC_HOST"
 """Environment variable that names a target file for this machine, where one is known already."""
 SECONDS = 15
-"""Maximum seconds of a probe."""
+"""Maximum seconds of a probe, as the user reads them; the limit itself is in `calibrate.run`."""
 
 
 def host_file(probe: Callable[[Path], None] | None = None) -> Path:
@@ -44,7 +44,7 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
     return path
 
 
-@cache
+@cache  # so that a process says it once, however often the target is loaded
 def announce(_path: Path) -> None:
     """Say what restricts this machine, once for its file."""
     restricted, busy = host.restrictions(host.processors()), host.load()
@@ -63,7 +63,7 @@ def is_whole(path: Path) -> bool:
 
 
 def folder() -> Path:
-    """Return the path of the target file of this processor with this many cores."""
+    """Return the folder of the target file of this processor with this many cores."""
     return cache_folder("hosts") / key()
 
 
@@ -86,8 +86,9 @@ def quick_probe(path: Path) -> None:
     say(f"note: measuring this machine once, {SECONDS} s at most; kept in {path}", is_error=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as place:
-            fresh = Path(place) / path.name
+        # in the same folder, so that the replacement is a rename within one file system
+        with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+            fresh = Path(temporary) / path.name
             calibrate("cpu", fresh, quick=True, say=warn)
             os.replace(fresh, path)
     except OSError as error:
@@ -95,6 +96,6 @@ def quick_probe(path: Path) -> None:
 
 
 def warn(line: str) -> None:
-    """Describe the uncertainty of the measurement."""
+    """Print a warning of calibrate with the command that measures better."""
     hint = "`perfc calibrate` measures it thoroughly"
     say(f"warning: {line}; {hint}", is_error=True)

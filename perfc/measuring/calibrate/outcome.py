@@ -26,7 +26,7 @@ class CeilingRow:
 
 @record
 class ChangedRate:
-    """Number of the target file before and after; None for a file that lacks it."""
+    """Number of the target file before and after the calibration; None for a file without it."""
 
     key: str
     before: float | None
@@ -67,7 +67,7 @@ class CalibratedTarget:
 def _doubt(row: CeilingRow) -> tuple[bool, float]:
     """Return the order of doubt: ceilings of a single round above all, then by spread."""
     spread = row.measured.spread
-    assert spread is not None
+    assert spread is not None  # `rows` takes only rates with a spread
     return spread.rounds < 2, spread.share(row.measured.value)
 
 
@@ -99,7 +99,7 @@ def rows(machine: Machine) -> Iterator[CeilingRow]:
 
 
 def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:
-    """Yield the numbers that differ by more than half a per cent."""
+    """Yield the numbers that differ by more than half a per cent, the new file's order first."""
     if before is None:
         return
     for key in dict.fromkeys((*after.facts, *before.facts)):

@@ -1,4 +1,8 @@
-"""Measures a device's ceilings within a time, and writes them with how far they spread."""
+"""Measure a device's ceilings within a time, and write them with how far they spread.
+
+`calibrate` is `perfc calibrate`. A ceiling is a rate or latency that the device reaches at best;
+probes measure it in rounds over all cases, so that a disturbance does not hit one ceiling alone.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +97,7 @@ def calibrate(
         tell: called before each case.
         say: called, before anything is measured, with a sentence on other programs' load.
         backend: instead of the one ``device`` names.
-        clock: that the time is kept by, in seconds.
+        clock: function that returns the time in seconds.
 
     Raises:
         MeasurementError: a probe is broken: its answers are wrong, its clocks jump, or it is
@@ -105,6 +109,7 @@ def calibrate(
     deadline = Deadline(now=clock)
     backend = backend or open_backend(device, threads=threads)
     budget = (_QUICK if quick else _BUDGETS)[backend.device.kind]
+    # the budget is known only with the device; opening it counts as time, too
     deadline.limit_s = budget.seconds
     path = output or file.default_path(backend.device)
     if path.suffix != ".toml" or not file.slug(path.stem):
@@ -154,9 +159,10 @@ def _written(
 
 
 def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeiling, ...]:
-    """Return all cases, then again what the rounds disagree on, while time is left."""
+    """Measure all cases, then again those whose rounds disagree, and return the ceilings."""
     device, deadline = session.backend.device, session.deadline
     whole = [c for c in session.cases if rank(c) is not Rank.CORE]
+    # two rounds of the whole device first: if time runs out, single cores are what is missing
     for cases in (whole, session.cases):
         for index in range(2):
             session.round(index, cases)
@@ -186,6 +192,7 @@ def _without_spoiled(
         if not doubted:
             return measured
         cases = dict.fromkeys(case for c in doubted for case in c.cases)
+        # even when the time is over: without these rounds the file would lack the number
         session.deadline.limit_s = max(
             session.deadline.limit_s, session.deadline.elapsed_s + SPOILED_S
         )
@@ -241,7 +248,7 @@ def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
 def _within_sheet(
     session: Session, measured: tuple[MeasuredCeiling, ...]
 ) -> tuple[MeasuredCeiling, ...]:
-    """Leave out what is faster than the device's data sheet, and say so."""
+    """Leave out what is faster than the device's data sheet, and note why in `refused`."""
     if (sheet := file.data_sheet(session.backend.device)) is None:
         return measured
     for c in measured:
@@ -267,7 +274,7 @@ def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) 
 
 
 def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
-    """Refuse ceilings that spread; launches are none, and may.
+    """Refuse ceilings that spread, but for those whose times vary by nature, as of launches.
 
     Raises:
         UncertainError: some do.
@@ -285,12 +292,13 @@ def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
 
 
 def _unmeasured(session: Session) -> Iterator[str]:
-    """Return what was not measured, by reason."""
+    """Yield a sentence for each reason: what was not measured."""
     by_reason: dict[str, list[str]] = {}
     if not session.loads:
         by_reason["no power or energy counter can be read"] = ["power", "energy"]
     for name, reason in session.refused.items():
         by_reason.setdefault(reason, []).append(name.partition("/")[0])
+    # a probe with some samples lacks only some of its sizes
     known = {(c.probe, c.scope) for c, _ in session.samples}
     for case in session.missing:
         part = "sizes of " if (case.probe, case.scope) in known else ""

@@ -33,12 +33,12 @@ class PartView:
         kernels: places of the analysis' kernels.
         label: operators.
         kind: kind of the kernel.
-        floor_s: no run is faster.
-        prediction_s: what was expected.
+        floor_s: lower bound of its time.
+        prediction_s: predicted time.
         time_s: measured, median of the runs.
-        iqr_s: between the quartiles of the runs.
+        iqr_s: distance between the quartiles of the runs.
         residual_s: measured less predicted.
-        badge: how the measured time stands to the predicted one.
+        badge: "faster than its floor" for a time below the lower bound, else "".
         nodes: nodes of the graph.
         runtime: kernels that the runtime ran for it.
     """
@@ -83,15 +83,15 @@ class MeasurementView:
         runtime: ``ort``, ``torch`` or ``tensorrt``.
         version: version of the runtime, with its name.
         device: where it ran.
-        threads: number of threads of the runtime's pool, 0 where nobody knows.
-        floor_s: no run is faster.
-        prediction_s: what was expected.
+        threads: number of threads of the runtime's pool, 0 if unknown.
+        floor_s: lower bound of the time of a run.
+        prediction_s: predicted time of a run.
         time_s: measured, median of the runs.
-        iqr_s: between the quartiles of the runs.
+        iqr_s: distance between the quartiles of the runs.
         best_s: shortest run.
-        runs: how many.
+        runs: number of runs.
         residual_s: measured less predicted.
-        badge: how the measured time stands to the predicted one.
+        badge: "faster than its floor" for a time below the lower bound, else "".
         kernel_s: time of kernels alone.
         attributed: share of the kernels' time that was traced to nodes.
         lost: kernels of the runtime that were not.

@@ -67,7 +67,8 @@ def need_of(
 ) -> Need:
     """Return the memory requirement of running a module node by node.
 
-    Stored tensors are held by every session and, while one loads, by the message they are in.
+    Stored tensors are held by every session and, while one loads, by the message they are in:
+    ``sessions + 1`` times.
 
     Args:
         module: typed.
@@ -76,6 +77,7 @@ def need_of(
         sessions: how many hold the module at once; one runs at a time.
     """
     table = Analyses().get(Liveness(in_place=False), module)
+    # sizes of what is live after each node, as formulas; most nodes share a few
     formulas = {*table.live}
     live = max((_number(d, env) for d in formulas), default=0)
     graph = module.graph
@@ -107,6 +109,7 @@ def check_room(need: Need, where: str = "") -> str:
     if not fits(need):
         free = size_text(host.memory()[1])
         of, hint = "", "free some memory"
+        # smaller sizes help only where values, not weights, take the memory
         if need.weight_bytes > need.value_bytes:
             of = f", {size_text(need.weight_bytes)} of it for weights"
         elif need.symbols:
@@ -124,6 +127,7 @@ def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
 
 
 def _number(d: Dim, env: Mapping[str, int]) -> int:
+    """Return a size at the values of the symbols; what depends on data counts at its upper end."""
     return min(max(int(evaluate(d, env, upper=True)), 0), MOST_BYTES)
 
 

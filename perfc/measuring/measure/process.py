@@ -1,4 +1,9 @@
-"""Execution of a model in a separate process, with limits on time and memory."""
+"""Run a model in a separate process, with limits on time and memory.
+
+`execute` writes a request as JSON and the inputs as ``.npz`` into a folder, starts `worker` there,
+and reads the results that the worker leaves in the same folder. A crash of the runtime ends the
+worker alone.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +44,8 @@ class MeasurementProtocol:
     """Settings of a measurement.
 
     Args:
-        framework: that executes it.
-        table: name of the runtime; "" for what stands for the framework.
+        framework: framework that executes the model.
+        table: name of the runtime's fusion table; "" for the one that stands for the framework.
         dtype: precision that PyTorch and OpenVINO run it in; "" for their usual one.
         device: ``cpu`` or ``cuda:0``.
         threads: number of threads of the runtime's pool.
@@ -67,7 +72,13 @@ class MeasurementProtocol:
 
 @record
 class TimedBinding:
-    """Times of one binding of the symbols."""
+    """Times of one binding of the symbols.
+
+    Args:
+        times_s: wall time of each run.
+        peak_rss_bytes: highest memory of the process so far.
+        is_finite: whether the results have neither NaN nor infinity.
+    """
 
     times_s: tuple[float, ...]
     peak_rss_bytes: int
@@ -96,6 +107,7 @@ class WorkerResults:
         profiled: runs to skip and runs to profile, for each case.
         optimised: the graph that the runtime made of the model, None where it wrote none.
         error: why it ended early, "" where it did not.
+        folder: folder of the request, with the files above.
     """
 
     version: str
@@ -112,6 +124,7 @@ def iqr(values: Sequence[float]) -> float:
     """Return the distance of the quartiles, 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
+    # inclusive: quartiles of few runs stay between the fastest and the slowest one
     low, _, high = quantiles(values, method="inclusive")
     return high - low
 
@@ -186,7 +199,7 @@ def is_plain(i: Input) -> bool:
 
 
 def spawn(folder: Path, limit_s: float) -> str:
-    """Run the worker on the request in ``folder``; why it failed, or nothing."""
+    """Run the worker on the request in ``folder``; return why it failed, "" if it did not."""
     command = [sys.executable, "-m", "perfc.measuring.measure.worker", str(folder / "request.json")]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -227,6 +240,7 @@ def first_victim(pid: int) -> None:
 def last_line(path: Path) -> str:
     """Return the last line of a log, bounded; of a long one the end, where the reason is."""
     with path.open("rb") as stream:
+        # the last line is within the last 8 KiB; a log itself may be of any size
         stream.seek(max(path.stat().st_size - 8192, 0))
         lines = stream.read().decode("utf-8", "replace").strip().splitlines()
     text = "".join(c for c in (lines[-1] if lines else "no message") if c.isprintable())
@@ -244,6 +258,7 @@ def collected(folder: Path, why: str, what: str = "the model") -> WorkerResults:
         result: Mapping[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
     except (OSError, ValueError):
         result = {}
+    # cases that were finished before a crash or the limit still count
     if not result.get("cases"):
         raise PassError(f"the runtime cannot run {what}: {why or 'no result'}", where="measure")
     cases = tuple(

@@ -1,4 +1,7 @@
-"""Profiles of any runtime as one thing: kernels by name, with the median of their times."""
+"""Profile of a run in one form for all profilers: kernels by name, with the median of their times.
+
+Readers of `runtimes` make it, matching attributes its kernels to those of the analysis.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ class RuntimeKernel:
 
     Args:
         name: as the runtime calls it.
-        op: operator or layer type, "" where the profile does not tell.
+        op: operator or layer type, "" if the profile does not say.
         time_s: median over runs of its time in one run.
         iqr_s: interquartile range of that.
         best_s: shortest of the runs.
         calls: executions in one run.
-        members: names of the ONNX nodes it states to consist of.
+        members: names of the ONNX nodes that it consists of, as the runtime lists them.
         counts: different numbers of elements of its operands, the largest first.
     """
 
@@ -49,11 +52,11 @@ class Profile:
     """One profile.
 
     Args:
-        source: who wrote it.
+        source: profiler that wrote it.
         kernels: in order of first execution.
-        runs: that it averages over.
-        run_s: median time of a whole run, None where the profile does not tell.
-        device: what it ran on, as far as the profile tells.
+        runs: number of runs that it averages over.
+        run_s: median time of a whole run, None if the profile does not say.
+        device: what it ran on, as far as the profile says.
     """
 
     source: ProfilerKind
@@ -70,7 +73,12 @@ class Profile:
 
 @dataclass(slots=True)
 class Sampled:
-    """Times of one name, run by run."""
+    """Times of one kernel name, by run, while a profile is read.
+
+    Args:
+        times_s: sum of its executions in each run, by number of the run.
+        calls: executions in all runs.
+    """
 
     name: str
     op: str
@@ -86,6 +94,7 @@ class Sampled:
     def kernel(self, runs: list[int]) -> RuntimeKernel:
         """Return the median over the runs that count; runs without it count as zero."""
         times = [self.times_s.get(r, 0.0) for r in runs]
+        # calls of a run, over the runs in which it occurs
         called = self.calls / max(len(self.times_s), 1)
         return RuntimeKernel(
             self.name, self.op, median(times), iqr(times), min(times), called, self.members

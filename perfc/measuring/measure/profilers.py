@@ -18,6 +18,7 @@ def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
         ParseError: nobody we know.
     """
     start = head(path)
+    # keys of one profiler alone first: `"ph"` is in every Chrome trace, ONNX Runtime's included
     if not start.lstrip()[:1] or start.lstrip()[0] not in "[{":
         raise ParseError(
             "not a profile: neither a JSON list nor a JSON object",

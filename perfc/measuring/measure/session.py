@@ -1,4 +1,8 @@
-"""Measurement of a model, or reading of an existing profile."""
+"""Measure a model, or read an existing profile of it, and compare both with the analysis.
+
+`measure` and `measure_cases` analyze the model, write a runnable copy, run it in a worker process
+and attribute the times of kernels to nodes; `read_profile` does the last step alone.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +118,7 @@ def measure_cases(
     for report in done:
         check_stored(report)
     nodes = sum(1 for _ in walk(done[0].source.graph))
+    # what makes a run impossible is checked before weights are written
     check_installed(protocol.framework)
     allocator = allocator_of(protocol)
     needs = (need_of(r.source, r.env, allocator) for r in done)
@@ -132,6 +137,7 @@ def measure_cases(
         notes = (*notes_of(ready, outcome), *sorted(warnings))
         return [
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
+            # fewer cases than bindings where time ran out
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
         ]
 
@@ -145,6 +151,7 @@ def program_of(model: str | os.PathLike[str], report: Report, folder: Path) -> P
     if report.source.symbols:  # a symbolic batch serves all
         sizes.pop("batch", None)
     path = folder / f"model{PROGRAM}"
+    # an export is a line of JSON and the archive of the program
     path.write_bytes(read_export(named, sizes, lambda entry: entry.partition(b"\n")[2]))
     return path
 
@@ -351,6 +358,7 @@ def read_profile(
 
 def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float:
     """Return the fraction of a profile's time whose nodes are named in the model."""
+    # kernels that were only placed beside another one prove nothing
     certain = sum(
         k.time_s
         for k in profile.kernels
@@ -360,7 +368,10 @@ def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float
 
 
 def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
-    """Attribute kernels without a node to the preceding kernel, else to the next."""
+    """Attribute kernels without a node to the preceding kernel, else to the next.
+
+    They are copies and changes of layout that the runtime inserted.
+    """
     result = dict(origins)
     for order in (profile.kernels, profile.kernels[::-1]):
         last: SourceNodes | None = None

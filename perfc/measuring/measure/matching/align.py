@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..profile import Profile
 
 LEAST_MATCHED = 0.6
-"""Minimum fraction of costly kernels that must match."""
+"""Minimum fraction of costly kernels that must match; with fewer it is another model."""
 LONGEST = 6000
 """Maximum operators of each side: time and memory of the alignment are quadratic in them."""
 OPERANDS = 2
@@ -114,12 +114,13 @@ def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
     def count(type_: object) -> int:
         if not isinstance(type_, TensorType):
             return 0
+        # types are few, their values many, and evaluation is slow
         if type_ not in known:
             size = type_.numel
             known[type_] = 0 if size is None else int(evaluate(size, env))
         return known[type_]
 
-    made: list[tuple[int, int, ComparedStep]] = []
+    made: list[tuple[int, int, ComparedStep]] = []  # repeats, index of the kernel, its step
     inside = inner_launches(report.kernels.kernels)
     for at, k in enumerate(report.kernels.kernels):
         if at in inside:
@@ -171,7 +172,7 @@ def placed(
     """
     steps = [step for _, step in ours]
     pairs = anchors(steps, theirs, where)
-    # the strictest rule first: pairs of one bound where the next may look
+    # the strictest rule first: the next looks only between two pairs, so no pairs cross
     for rule in (is_named, is_equal, has_shape):
         ends = ((-1, -1), *pairs, (len(steps), len(theirs)))
         for (a, b), (a_end, b_end) in pairwise(ends):
@@ -182,12 +183,14 @@ def placed(
     for i, step in enumerate(steps):
         for size in step.counts:
             sized.setdefault(size, []).append(i)
+    # pairs so far are in the order of both lists; now those that ran in another order
     matched = reordered(steps, theirs, {j: i for i, j in pairs}, sized)
     places: list[AlignedPlace | None] = []
-    last = 0
+    last = 0  # launch of the last matched operator: an unmatched one ran near it
     for j, step in enumerate(theirs):
         last = matched.get(j, last)
         near = sized.get(step.counts[0], ()) if step.counts else ()
+        # the launches of that size just before and just after
         right = bisect_left(near, last)
         nearby = near[max(right - 1, 0) : right + 1]
         nearest = min(nearby, key=lambda i, last=last: abs(i - last), default=None)
@@ -248,8 +251,10 @@ def anchors(
     text = f"of {len(b)} costly operators {len(pairs)} are found in the model, which has {len(a)}"
     same = common([s.class_name for s in some], [s.class_name for s in others])
     hint = ""
+    # twice as many operators as the model has, which occur in it: the trace has several runs
     if len(b) >= 2 * len(a) and len(pairs) >= LEAST_MATCHED * max(len(a), 1):
         hint = "several runs? record one, or select a step: --step"
+    # equal classes in the same order, so only the extents differ
     elif len(same) >= LEAST_MATCHED * max(largest, 1):
         hint = "other extents? --batch, --seq, --dim give those of the trace"
     raise ParseError(f"a trace of another model: {text}", where=where, hint=hint)
@@ -263,14 +268,15 @@ def aligned(
     Raises:
         ParseError: the costly operators are not those of the model.
     """
-    made = {v.name: n for n in walk(report.source.graph) for v in n.results}
+    producers = {v.name: n for n in walk(report.source.graph) for v in n.results}
     theirs = [ComparedStep.of(f"aten::{k.op}", k.counts) for k in profile.kernels]
     origins: dict[str, SourceNodes] = {}
     places = placed(steps_of(report), theirs, os.fspath(where))
     for kernel, place in zip(profile.kernels, places, strict=True):
         if place is not None:
             nodes = report.kernels.kernels[place.kernel].nodes
-            named = (made[v.name] for n in nodes for v in n.results if v.name in made)
+            # passes rewrite the nodes of kernels, but results keep their names
+            named = (producers[v.name] for n in nodes for v in n.results if v.name in producers)
             how = How.NAMED if place.is_matched else How.INSERTED
             origins[kernel.name] = SourceNodes(frozenset(named), how)
     return origins
@@ -291,10 +297,11 @@ def common(
     """
     if max(len(a), len(b)) > LONGEST:
         raise ParseError(f"{max(len(a), len(b)):,} operators to align, at most {LONGEST:,}")
+    # each pair of different items is compared once: both lists repeat a few items
     kinds = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
     # from the end, so that the walk afterwards goes forward: 1 is a pair, 2 skips a, 3 skips b
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
-    last = [0] * (len(b) + 1)
+    last = [0] * (len(b) + 1)  # last[j]: length of the best match of a[i + 1:] and b[j:]
     for i in range(len(a) - 1, -1, -1):
         new = [0] * (len(b) + 1)
         step, equal = rows[i], kinds[a[i]]

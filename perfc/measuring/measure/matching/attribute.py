@@ -24,7 +24,7 @@ class MatchedKernels:
         kernels: indices of analyzed kernels; empty for nodes that launch no analyzed kernel.
         runtime: the runtime's kernels, in order.
         nodes: names of the ONNX nodes, in order.
-        time_s: measured.
+        time_s: measured time of the runtime's kernels together.
         iqr_s: interquartile range of that.
         best_s: sum of the shortest times of the runtime's kernels.
         inserted_s: time of those that stand for no node: copies and changes of layout.
@@ -49,7 +49,8 @@ class Attribution:
     """Attribution of the measured time.
 
     Args:
-        parts: by kernel of ours, in order; what launches nothing is one part for each node.
+        parts: groups of analyzed kernels with what ran for them, in the order of the analysis;
+            then one part for each runtime kernel whose nodes launch no analyzed kernel.
         lost: kernels of the runtime without an ONNX node.
         total_s: time of all kernels.
     """
@@ -70,6 +71,8 @@ def by_names(profile: Profile, report: Report) -> dict[str, SourceNodes]:
     order = list(walk(report.source.graph))
     origins: dict[str, SourceNodes] = {}
     for k in profile.kernels:
+        # first the nodes and ranges that the runtime lists, then the kernel's name as a node's,
+        # last its name as that of a module
         members = [n for m in k.members for n in nodes_called(names, m)]
         members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
         single = names.find(k.name)
@@ -103,6 +106,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
     """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
+    # a union-find forest: kernels that share a runtime kernel get one root
     union = list(range(len(report.kernels.kernels)))
     analyzed = report.kernels.kernels
     owners = {a.anchor.name: i for i, a in enumerate(analyzed) if a.helper is None}
@@ -112,6 +116,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
             join(union, owners[a.anchor.name], i)
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
+    # roots are looked up only after the last join, so runtime kernels are grouped in a second pass
     for k in profile.kernels:
         origin = origins.get(k.name)
         if origin is None:
@@ -145,6 +150,7 @@ def part(
     nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
     names = tuple(dict.fromkeys(n.name for n in nodes))
     time_s = sum(k.time_s for k, _ in timed)
+    # spreads of kernels are taken as independent: their squares add
     iqr_s = sum(k.iqr_s**2 for k, _ in timed) ** 0.5
     best_s = sum(k.best_s for k, _ in timed)
     inserted_s = sum(k.time_s for k, o in timed if o.how is How.INSERTED)
@@ -154,13 +160,13 @@ def part(
 
 def kernel_of(report: Report) -> dict[Node, int]:
     """Return the analyzed kernel by node of the file; nodes match by their results."""
-    made = {v.name: n for n in walk(report.source.graph) for v in n.results}
+    producers = {v.name: n for n in walk(report.source.graph) for v in n.results}
     kernels_of: dict[Node, int] = {}
     for i, kernel in enumerate(report.kernels.kernels):
         for node in kernel.nodes:
             for v in node.results:
-                if v.name in made:
-                    kernels_of.setdefault(made[v.name], i)
+                if v.name in producers:
+                    kernels_of.setdefault(producers[v.name], i)
     return kernels_of
 
 

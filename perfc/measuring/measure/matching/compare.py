@@ -26,7 +26,7 @@ class RuntimeSetting:
         runtime: ``ort``, ``torch`` or ``tensorrt``.
         version: version of the runtime, with its name.
         device: ``cpu``, ``cuda:0`` or a name.
-        threads: number of threads of the runtime's pool, 0 where nobody knows.
+        threads: number of threads of the runtime's pool, 0 if unknown.
     """
 
     runtime: str
@@ -72,6 +72,7 @@ class Compared:
     @property
     def badge(self) -> str:
         """Return the badge for a kernel below its lower bound."""
+        # one interquartile range is allowed for the scatter of the runs
         if self.is_measured and self.time_s + self.part.iqr_s < self.floor_s:
             return FASTER
         return ""
@@ -97,14 +98,14 @@ class Measurement:
 
     Args:
         report: the analysis at the values that were measured.
-        setting: what ran, on what.
+        setting: the runtime, its version, device and threads.
         rows: kernels in execution order, then nodes that launch no analyzed kernel.
         attribution: where the kernel time went.
         total_s: median of whole runs; of kernels alone where only a profile was given.
         total_iqr_s: interquartile range of that.
         best_s: shortest run.
-        runs: that the total is the median of.
-        peak_rss_bytes: highest memory of the process, 0 where nobody knows.
+        runs: number of runs that the total is the median of.
+        peak_rss_bytes: highest memory of the process, 0 if unknown.
         base_rss_bytes: memory of the process without a model.
         prediction_s: predicted time of the whole run.
         is_whole: whether ``total_s`` is of whole runs.
@@ -151,7 +152,11 @@ class Measurement:
 
 
 def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
-    """Return every part with its analysis; kernels of a GPU are timed without what it waits for."""
+    """Return each part of the measured time with the bounds and the prediction of its kernels.
+
+    On a GPU the prediction is the time on the device, since profilers time kernels there: waiting
+    for the host is no part of it.
+    """
     bounds, busy = report.roofline.kernels, report.machine.kind == "cuda"
     times = [k.device_s if busy else k.time_s for k in report.prediction.kernels]
     return tuple(

@@ -27,8 +27,8 @@ LONGEST_KEY = 200
 MOST_OTHERS = 1_000_000
 """Items of a list of events that are none, at most."""
 LOOSE, MOST_RATIO = 16 << 20, 64
-"""Bytes from which on a gzip file that unpacks to so many times its size is no profile. The traces
-of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times theirs."""
+"""A gzip file that unpacks to more than these bytes and to more than this multiple of its size is no
+profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
 
 LONGEST_NUMBER = 32
@@ -78,7 +78,13 @@ def _read(stream: IO[bytes], size: int, where: str) -> bytes:
 
 
 class Items:
-    """The objects of one array in a JSON file, decoded one at a time."""
+    """Iterate over the objects of one array in a JSON file, decoded one at a time.
+
+    The file is read in pieces: ``buffer`` is the text at hand, ``position`` where reading goes on,
+    ``rest`` the bytes of a character that a piece cuts. ``total`` counts bytes read, ``blanks``
+    blanks in a row, ``outside`` collects the text outside of arrays, ``closers`` are the brackets
+    with which the file must end, and ``is_cut`` is set where it ends before them.
+    """
 
     def __init__(self, stream: IO[bytes], where: str) -> None:
         self.stream = stream
@@ -107,12 +113,13 @@ class Items:
             raise ParseError("larger than 4 GiB", where=self.where, hint="record fewer runs")
         data = self.rest + data
         cut = len(data)
+        # bytes of UTF-8: 10xxxxxx goes on with a character, 11xxxxxx begins one of 2 to 4 bytes
         # a character may be cut in the middle: keep its bytes for the next piece
         while cut and len(data) - cut < 4 and data[cut - 1] & 0xC0 == 0x80:
             cut -= 1
         if cut and data[cut - 1] >= 0xC0:
             cut -= 1
-        if len(data) == len(self.rest):
+        if len(data) == len(self.rest):  # nothing was read: the end, whatever is cut
             cut = len(data)
         self.rest = data[cut:]
         self.buffer = self.buffer[self.position :] + data[:cut].decode("utf-8", "replace")
@@ -142,6 +149,7 @@ class Items:
                 self.pass_over(match.start())
                 self.position = match.end()
                 return match[1]
+            # the end of the buffer stays: a key may be cut there
             self.pass_over(max(len(self.buffer) - LONGEST_KEY, self.position))
             if self.position and self.closers is None:
                 self.closers = ""  # the brackets before the first array are not all in the buffer
@@ -190,6 +198,7 @@ class Items:
         match = BLANKS.match(self.buffer, self.position)
         assert match is not None
         end = match.end()
+        # at position 0 the piece is new, and blanks before it belong to the same row
         self.blanks = (0 if self.position else self.blanks) + end - self.position
         if self.blanks > LARGEST_ITEM:
             raise ParseError(f"more than {LARGEST_ITEM >> 20} MiB of blanks", where=self.where)
@@ -204,6 +213,8 @@ class Items:
             except RecursionError:
                 raise ParseError("nested too deeply", where=self.where) from None
             except ValueError as error:
+                # a value that is cut fails near the end, or at the beginning of a string without
+                # its end; any other failure is not cured by more text
                 waiting = len(self.buffer) - self.position
                 at_end = getattr(error, "pos", 0) >= len(self.buffer) - 64
                 is_open = at_end or "Unterminated" in str(error)
@@ -212,6 +223,7 @@ class Items:
                 if not self.more():
                     return None
                 continue
+            # a number that ends with the piece may go on in the next
             if end >= len(self.buffer) and not isinstance(value, dict | list) and self.more():
                 continue
             self.position = end
@@ -235,6 +247,7 @@ def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
 def closing(text: str) -> str:
     """Return the brackets that close those which are open at the end of a text."""
     open_ones: list[str] = []
+    # strings are removed first: brackets in them open nothing
     for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
         if bracket in "[{":
             open_ones.append("]" if bracket == "[" else "}")
@@ -303,6 +316,7 @@ def number(event: Event, key: str) -> float | None:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    # larger ones are damage, and their products would overflow; NaN is unequal to itself
     value = float(value) if abs(value) < 1e30 else None
     return value if value is not None and value == value else None
 

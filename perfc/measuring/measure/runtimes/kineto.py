@@ -26,6 +26,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
     timeline = events.timeline
     timeline.fill()
     # columns of operators: thread, begin, end, number of the call
+    # outermost: index of the operator that contains each one, itself if none does
     rows, outermost = timeline.operators, events.outermost()
     device_ns = [0] * len(rows)
     for execution, time_ns in zip(
@@ -48,6 +49,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
     times = [
         device_ns[at] if on_device else e - b for at, b, e in zip(ran, begins, ends, strict=True)
     ]
+    # the profile has no marks of runs: they are the repetitions of the sequence of operators
     length = period(names)
     runs = len(ran) // length
     # the first of several runs warms up
@@ -57,8 +59,10 @@ def read(path: str | os.PathLike[str]) -> Profile:
         repeats = [times[r * length + i] * 1e-9 for r in counted]
         counts = calls[rows.columns[3][ran[i]]].counts
         times_s = median(repeats), iqr(repeats), min(repeats)
+        # the index makes names unique, as one operator occurs many times in a run
         kernels.append(RuntimeKernel(f"{i}:{names[i]}", names[i], *times_s, counts=counts))
     whole = [(ends[(r + 1) * length - 1] - begins[r * length]) * 1e-9 for r in counted]
+    # on a device the host runs ahead, so its intervals are not the time of a run
     run_s = None if on_device else median(whole)
     return Profile(
         ProfilerKind.KINETO, tuple(kernels), len(counted), run_s, "cuda" if on_device else "cpu"
@@ -79,5 +83,6 @@ def period(names: Sequence[str]) -> int:
         if names[i] == names[k]:
             k += 1
         failure[i] = k
+    # the longest end that is also a beginning leaves the shortest period
     length = n - failure[-1] if n else 0
     return length if length and n % length == 0 else n

@@ -7,7 +7,11 @@ from typing import Any
 
 
 class LitertRun:
-    """An interpreter with its inputs; it counts whole runs only."""
+    """An interpreter with its inputs; whole runs alone are timed, kernels are not profiled.
+
+    Args:
+        request: JSON of the parent process; ``model`` and ``threads`` are used.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
@@ -15,7 +19,7 @@ class LitertRun:
         self.interpreter: Any = None
 
     def load(self, *, profile: bool) -> None:
-        """Create the interpreter."""
+        """Create the interpreter; ``profile`` has no effect."""
         from ai_edge_litert.interpreter import Interpreter
 
         path, threads = self.request["model"], self.request["threads"]
@@ -29,6 +33,7 @@ class LitertRun:
         inputs = self.interpreter.get_input_details()
         for i, tensor in enumerate(inputs):
             self.interpreter.resize_tensor_input(tensor["index"], arrays[f"i{i}"].shape)
+        # tensors can be set only after all shapes are allocated
         self.interpreter.allocate_tensors()
         for i, tensor in enumerate(inputs):
             self.interpreter.set_tensor(tensor["index"], arrays[f"i{i}"].astype(tensor["dtype"]))
@@ -45,6 +50,6 @@ class LitertRun:
         return all(bool(np.isfinite(self.interpreter.get_tensor(i)).all()) for i in indices)
 
     def close(self) -> str:
-        """Release the interpreter."""
+        """Release the interpreter, and return "": there is no profile."""
         self.interpreter = None
         return ""

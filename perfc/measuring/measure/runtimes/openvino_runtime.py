@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 PROFILE = "openvino-profile.json"
+"""File of the times of layers, in the form of ONNX Runtime's profiles, which one reader reads."""
 
 
 class OpenVinoRun:
-    """A compiled model and the inputs of its runs."""
+    """A compiled model and the inputs of its runs.
+
+    Args:
+        request: JSON of the parent process: model, inputs, threads, dtype and folder.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         import openvino
@@ -48,6 +53,7 @@ class OpenVinoRun:
         compiled = self.core.compile_model(self.model, "CPU", options)
         self.infer = compiled.create_infer_request()
         if self.is_profiled:
+            # layers of the compiled model list the layers of the file that they stand for
             for op in compiled.get_runtime_model().get_ordered_ops():
                 origins = op.get_rt_info()["originalLayersNames"].astype(str)
                 self.members[op.get_friendly_name()] = [n for n in origins.split(",") if n]
@@ -59,6 +65,7 @@ class OpenVinoRun:
             for layer in self.infer.get_profiling_info():
                 if layer.status.name == "EXECUTED":
                     self.record(layer)
+            # ends the run for the reader; its own time is measured without a profile
             self.events.append({"cat": "Session", "name": "model_run", "dur": 0, "ts": 0})
 
     def record(self, layer: Any) -> None:
@@ -68,6 +75,7 @@ class OpenVinoRun:
         args = {"op_name": op, "members": self.members.get(layer.node_name, [])}
         name = f"{layer.node_name}_kernel_time"
         event = {"cat": "Node", "name": name, "dur": duration_us, "args": args}
+        # so far from each other that no layer seems to lie within another
         self.events.append({**event, "ts": len(self.events) * 1e9})
 
     def is_finite(self) -> bool:

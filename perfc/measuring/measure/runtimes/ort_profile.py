@@ -25,9 +25,13 @@ class ProfileReader:
     """Events seen so far.
 
     Args:
+        samples: times of nodes on the host, by name of the node.
+        run_s: time of each whole run.
         run: number of the run that is being read.
         open: intervals of the run that no other contains yet, as (begin, duration) in µs.
-        device: provider of most of the nodes.
+        providers: number of executions by execution provider, which names the device.
+        on_device: times of kernels on a GPU, by name of the node that launched them.
+        last: name of the last node, to which kernels without a parent belong.
     """
 
     samples: dict[str, Sampled] = field(default_factory=dict)
@@ -56,6 +60,8 @@ class ProfileReader:
 
     def node(self, e: Event, name: str, dur: float) -> None:
         """Add one execution of a node, without the time of its sub-graphs."""
+        # a node with sub-graphs ends after the nodes in them, so its event follows theirs:
+        # what began after it lies inside
         begin = number(e, "ts") or 0.0
         below = 0.0
         while self.open and self.open[-1][0] >= begin:
@@ -66,6 +72,7 @@ class ProfileReader:
         self.providers[provider] = self.providers.get(provider, 0) + 1
         self.last = name
         op = text(args, "op_name")
+        # other runtimes write this form with fractions of a microsecond
         lost_s = CUT_S if isinstance(e["dur"], int) else 0.0
         sampled = self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + lost_s)
         members = args.get("members")

@@ -42,7 +42,7 @@ class OrtRun:
         options = ort.SessionOptions()
         options.log_severity_level = 4  # fatal errors only
         options.intra_op_num_threads = self.request["threads"]
-        options.inter_op_num_threads = 1
+        options.inter_op_num_threads = 1  # nodes run one after the other
         if profile:
             options.enable_profiling = True
             options.profile_file_prefix = str(folder / "profile")
@@ -55,6 +55,7 @@ class OrtRun:
         options_of_provider = {} if self.is_cpu else {"device_id": str(self.index)}
         providers: list[Any] = [(self.provider, options_of_provider)]
         if not self.is_cpu:
+            # nodes that the GPU's provider lacks run on the host
             providers.append(PROVIDERS["cpu"])
         self.session = ort.InferenceSession(self.request["model"], options, providers=providers)
         if self.provider not in self.session.get_providers():
@@ -80,6 +81,7 @@ class OrtRun:
             )
         self.outputs = []
         if not self.is_cpu:
+            # inputs are copied to the device once, so that runs do not time the copies
             self.binding = self.session.io_binding()
             for name in names:
                 on_device = self.ort.OrtValue.ortvalue_from_numpy(

@@ -26,6 +26,7 @@ LONGEST = 200
 ROOM = 3.0
 """Memory that results and workspaces may take, as a multiple of that of the operands."""
 Given = Mapping[str, Any] | None
+"""Recorded argument: ``tensor``, ``list`` of tensors or ``value``; None if it was not recorded."""
 
 
 class TorchProcess:
@@ -45,7 +46,11 @@ class TorchProcess:
 
 
 class ReplayRun(TorchProcess):
-    """An operator with its operands on a device."""
+    """An operator with its operands on a device.
+
+    Args:
+        request: JSON of the parent process: operator, arguments, device, threads, seed, room_bytes.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         super().__init__(request)
@@ -104,6 +109,7 @@ class ReplayRun(TorchProcess):
         """Return random numbers; integers may be indices, and stay within what they index."""
         torch, sizes = self.torch, given["sizes"]
         dtype = getattr(torch, TYPES[given["dtype"]])
+        # with strides, numbers are drawn for all the storage, of which the tensor is a view
         strides, count = given["strides"], given["elements"]
         shape = [count] if strides else sizes
         place = {"device": self.device}
@@ -145,7 +151,7 @@ class ReplayRun(TorchProcess):
         """
         del path
         try:
-            self.step()
+            self.step()  # warms up: the first call may load code or choose a kernel
             time_s = self.step()
         except NotImplementedError:
             raise RuntimeError(f"PyTorch does not have it for {self.device}") from None
@@ -195,6 +201,7 @@ def fits(argument: Any, given: Given) -> bool:
     if given is None:
         # a number that is not recorded is replaced: it seldom changes the time
         return argument.has_default_value() or kind.startswith("Optional") or kind == "number"
+    # Optional[int] takes what int takes; List[int] keeps its bracket
     plain = kind.removeprefix("Optional[").removesuffix("]") if kind[:1] == "O" else kind
     if "tensor" in given:
         return plain == "Tensor"

@@ -23,6 +23,7 @@ _WRAPPED = re.compile(r"^(?:PWN\(|\()+")
 _REFORMAT = re.compile(r"^Reformatting CopyNode\b")
 """Layers that TensorRT inserts to change a layout."""
 RANGE = "..."
+"""Stands between the first and the last node of a range in members: ``a...b``."""
 
 
 def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
@@ -50,6 +51,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     for name, time_ms in times:
         members = named.get(name) or members_of(name)
         time_s = max(time_ms, 0.0) * 1e-3
+        # the last four alone are compared, so that this stays linear in the layers
         unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
         kernels.append(RuntimeKernel(unique, "", time_s, members=members))
     return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
@@ -69,6 +71,7 @@ def layer_times(
         if not isinstance(item, dict):
             continue
         layer = cast("Event", item)
+        # the first item is no layer: {"count": runs}
         count = number(layer, "count")
         if count is not None and "name" not in layer:
             runs = max(int(count), 1)
@@ -106,8 +109,10 @@ def members_of(name: str) -> tuple[str, ...]:
     for begin, end in _FOREIGN.findall(name):
         words.append(f"{begin.strip()}{RANGE}{end.strip()}")
     rest = _FOREIGN.sub("", name)
+    # fused layers join names by " + " or "||", those of pointwise ones by ", "
     for part in re.split(r" \+ |, |\|\|", rest):
         word = _WRAPPED.sub("", part.strip(" {}"))
+        # brackets that the wrapping leaves behind; names may have pairs themselves
         while word.endswith(")") and word.count(")") > word.count("("):
             word = word[:-1]
         if word:

@@ -1,4 +1,8 @@
-"""ONNX data movement operators in PyTorch that one call does not give."""
+"""ONNX data movement operators in PyTorch, those for which one call does not suffice.
+
+Importing it registers them. Each takes torch, the attributes (``at``) and the operands of a node;
+shapes and axes are tensors or attributes, depending on the version of ONNX.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ def listed(at: Attributes, name: str, given: Any) -> list[int]:
 @operator("Reshape")
 def _reshape(torch: Any, at: Attributes, x: Any, shape: Any) -> Any:
     sizes = ints(shape)
+    # -1 means the same in PyTorch, 0 does not: ONNX copies the extent of the input
     if not at.get("allowzero"):
         sizes = [x.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
     return x.reshape(sizes)
@@ -23,6 +28,7 @@ def _reshape(torch: Any, at: Attributes, x: Any, shape: Any) -> Any:
 @operator("Unsqueeze")
 def _unsqueeze(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
     given = listed(at, "axes", axes)
+    # axes count in the result; in rising order each is where it must be when it is inserted
     rank = x.dim() + len(given)
     for axis in sorted(a % rank for a in given):
         x = x.unsqueeze(axis)
@@ -46,6 +52,7 @@ def _split(torch: Any, at: Attributes, x: Any, sizes: Any = None) -> Any:
     axis = at.get("axis", 0)
     given = at.get("split") if sizes is None else ints(sizes)
     if given is None:
+        # as many parts as outputs; the last may be smaller, so sizes are rounded up
         count = at.get("num_outputs", at["_outputs"])
         given = -(-x.shape[axis] // count)
     return tuple(torch.split(x, given, axis))
@@ -62,6 +69,7 @@ def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
     for axis, a, b, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
         n = x.shape[axis]
         if step < 0:
+            # PyTorch has no negative steps: flip the axis, where index i becomes n - 1 - i
             flipped.append(axis)
             a, b, step = (
                 n - 1 - (a + n if a < 0 else min(a, n - 1)),
@@ -76,6 +84,7 @@ def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
 def _gather(torch: Any, at: Attributes, x: Any, index: Any) -> Any:
     axis = at.get("axis", 0) % x.dim()
     index = torch.where(index < 0, index + x.shape[axis], index).to(x.device)
+    # rows of a matrix of floats are an embedding, as models of PyTorch call it
     if axis == 0 and x.dim() == 2 and x.is_floating_point():
         return torch.nn.functional.embedding(index, x)
     flat = torch.index_select(x, axis, index.reshape(-1))
@@ -93,10 +102,12 @@ def _where(torch: Any, _: Attributes, condition: Any, a: Any, b: Any) -> Any:
 def _pad(torch: Any, at: Attributes, x: Any, pads: Any = None, value: Any = None, *_: Any) -> Any:
     given = listed(at, "pads", pads)
     rank = len(given) // 2
+    # ONNX: all begins, then all ends; PyTorch: begin and end of the last axis first
     turned = [p for i in reversed(range(rank)) for p in (given[i], given[rank + i])]
     mode = {"edge": "replicate"}.get(
         str(at.get("mode", "constant")), str(at.get("mode", "constant"))
     )
+    # other modes of PyTorch pad the last axes alone: drop leading ones without padding
     while mode != "constant" and turned[-2:] == [0, 0]:
         turned = turned[:-2]
     fill = 0.0 if value is None else value.item()
@@ -109,6 +120,7 @@ def _pad(torch: Any, at: Attributes, x: Any, pads: Any = None, value: Any = None
 def _resize(
     torch: Any, at: Attributes, x: Any, roi: Any = None, factors: Any = None, size: Any = None
 ) -> Any:
+    # batch and channels are not resized: PyTorch takes the other extents
     sizes = None if size is None else ints(size)[2:]
     scales = None if size is not None else [float(s) for s in factors.tolist()][2:]
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(str(at.get("mode", "nearest")), "nearest")

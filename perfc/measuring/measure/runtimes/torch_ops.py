@@ -1,4 +1,9 @@
-"""ONNX operators of image and language models in PyTorch."""
+"""ONNX operators of image and language models in PyTorch, by name, for `torch_runtime`.
+
+A function takes torch, the attributes of a node and its operands, and returns its result. Next to
+the attributes of the file are ``_op``, ``_outputs`` and ``_device`` of the node. Operators that are
+one function of PyTorch without attributes are in the table next to this file.
+"""
 
 from __future__ import annotations
 
@@ -77,6 +82,8 @@ def ints(t: Any) -> list[int]:
 
 
 def _named(path: str, is_binary: bool) -> Callable[..., Any]:
+    """Return a call of a function of PyTorch by its path, ``nn.functional.mish``."""
+
     def call(torch: Any, _: Attributes, *inputs: Any) -> Any:
         function = torch
         for part in path.split("."):
@@ -109,6 +116,7 @@ def _extremum(torch: Any, attrs: Attributes, *inputs: Any) -> Any:
 @operator("Div")
 def _div(torch: Any, _: Attributes, a: Any, b: Any) -> Any:
     a, b = together(a, b)
+    # integers of ONNX divide to integers, those of PyTorch to floats by default
     return torch.div(a, b, rounding_mode=None if a.is_floating_point() else "trunc")
 
 
@@ -140,6 +148,10 @@ def padded(
 
 
 def _same(x: Any, w: Any, strides: Any, dilations: Any, mode: str) -> list[int]:
+    """Return the pads of ``auto_pad``, begins then ends, with which ceil(n / stride) results fit.
+
+    SAME_UPPER puts the odd one at the end, SAME_LOWER at the begin. Source: ONNX, operator Conv.
+    """
     begins, ends = [], []
     for n, k, s, d in zip(x, w, strides, dilations, strict=True):
         total = max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
@@ -194,6 +206,7 @@ def _pool(torch: Any, attrs: Attributes, x: Any) -> Any:
     f = torch.nn.functional
     kernel, is_ceil = list(attrs["kernel_shape"]), bool(attrs.get("ceil_mode", 0))
     is_maximum = attrs["_op"] == "MaxPool"
+    # padding never is the maximum; it counts as zeros in a mean
     fill = -math.inf if is_maximum and x.is_floating_point() else 0
     x, strides, dilations, half = padded(torch, attrs, x, kernel, fill)
     if is_maximum:
@@ -212,6 +225,7 @@ def _reduce(torch: Any, attrs: Attributes, x: Any, axes: Any = None) -> Any:
     call = calls.get(attrs["_op"].removeprefix("Reduce"))
     if call is not None:
         return call(dim=dims, keepdim=keeps_dims)
+    # prod takes one axis at a time: the last first, so that the others keep their numbers
     for axis in sorted((d % x.dim() for d in dims), reverse=True):
         x = x.prod(dim=axis, keepdim=keeps_dims)
     return x
@@ -255,7 +269,7 @@ def _arg(torch: Any, attrs: Attributes, x: Any) -> Any:
 
 
 def _load() -> None:
-    """Register the operators of the other file too."""
+    """Register the operators of `torch_movement`, which needs names of this file."""
     from importlib import import_module
 
     import_module(".torch_movement", __package__)

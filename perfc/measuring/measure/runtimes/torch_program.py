@@ -25,6 +25,7 @@ class ProgramRun(TorchRun):
             elif node.op == "call_function":
                 self.graph.append(self.step_of(node))
             elif node.op == "output":
+                # outputs that are no tensors, as sizes, have no shape
                 given = node.all_input_nodes
                 self.names = [n.name for n in given if hasattr(n.meta.get("val"), "shape")]
 
@@ -33,12 +34,14 @@ class ProgramRun(TorchRun):
         if tensor.device.type == "meta":
             tensor = self.torch.ones_like(tensor, device="cpu")
             if tensor.is_floating_point() and tensor.ndim > 1:
+                # deviation of one over the root of the fan-in, as in `weights.role_of`
                 tensor.normal_(0, tensor[0].numel() ** -0.5)
         return self.narrowed(tensor).to(self.device)
 
     def step_of(self, node: Any) -> NodeStep:
         """Return the step of a node, which makes its tensors on the device."""
         names = [n.name for n in node.all_input_nodes]
+        # the program was exported on some device, which need not be that of the run
         here = {"device": self.device} if "device" in node.kwargs else {}
 
         def call(torch: Any, _: Any, *given: Any) -> tuple[Any]:

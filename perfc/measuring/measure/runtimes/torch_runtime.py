@@ -19,6 +19,7 @@ from .replay import TYPES, TorchProcess
 from .torch_ops import OPERATORS
 
 PROFILE = "torch-profile.json"
+"""File of the times of nodes, in the form of ONNX Runtime's profiles."""
 LABEL = "perfc-node-"
 """Prefix of a node's range in PyTorch's profile."""
 
@@ -49,6 +50,7 @@ def forget_loading() -> None:
     """Give back what reading a file left in the heap, and let the peak of memory begin here."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+        # 5: Linux resets the peak resident set of the process
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
@@ -56,7 +58,7 @@ class TorchRun(TorchProcess):
     """A graph with its tensors on a device."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        import onnx  # noqa: F401 - before its memory is read
+        import onnx  # noqa: F401 - the worker reads the memory without a model after this
 
         super().__init__(request)
         self.values: dict[str, Any] = {}
@@ -89,6 +91,7 @@ class TorchRun(TorchProcess):
     def tensor(self, array: Any) -> Any:
         """Copy an array to the device; integers for shapes stay on the host."""
         tensor = self.torch.from_numpy(array.copy())
+        # no shape or list of axes is longer than 16
         is_shape = array.dtype.kind in "iu" and array.size <= 16
         return tensor if is_shape else self.narrowed(tensor).to(self.device)
 
@@ -105,13 +108,14 @@ class TorchRun(TorchProcess):
         self.feeds = {}
         for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
             tensor = self.torch.from_numpy(arrays[f"i{i}"])
-            if not is_plain and number == 16:
+            if not is_plain and number == 16:  # onnx.TensorProto.BFLOAT16, stored as its bits
                 tensor = tensor.view(self.torch.bfloat16)
             self.feeds[name] = self.narrowed(tensor).to(self.device)
         self.free_dead(self.graph)
         self.steps = self.without_shapes()
         self.free_dead(self.steps)
         forget_loading()
+        # compiled kernels are not nodes of the graph: profiles are of the eager run
         if self.request.get("table") == "inductor" and not self.is_profiled:
             from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -139,6 +143,8 @@ class TorchRun(TorchProcess):
             results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
             named = dict(zip(s.outputs, results, strict=False))
             values.update(named)
+            # shapes, and what follows from them and from stored tensors, are fixed by the inputs'
+            # shapes; floating-point results stay in the run, whatever they follow from
             is_known = s.op in ("Shape", "Size") or known.issuperset(n for n in s.inputs if n)
             if is_known and not any(v.is_floating_point() and v.numel() > 1 for v in results):
                 known.update(named)
@@ -222,7 +228,7 @@ class TorchRun(TorchProcess):
 
 
 class NodeStep:
-    """One node with its attributes read."""
+    """One node with its attributes read; ``frees`` are names of values that no later step reads."""
 
     def __init__(
         self,

@@ -89,12 +89,14 @@ def encoded(path: Path, rows: Sequence[R]) -> bytes:
     for r in rows:
         writer.writerow([cell(getattr(r, c)) for c in columns])
     data = sink_text.getvalue().encode("utf-8")
+    # no time in the header: equal rows give equal bytes
     return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data
 
 
 def cell(value: object) -> object:
     """Round a number to the resolution of a clock."""
     if isinstance(value, float):
+        # below 1e15 every integer is exact in f64, and counts keep all digits; times have four
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
     return comma.harmless(value) if isinstance(value, str) else value
 
@@ -106,10 +108,16 @@ def read(path: Path, kind: type[R]) -> list[R]:
         ParseError: not such rows.
         MissingExtraError: Parquet without pyarrow.
     """
+    # n + 2: the line of the file, which counts from 1 and has a header
     return [_row(record, kind, path, n + 2) for n, record in enumerate(records(path))]
 
 
 def _row(record: Mapping[str, object], kind: type[R], path: Path, line: int) -> R:
+    """Return a row of the class from a record of texts or typed values.
+
+    Raises:
+        ParseError: a column is missing, a cell is no number, or the schema is another one.
+    """
     columns = fields(kind)
     present = [f for f in columns if record.get(f.name) is not None]
     missing = [f.name for f in columns if f not in present and f.default is MISSING]
@@ -154,6 +162,7 @@ def _records(path: Path) -> Iterator[dict[str, object]]:
 
 
 def _typed(value: object, type_: str) -> object:
+    """Convert a cell to the type of its column, by the type's name."""
     if type_ == "str":
         return str(value)
     if type_ == "int":

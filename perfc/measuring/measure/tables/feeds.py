@@ -108,9 +108,11 @@ def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
         if i.dtype in (DType.F32, DType.F16, DType.F64):
             result[i.name] = rng.standard_normal(i.shape, dtype=np.float32).astype(kind)
         elif i.dtype is DType.BF16:
+            # bfloat16 is the upper half of an f32
             high = rng.standard_normal(i.shape, dtype=np.float32).view(np.uint32) >> 16
             result[i.name] = high.astype(kind)
         elif i.dtype.is_float:
+            # bits of positive finite numbers: 0.25 to 1 as E4M3, 1/32 to 0.5 as E5M2
             result[i.name] = rng.integers(0x28, 0x38, i.shape, dtype=np.uint8)
         elif i.limit is not None and i.dtype.bits >= 16:
             result[i.name] = rng.integers(0, max(i.limit, 1), i.shape).astype(kind)

@@ -72,7 +72,7 @@ class KernelRow(RunColumns):
         inserted_s: what of the part's time went to copies and changes of layout.
         floor_s: lower bound on ``target``.
         sustained_s: at the measured or nominal rates of ``target``, launches included.
-        target: machine of the two.
+        target: machine of ``floor_s`` and ``sustained_s``.
         label: operators.
         kind: class of the kernel; ``host`` for nodes that launch no analyzed kernel.
         dtype: element type of the multiply-accumulates.
@@ -80,7 +80,7 @@ class KernelRow(RunColumns):
         views: nodes that move nothing.
         runtime_ops: operators of the runtime's kernels, with how often each occurs.
         nodes: names of the ONNX nodes, separated by blanks.
-        launches: in one run.
+        launches: number of launches in one run.
         mac: multiply-accumulates of one launch.
         alu: other arithmetic of one launch.
         sfu: special functions of one launch.
@@ -131,14 +131,14 @@ class ModelRow(RunColumns):
         time_s: median of whole runs, without profiling.
         iqr_s: distance of their quartiles.
         best_s: shortest of them.
-        runs: that the median is of.
+        runs: number of runs that the median is of.
         kernel_s: time inside kernels, in the profiled session.
         attributed: fraction of it attributed to ONNX nodes.
         peak_rss_bytes: highest memory of the process; with several bindings, up to this one.
         base_rss_bytes: memory of the process before it had a model.
         floor_s: lower bound on ``target``.
         sustained_s: at the rates of ``target``.
-        target: machine of the two.
+        target: machine of ``floor_s`` and ``sustained_s``.
         nodes: number of nodes of the file.
         kernels: number of analyzed kernels.
         runtime_kernels: number of kernels of the runtime.
@@ -209,11 +209,13 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
+        # columns of the part; those of a kernel are replaced below
         row = host_row(run, number, c)
         if not c.bounds:
             rows.append(row)
             continue
         kernels = zip(c.part.kernels, c.bounds, strict=True)
+        # helpers copy or change a layout around a kernel: no row, their bytes are moved_bytes
         computed = [(i, b) for i, b in kernels if b.kernel.helper is None]
         copies = [b for b in c.bounds if b.kernel.helper is not None]
         moved = sum(b.counts.read_bytes + b.counts.write_bytes for b in copies)

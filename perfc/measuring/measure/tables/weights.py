@@ -26,6 +26,7 @@ BLOCK = 1 << 20
 ALIGNMENT = 4096
 """Page alignment that runtimes require to map tensors."""
 WEIGHTS = "weights.bin"
+"""File of the tensors next to the file ``MODEL``, which points into it."""
 MODEL = "model.onnx"
 
 
@@ -47,10 +48,12 @@ class WeightRole:
 SCALE = WeightRole(1.0, 0.02, True)
 """Scales near 1 and above 0: signals neither vanish nor overflow in deep networks."""
 SHIFT = WeightRole(0.0, 0.02)
+"""Biases and means: small and of either sign."""
 VARIANCE = WeightRole(1.0, 0.1, True)
 """Variances above 0, as a root of them divides."""
 LEAST_REFILLED = 4
 """Fewer elements may be a constant of the model, as a scale or an axis."""
+# roles by position of the operand: the activation first, then as ONNX lists them
 _NORMS: dict[str, tuple[WeightRole, ...]] = {
     "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, VARIANCE),
     "LayerNormalization": (SHIFT, SCALE, SHIFT),
@@ -97,6 +100,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     if where.endswith((".tflite", ".pt2")):
         return Runnable(Path(where).resolve(), 0, False)
     model = read_model(where)
+    # profiles call kernels by the names of nodes, so names must be there and differ
     renamed = name_nodes(model.graph, set())
     outside = list(external(model.graph))
     home = Path(where).resolve().parent
@@ -135,7 +139,7 @@ def external(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
 
 
 def name_nodes(graph: onnx.GraphProto, taken: set[str]) -> int:
-    """Name unnamed nodes after their first output, and return how many were unnamed."""
+    """Name nodes without a name, or with that of another, after their first output; count them."""
     renamed = 0
     for node in graph.node:
         if not node.name or node.name in taken:
@@ -185,6 +189,7 @@ def _stored_at(tensor: onnx.TensorProto, folder: Path) -> bool:
     if not location or os.path.isabs(location):
         return False
     path = (folder / location).resolve()
+    # a model from elsewhere must not make a runtime map a file outside of its folder
     return path.is_relative_to(folder) and path.is_file()
 
 
@@ -201,7 +206,7 @@ def _check_disk(folder: Path, nbytes: int) -> None:
     import shutil
 
     free = shutil.disk_usage(folder).free
-    if nbytes > free * 0.9:
+    if nbytes > free * 0.9:  # other programs write to the disk, too
         need, have = nbytes / 2**30, free / 2**30
         raise ModelError(
             f"its weights take {need:.1f} GiB, the temporary folder has {have:.1f} GiB free",
@@ -260,13 +265,14 @@ def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> WeightR
     rank = len(shape)
     if node.op_type in _SCALING and index > 0:
         return SCALE
+    # vectors are biases or scales
     if rank < 2:
         return SCALE if node.op_type in _SCALING else SHIFT
     match node.op_type:
         case "Conv":
-            fan_in = math.prod(shape[1:])
+            fan_in = math.prod(shape[1:])  # (outputs, inputs of a group, *window)
         case "ConvTranspose":
-            fan_in = shape[0]
+            fan_in = shape[0]  # (inputs, outputs of a group, *window)
         case "Gemm":
             is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
             fan_in = shape[-1] if is_transposed else shape[0]
@@ -303,7 +309,7 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
     import onnx
 
     left = math.prod(tensor.dims)
-    if tensor.data_type in _packed():
+    if tensor.data_type in _packed():  # two elements in a byte
         yield from _zeros((left + 1) // 2)
         return
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
@@ -314,7 +320,8 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
         yield from _ones(left)
         return
     block = normal(seed)
-    # each tensor begins at another place of the block, so that no two are equal
+    # each tensor begins at another place of the block, so that no two are equal; a CRC of the name,
+    # since Python's hash of a text differs from process to process
     first = zlib.crc32(tensor.name.encode()) % BLOCK
     while left > 0:
         part = block[first : first + min(left, BLOCK - first)] * np.float32(role.deviation)
@@ -352,6 +359,6 @@ def normal(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     import numpy as np
 
     if seed not in _BLOCKS:
-        _BLOCKS.clear()
+        _BLOCKS.clear()  # one block of 4 MiB is held, that of the last seed
         _BLOCKS[seed] = np.random.default_rng(seed).standard_normal(BLOCK, dtype=np.float32)
     return _BLOCKS[seed]
