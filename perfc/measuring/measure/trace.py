@@ -27,7 +27,7 @@ class How(Enum):
 
 @record
 class OptimisedNode:
-    """Node of the runtime's optimized graph."""
+    """Node of the runtime's optimized graph; inputs and outputs are names of values."""
 
     name: str
     op: str
@@ -95,7 +95,14 @@ def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str
 
 @dataclass(slots=True)
 class NameIndex:
-    """Index of source nodes by the names that a runtime may use."""
+    """Index of source nodes by the names that a runtime may use.
+
+    Args:
+        by_name: node by its name, if the name is unique.
+        makers: node by the name of each of its results.
+        below: nodes by the name of the call or module that they are part of.
+        narrowed: result by operand of operators that a quantized kernel may include.
+    """
 
     by_name: dict[str, Node] = field(default_factory=dict)
     makers: dict[str, Node] = field(default_factory=dict)
@@ -140,6 +147,7 @@ def candidates(name: str) -> Iterable[str]:
         bare = bare.removesuffix(BLOCKED)
         yield bare
         yield bare.removesuffix("_bn")
+    # names of fused nodes extend a node's name by levels: ``a/b/MatMul/MatMulScaleFusion/``
     cut = bare.rstrip("/")
     for _ in range(3):
         cut, slash, _ = cut.rpartition("/")
@@ -150,7 +158,16 @@ def candidates(name: str) -> Iterable[str]:
 
 @dataclass(slots=True)
 class Tracing:
-    """Matching of values of the optimized graph to equal values of the source graph."""
+    """Matching of values of the optimized graph to equal values of the source graph.
+
+    Args:
+        nodes: nodes of the optimized graph.
+        stored: its stored tensors.
+        names: index of the source graph.
+        inputs: inputs of the source graph.
+        same: the result: value of the source graph by value of the optimized one.
+        anchors: source node that an optimized one is named after, by index of the latter.
+    """
 
     nodes: Sequence[OptimisedNode]
     stored: frozenset[str]
@@ -191,6 +208,8 @@ class Tracing:
         anchor = self.head(i, n)
         if anchor is None:
             return
+        # the same operator with as many operands reads the same values in order; else only the
+        # first operand is certain, as fusions append theirs
         is_whole = anchor.loc.op_type == n.op and len(anchor.inputs) == len(n.inputs)
         for k, name in enumerate(n.inputs):
             operand = anchor.inputs[k] if k < len(anchor.inputs) else None
@@ -209,6 +228,7 @@ class Tracing:
 
     def head(self, i: int, n: OptimisedNode) -> Node | None:
         """Return the first node of a kernel that is named after its last merged node."""
+        # from the last merged node backwards over its epilogues, up to one of the kernel's operator
         node = self.anchors.get(i)
         if SCALED in n.name:
             return node
@@ -229,6 +249,7 @@ class Tracing:
         results = anchor.results
         if n.outputs and results:
             name = results[0].name
+            # a quantized kernel gives the value behind its requantization and activation
             while n.op.startswith(("QLinear", "Nhwc")) and name in self.names.narrowed:
                 name = self.names.narrowed[name]
             self.same.setdefault(n.outputs[0], name)
@@ -243,9 +264,10 @@ def trace(
     tracing = Tracing(nodes, stored, names, inputs)
     tracing.run()
     same = tracing.same
+    # values that exist in the optimized graph: no kernel reaches behind one of them
     borders = {same[v] for n in nodes for v in (*n.inputs, *n.outputs) if v in same} | stored
     origins: dict[str, SourceNodes] = {}
-    taken: set[Node] = set()
+    taken: set[Node] = set()  # a node belongs to the first kernel that reaches it
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
         inner = {same[v] for v in n.inputs if v in same}
@@ -288,6 +310,7 @@ def attach(
     for i, n in enumerate(nodes):
         for v in n.inputs:
             readers.setdefault(v, []).append(i)
+    # forward, then backward: chains of copies take over from either end
     for order in (nodes, list(reversed(nodes))):
         for n in order:
             if n.name in origins:

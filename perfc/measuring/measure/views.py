@@ -1,4 +1,4 @@
-"""A measurement as a document, as JSON, or as rows."""
+"""A measurement of `perfc measure` as a document of tables, as JSON, or as rows of CSV."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def summary(m: Measurement) -> Section:
 
 
 def signed(a: float, b: float) -> str:
-    """Format a signed difference in percent."""
+    """Format the deviation of ``a`` from ``b`` in percent, ``+3.2 %``."""
     if b <= 0:
         return "—"
     return f"{(a - b) / b:+.1%}".replace("%", " %")
@@ -161,6 +161,7 @@ def kernels(m: Measurement, top: int | None) -> Section:
     chosen = timed
     if top is not None:
         slowest = sorted(timed, key=lambda c: -c.time_s)
+        # a time below the lower bound is an error, which no limit may hide
         chosen = slowest[:top] + [c for c in slowest[top:] if c.badge and m.has_target]
     carried = part_of(sum(c.time_s for c in chosen), m)
     name = f"kernels: {len(chosen)} of {len(timed)}, {share(carried)} of their time"
@@ -171,6 +172,7 @@ def kernels(m: Measurement, top: int | None) -> Section:
 
 def columns(m: Measurement) -> tuple[Column, ...]:
     """Return the columns of kernels."""
+    # by identity, as rows of repeated layers may be equal
     places = {id(c): i for i, c in enumerate(m.rows)}
     spread = attrgetter("part.iqr_s")
     of_all = "share of the measured kernel time"

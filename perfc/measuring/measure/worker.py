@@ -37,7 +37,7 @@ RUNNERS = {
 
 
 def main(request_path: str) -> int:
-    """Serve one request."""
+    """Serve one request: time all cases, then profile them in a second session."""
     request = json.loads(Path(request_path).read_text(encoding="utf-8"))
     folder = Path(request["folder"])
     result: dict[str, Any] = {"cases": [], "profiles": [], "error": ""}
@@ -57,6 +57,7 @@ def main(request_path: str) -> int:
         result["cases"].append(timed)
         save("timed")
     run.close()
+    # a profiler slows runs down, so times of whole runs come from the session without one
     if request["profile"]:
         run.load(profile=True)
         for case, timed in zip(request["cases"], result["cases"], strict=True):
@@ -73,7 +74,7 @@ def runtime(request: dict[str, Any]) -> Any:
 
 
 def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """Measure the runs of one case."""
+    """Return the times in s of the runs of one case, with memory; first runs warm up."""
     run.feed(case["feeds"])
     begin = time.perf_counter()
     first = once(run)
@@ -106,6 +107,7 @@ def profiled(
     run.feed(case["feeds"])
     typical = sorted(timed["times_s"])[len(timed["times_s"]) // 2]
     nodes = max(int(request["nodes"]), 1)
+    # as many runs as the least time allows, 3 to 40, and no more than the profile can hold
     budget = max(min(request["min_time_s"], request["max_time_s"]), 0.0)
     count = max(3, min(int(budget / max(typical, 1e-6)), 40, PROFILED_EVENTS // nodes))
     if typical * count > request["max_time_s"]:
@@ -128,7 +130,7 @@ def memory(field: str) -> int:
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith(field + ":"):
-                return int(line.split()[1]) * 1024
+                return int(line.split()[1]) * 1024  # the file has KiB
     except OSError:
         pass
     if field != "VmHWM":
@@ -136,7 +138,7 @@ def memory(field: str) -> int:
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return peak if sys.platform == "darwin" else peak * 1024  # bytes on macOS, KiB elsewhere
 
 
 if __name__ == "__main__":

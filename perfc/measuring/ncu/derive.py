@@ -41,6 +41,7 @@ from .metrics import (
 from .table import NcuLaunch
 
 TENSOR = "tensor"
+"""Pipe of unknown kind; also names missing tensor operations."""
 
 
 @record
@@ -72,6 +73,7 @@ def is_wanted(name: str) -> bool:
     return name in _WANTED or OPS_PATH.match(name) is not None or name.startswith(_DERIVED)
 
 
+# starts of further wanted names: derived counters of `--set roofline`, the name of the device
 _DERIVED = ("derived__smsp__sass_thread_inst_executed_op_", DEVICE_NAME)
 _SCALARS = {
     SCALAR_PATTERN.format(unit=unit, letter=letter, op=op) + suffix
@@ -105,10 +107,12 @@ def derive(launch: NcuLaunch, arch: str) -> LaunchQuantities:
         missing["time"] = (CYCLES[0], CYCLES_PER_S[0])
     rate = first(m, CYCLES_PER_S)
     cycles = first(m, CYCLES)
+    # counters per cycle need the cycles
     if cycles is None and time_s is not None and rate is not None:
         cycles = time_s * rate
     flop: dict[tuple[Unit, str], float] = {}
     for dtype in SCALAR:
+        # flop, or the names of missing counters
         counted = scalar(m, dtype, cycles)
         if isinstance(counted, tuple):
             missing[f"FP{dtype[1:]}"] = counted
@@ -227,6 +231,7 @@ def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> di
             if cycles is None:
                 continue
             value *= cycles
+        # by kind of split; each kind that is complete has the same sum, an incomplete one less
         split = (match["dst"] is not None, match["sparsity"] is not None)
         sums = by_type.setdefault(match["src"], {})
         sums[split] = sums.get(split, 0.0) + value

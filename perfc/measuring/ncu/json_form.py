@@ -1,4 +1,7 @@
-"""A report of Nsight Compute as JSON: schema ``perfc-ncu/1``."""
+"""A report of Nsight Compute as JSON: schema ``perfc-ncu/1``.
+
+The classes are the JSON objects, their fields the keys. Rates are operations or bytes per second.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,9 @@ class CeilingView:
 
     Args:
         name: name of the unit or level.
-        achieved: rate.
-        ceiling: what was reached on the machine.
-        peak: the best that the hardware can ever give.
+        achieved: rate of the kernel.
+        ceiling: rate that a measurement reached on the machine; the rated one without any.
+        peak: highest rate of the hardware.
         share: achieved over ceiling.
         is_above: whether it is above the peak, so that a number is wrong.
     """
@@ -62,14 +65,14 @@ class CountersView:
 
     Args:
         kernel: its name.
-        phase: forward, backward or optimiser; empty where nothing tells.
+        phase: forward, backward or optimiser; empty if no NVTX range says.
         launches: number of launches.
         time_s: time of all of them.
         is_bound: whether some arithmetic was not counted.
         flop: by unit and element type.
         flop_per_s: achieved rate; null where nothing was counted and some is missing.
         levels: by level of the memory.
-        ceilings: where it stands; empty without a target.
+        ceilings: utilization of each ceiling; empty without a target.
     """
 
     kernel: str
@@ -102,12 +105,12 @@ class DiagnosticView:
 
 @record
 class NcuView:
-    """A report with where its kernels stand.
+    """A report with the utilization of ceilings by its kernels.
 
     Args:
         path: path of the report.
         arch: architecture of the device.
-        target: the machine it is held against; empty without one.
+        target: name of the machine that it is compared with; empty without one.
         time_s: time of all kernels.
         kernels: the longest first.
         diagnostics: what a reader must know.

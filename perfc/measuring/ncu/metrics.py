@@ -14,7 +14,7 @@ from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
-"""Names of the raw page, of sub-partitions, and of the details page."""
+"""Names of the raw page, of sub-partitions, and of the details page; likewise below."""
 CYCLES_PER_S = (
     "sm__cycles_elapsed.avg.per_second",
     "smsp__cycles_elapsed.avg.per_second",
@@ -42,12 +42,14 @@ SCALAR_OPS = {"add": 1, "fma": 2, "mul": 1}
 """Flop of each instruction: equations 3.4 and 3.5."""
 
 PIPE_TENSOR = "sm__inst_executed_pipe_tensor.sum"
+# by pipe: hmma for 16-bit floats and TF32, imma for integers, dmma for f64, gmma for warp groups
 PIPE_TENSOR_OPS = {
     "hmma": "sm__inst_executed_pipe_tensor_op_hmma.sum",
     "imma": "sm__inst_executed_pipe_tensor_op_imma.sum",
     "dmma": "sm__inst_executed_pipe_tensor_op_dmma.sum",
     "gmma": "sm__inst_executed_pipe_tensor_op_gmma.sum",
 }
+# operations by the type of operands, maybe also by type of result, sparsity, or a cycle
 OPS_PATH = re.compile(
     r"sm__ops_path_tensor_(?:op_[a-z]+_)?src_(?P<src>[a-z]+\d*(?:_fp\d+)?)"
     r"(?:_dst_(?P<dst>[a-z]+\d+))?(?P<sparsity>_sparsity_(?:on|off))?\.sum(?P<rate>\.per_cycle_elapsed)?$"
@@ -76,6 +78,7 @@ class TensorInstruction:
 _PTX = "PTX ISA, shapes of mma instructions"
 _VOLTA = "HMMA.884 is four steps of m8n8k4 over quad pairs (Jia et al. 2018); equation 3.6"
 _TURING = "HMMA.1688 (Jia et al. 2019)"
+# a product of m by n by k has 2 m n k operations: 16816 is m16n8k16, so 4096
 _H884 = TensorInstruction(512, "f16", "HMMA.884, one of four steps", _VOLTA)
 _H1688 = TensorInstruction(2048, "f16", "HMMA.1688", _TURING)
 _H16816 = TensorInstruction(4096, "f16", "HMMA.16816", _PTX)
@@ -103,6 +106,7 @@ ARCHITECTURES = {
 }
 """Instructions of the tensor pipe by architecture; one that is not here has no table yet."""
 
+# instructions by digits in names of kernels; 1688 is of f16 if the name says so, else of TF32
 _NAMED = (
     (re.compile(r"(?<!\d)16816"), _H16816),
     (re.compile(r"(?<!\d)16832"), _I16832),
@@ -155,6 +159,7 @@ def tensor_counters(arch: str) -> list[str]:
     if 0 < generation(arch) < 80:
         return [PIPE_TENSOR]
     sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]
+    # these have no tensor instructions of f64
     if generation(arch) in (86, 87, 89) or generation(arch) >= 120:
         sources.remove("fp64")
     if generation(arch) in (0, 90):  # on Hopper without a result type; ncu skips unknown names

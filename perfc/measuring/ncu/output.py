@@ -1,4 +1,4 @@
-"""A report as a document, JSON and CSV."""
+"""A report of Nsight Compute, compared with a target, as a document, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = ("f32", "f16", "f64", "matrix")
 
 @record
 class Shown:
-    """A report with where its kernels stand."""
+    """A report with the utilization of ceilings by its kernels; target "" for no comparison."""
 
     report: NcuReport
     standings: tuple[KernelStanding, ...]
@@ -86,6 +86,7 @@ def document(shown: Shown, top: int | None) -> Document:
 
 
 def _phases(shown: Shown) -> Iterator[Part]:
+    """Yield the table of the phases of a training step, if there are several."""
     phases = {k.phase for k in shown.report.kernels}
     if len(phases) < 2:
         return

@@ -1,4 +1,7 @@
-"""Measured kernels for a chart, from ncu and perfc files."""
+"""Measured kernels as marks of a roofline chart, from files of ncu and of perfc.
+
+`read` detects the format by the content. A mark has operations, time and bytes by memory level.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
     try:
         with path.open("rb") as stream:
             start = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+        # header of the rows of `perfc measure --append`
         if start.startswith(b"schema,digest,model"):
             return _drawn(path, machine, [_measured_mark(r) for r in _csv_rows(path)])
         if start[:1] != b"{":
@@ -70,6 +74,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
     try:
         if is_ncu:
             marks = [_ncu_mark(r) for r in rows]
+        # JSON of `perfc measure` has times and nodes, but no operations
         elif rows and all("mac" not in r and "nodes" in r for r in rows):
             marks = _joined(path, rows, table)
         else:
@@ -80,6 +85,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
 
 
 def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overlay:
+    """Return the marks that can be drawn, with a note of how many cannot."""
     shown = tuple(placed(m, machine) for m in marks if m is not None)
     left = len(marks) - len(shown)
     note = f"{path.name}: not drawn, {plural(left, 'row')} without arithmetic or time"
@@ -134,6 +140,7 @@ def _measured_mark(row: Mapping[str, object]) -> Mark | None:
     if not flop or not time_s:
         return None
     moved = (_number(row["read_bytes"]) + _number(row["write_bytes"])) * launches
+    # compulsory bytes pass both caches; those of the device are known only where a row has them
     nbytes = {RoofLevel.L1: moved, RoofLevel.L2: moved}
     if "device_bytes" in row:
         nbytes[RoofLevel.DEVICE] = _number(row["device_bytes"])
@@ -145,7 +152,7 @@ def _measured_mark(row: Mapping[str, object]) -> Mark | None:
         flop,
         time_s,
         {x: b for x, b in nbytes.items() if b > 0},
-        Unit.MATRIX if 2 * mac >= others else Unit.VECTOR,
+        Unit.MATRIX if 2 * mac >= others else Unit.VECTOR,  # unit of most operations
         str(row.get("dtype", "f32")),
         nodes=tuple(names),
     )

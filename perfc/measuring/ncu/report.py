@@ -1,4 +1,8 @@
-"""A report: kernels of one name and phase added up, and what must be known of them."""
+"""Read a report of Nsight Compute: kernels of one name and phase added up, with diagnostics.
+
+`load` reads the CSV (`table`), computes flop, bytes and seconds of each launch (`derive`), and adds
+launches of a kernel up.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ class NvtxPhase(Enum):
     OTHER = ""
 
 
+# tried in this order: ``apply_gradients`` is of the optimiser, not of the backward pass
 _PHASES = (
     (
         NvtxPhase.OPTIMISER,
@@ -113,7 +118,7 @@ class NcuReport:
 
     Args:
         path: the file.
-        arch: ``sm_80``; "" where the file does not tell.
+        arch: ``sm_80``; "" if the file does not say.
         kernels: slowest first.
         processes: ID and name of every process.
         diagnostics: what must be known.
@@ -133,6 +138,8 @@ class NcuReport:
 
 @dataclass(slots=True)
 class _Sum:
+    """Sum of the launches of a kernel; bytes by launch, whose number shows if one lacks them."""
+
     launches: int = 0
     time_s: float = 0.0
     flop: dict[tuple[Unit, str], float] = field(default_factory=dict)
@@ -283,6 +290,7 @@ def _reading(
 
 def is_cut(name: str) -> bool:
     """Return True if a kernel's name is truncated."""
+    # angle brackets in these are no brackets
     name = name.replace("operator<<", "").replace("operator>>", "").replace("->", "")
     brackets = name.count("(") != name.count(")") or name.count("<") > name.count(">")
     return name.endswith(("...", "…")) or brackets

@@ -1,4 +1,7 @@
-"""Measured kernels relative to the ceilings of a target."""
+"""Compare measured kernels with the ceilings of a target: rates over what was reached there.
+
+A rate above a peak is an error of the report, of the target or of perfc, and becomes a diagnostic.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ class CounterCeiling:
 
 @record
 class KernelStanding:
-    """A kernel beneath every ceiling it uses."""
+    """A kernel with its rate at every ceiling that it uses, by unit and by memory level."""
 
     kernel: KernelCounters
     units: tuple[CounterCeiling, ...] = ()

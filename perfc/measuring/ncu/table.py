@@ -29,6 +29,7 @@ NAME, METRIC, UNIT, VALUE = "Kernel Name", "Metric Name", "Metric Unit", "Metric
 BINARY = b"NVR\0"
 """First bytes of a `.ncu-rep` file."""
 EXPORT = "ncu --import {} --csv --page raw --print-units base"
+"""Command that turns a binary report into a CSV, for messages."""
 NANOSECONDS = "nsecond"
 """Base unit of durations, where a file states none."""
 
@@ -61,7 +62,7 @@ class NcuTable:
     Args:
         path: where it was read.
         launches: in order.
-        strange: units that nobody knows, with a metric of each.
+        strange: unknown units, with a metric of each.
         skipped: lines that are no rows: output of the program, messages of ncu.
         has_names: whether metrics have their own names and not those of a section's page.
     """
@@ -107,6 +108,7 @@ def lines_of(path: Path) -> Iterator[str]:
                     hint="collect only the counters of `perfc trace --command`, on fewer kernels",
                 )
             stream.seek(0)
+            # PowerShell redirects as UTF-16, with a byte order mark
             utf16 = head[:2] in (b"\xff\xfe", b"\xfe\xff")
             encoding = "utf-16" if utf16 else "utf-8-sig"
             text = io.TextIOWrapper(stream, encoding, errors="replace", newline=None)
@@ -136,6 +138,7 @@ class Parser:
         if not text.strip():
             return
         self.is_empty = False
+        # an odd number of quotes: a name contains a line break
         is_open = self.header and text.lstrip().startswith('"') and text.count('"') % 2
         if is_open and len(text) <= LONGEST_LINE:
             self.pending = text
@@ -150,6 +153,7 @@ class Parser:
             return False
         for delimiter in (",", ";", "\t"):
             names = split(text, delimiter)
+            # either one row a metric, or one column for each counter, ``unit__name.operation``
             is_long = METRIC in names and VALUE in names
             if NAME in names and (is_long or any("__" in n for n in names)):
                 self.delimiter, self.header = delimiter, names
@@ -176,6 +180,7 @@ class Parser:
         row = dict(zip(self.header, cells, strict=False))
         if METRIC in row:
             self.metric_row(row)
+        # the line beneath a header of counters has their units, and no kernel
         elif not row.get(NAME, "").strip() and not row.get("ID", "").strip():
             self.units = row
         else:
@@ -187,6 +192,7 @@ class Parser:
         if not row.get("ID", "").strip().isdecimal():
             self.table.skipped += 1
             return
+        # IDs count from 0 in each process, and again beneath each header
         key = (self.section, row.get("Process ID", ""), row["ID"], row[NAME])
         launch = self.by_key.get(key)
         if launch is None:
@@ -226,7 +232,7 @@ class Parser:
         return accepted
 
     def finish(self) -> None:
-        """Say why there is nothing, where there is nothing.
+        """Check that there were kernels; else report why not, as far as messages of ncu show.
 
         Raises:
             ParseError: no header, or no row beneath it.
@@ -287,6 +293,7 @@ def range_name(text: str) -> str:
         parts = parts[1:]
     if len(parts) < 2:
         return ""
+    # a name may have colons itself: it is all between the domain and the tail
     return ":".join(parts[1 : max(len(parts) - TAIL, 2)]).strip()
 
 
@@ -320,7 +327,7 @@ def assign(
     convention: NumberFormat,
     scales: dict[str, float | None],
 ) -> None:
-    """Add one metric of a launch."""
+    """Add one metric of a launch in base units; ``scales`` are the factors of units so far."""
     value = number(text, convention)
     if value is None or value < 0:
         return

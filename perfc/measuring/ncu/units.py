@@ -73,6 +73,7 @@ def evidence(text: str) -> NumberFormat | None:
         if _POINTED.match(text):
             return NumberFormat.POINT
         return NumberFormat.COMMA if _COMMAED.match(text) else None
+    # three digits behind one separator alone decide nothing
     for convention in NumberFormat:
         if _GROUPS[convention].match(text) or _LONG_FRACTION[convention].match(text):
             return convention
@@ -96,9 +97,10 @@ def number(text: str, convention: NumberFormat) -> float | None:
 def factor(unit: str) -> float | None:
     """Return the factor from ``unit`` to bytes, seconds, hertz or a count.
 
-    None for a unit that nobody knows: its value must not be used.
+    None for an unknown unit: its value must not be used.
     """
     unit = unit.strip()
+    # rates, ``Gbyte/second``: each part has its factor
     head, slash, per = unit.partition("/")
     if slash:
         above, below = factor(head), factor(per)

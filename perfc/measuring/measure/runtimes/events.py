@@ -27,8 +27,8 @@ LONGEST_KEY = 200
 MOST_OTHERS = 1_000_000
 """Items of a list of events that are none, at most."""
 LOOSE, MOST_RATIO = 16 << 20, 64
-"""A gzip file that unpacks to more than these bytes and to more than this multiple of its size is no
-profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
+"""A gzip file that unpacks to more than these bytes and to more than this multiple of its size is
+no profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
 
 LONGEST_NUMBER = 32

@@ -87,6 +87,7 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> RankMat
         for a in arrivals:
             groups.setdefault(a.key, {}).setdefault(a.rank, []).append(a)
     shared = [lists for lists in groups.values() if len(lists) > 1]
+    # both by the recorded clocks and by aligned ones, of which the better are chosen
     zeros = (0,) * len(ranks)
     recorded = tuple(instances(shared, zeros)) if is_absolute else ()
     offsets = aligned(shared, len(ranks))
@@ -131,6 +132,7 @@ def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Toget
             ]
             for rank, arrivals in lists.items()
         }
+        # numbered ones have the place in their key, so lists have the same collective in order
         if next(iter(moved.values()))[0].place != UNNUMBERED:
             yield from zip(*moved.values(), strict=False)
             continue
@@ -180,6 +182,7 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
         links.setdefault(other, {})[one] = -round(median(ends_ns))
     offsets: dict[int, int] = {}
     for first in range(count):
+        # from each rank that no earlier one reaches, along the links; such a rank keeps its clock
         waiting = [] if first in offsets else [first]
         offsets.setdefault(first, 0)
         while waiting:
@@ -212,6 +215,7 @@ class Skew:
     @classmethod
     def of(cls, together: Together) -> Skew:
         """Build the skew of a collective."""
+        # the rank that arrives last does not wait: its time is that of the transfer
         times = {a.rank: a.end_ns - a.begin_ns for a in together}
         shortest = min(times.values())
         begins = sorted((a.begin_ns, a.rank) for a in together)

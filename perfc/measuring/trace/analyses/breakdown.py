@@ -62,6 +62,11 @@ class Breakdown:
 def breakdown_of(summary: TraceSummary, by: str, path: str) -> Breakdown:
     """Return a breakdown of the trace in a file.
 
+    Args:
+        summary: the trace.
+        by: ``module``, ``line``, ``call``, ``idle`` or ``path``.
+        path: the file.
+
     Raises:
         ParseError: the trace lacks the time line or the events of the host that it needs.
     """
@@ -154,6 +159,7 @@ def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) ->
         Column("share", "of time", Unit.SHARE),
         Column("self_s", "self", Unit.SECOND, "of those that nothing inside launched"),
     ]
+    # columns that would be empty are left out
     has_backward = any(n.backward_s for n in nodes)
     has_floor = any(n.floor_share is not None for n in nodes)
     if has_backward:

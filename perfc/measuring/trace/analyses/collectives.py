@@ -1,4 +1,9 @@
-"""Collectives of a trace: messages, bandwidths, and the time that computation hides."""
+"""Collectives of a trace: messages, bandwidths, and the time that computation hides.
+
+`collectives_of` groups the launches of communication by collective, `collective_sections` shows
+them. Algorithm and bus bandwidth are those of nccl-tests: bytes over time, and that times a factor
+by which different collectives compare with the link's bandwidth.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +64,18 @@ class CollectiveKind(Enum):
 
         Source: nccl-tests, doc/PERFORMANCE.md.
         """
-        one, most = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
+        # share of its message that a rank sends or receives: all but its part of it
+        kind, sent = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
         # None, not 0, for one rank, which sends nothing, and for an unknown number
         match self:
-            case one.BARRIER | one.OTHER:
+            case kind.BARRIER | kind.OTHER:
                 return None
-            case one.BROADCAST | one.REDUCE | one.SEND_RECEIVE:
+            case kind.BROADCAST | kind.REDUCE | kind.SEND_RECEIVE:
                 return 1.0
-            case one.ALL_REDUCE:
-                return 2 * most or None
+            case kind.ALL_REDUCE:  # a reduce-scatter and an all-gather
+                return 2 * sent or None
             case _:
-                return most or None
+                return sent or None
 
 
 _WORDS = {
@@ -138,6 +144,7 @@ class Collective:
         counts = [n for n in (self.sent, self.received) if n is not None]
         if not counts or not self.dtype:
             return None
+        # the input of an all-gather is one rank's part of the message
         is_part = self.kind is CollectiveKind.ALL_GATHER and self.received is None
         if is_part and self.group_size is None:
             return None
@@ -154,6 +161,7 @@ class Collective:
         if machine is None or self.group_size is None:
             return None
         cluster, host = Cluster.of(machine), machine.link("host")
+        # ranks are numbered node by node
         nodes = {int(r) // cluster.gpus_per_node for r in re.findall(r"\d+", self.members)}
         if self.group_size > cluster.gpus_per_node or len(nodes) > 1:
             return None
@@ -164,13 +172,20 @@ class Collective:
 
 
 def _clean(name: str) -> str:
+    """Return a name of a trace, "" if it has characters that names of groups do not have."""
     name = name[:LONGEST_GROUP]
     return name if re.fullmatch(r"[\w.:, \[\]-]+", name) else ""
 
 
 @mutable
 class BusyTime:
-    """Times in which at least one of several launches runs, in nanoseconds."""
+    """Times in which at least one of several launches runs, in nanoseconds.
+
+    Args:
+        begins: begins of the intervals, which do not overlap.
+        ends: their ends.
+        before: sum of the intervals before each, and last of all.
+    """
 
     begins: list[int]
     ends: list[int]
@@ -179,18 +194,18 @@ class BusyTime:
     @classmethod
     def of(cls, trace: DeviceTrace, order: Iterable[int]) -> BusyTime:
         """Build it from launches in the order of their begin."""
-        made = cls([], [], [0])
+        busy = cls([], [], [0])
         starts, durations = trace.launches.start_ns, trace.launches.duration_ns
         for row in order:
             begin, end = starts[row], starts[row] + durations[row]
-            if made.ends and begin <= made.ends[-1]:
-                made.before[-1] += max(end - made.ends[-1], 0)
-                made.ends[-1] = max(end, made.ends[-1])
+            if busy.ends and begin <= busy.ends[-1]:
+                busy.before[-1] += max(end - busy.ends[-1], 0)
+                busy.ends[-1] = max(end, busy.ends[-1])
             else:
-                made.begins.append(begin)
-                made.ends.append(end)
-                made.before.append(made.before[-1] + end - begin)
-        return made
+                busy.begins.append(begin)
+                busy.ends.append(end)
+                busy.before.append(busy.before[-1] + end - begin)
+        return busy
 
     @property
     def total(self) -> int:
@@ -296,6 +311,7 @@ def collectives_of(
         trace: the trace.
         machine: target whose links are compared; None if unknown.
     """
+    # sent: kernel and operator of launches that communicate, which hide no communication
     rows, sent, messages = trace.launches, communicates(trace), list(messages_of(trace))
     groups: dict[Collective, list[tuple[int, int]]] = {}
     for order in trace.by_device():
@@ -309,18 +325,18 @@ def collectives_of(
             if begin != UNKNOWN_NS:
                 part = hidden.until(begin + time_ns) - hidden.until(begin)
             groups.setdefault(collective, []).append((time_ns, part))
-    made = (timed(c, launches, machine) for c, launches in groups.items())
-    return tuple(sorted(made, key=lambda c: -c.time_s))
+    times = (timed(c, launches, machine) for c, launches in groups.items())
+    return tuple(sorted(times, key=lambda c: -c.time_s))
 
 
 def timed(
     c: Collective, launches: Sequence[tuple[int, int]], machine: Machine | None
 ) -> CollectiveTime:
-    """Return the times of one collective, from the time of each launch and the hidden part."""
+    """Return the times of one collective, from time and hidden part of each launch in ns."""
     time_ns, hidden_ns = (sum(column) for column in zip(*launches, strict=True))
     rate = best = None
     if c.nbytes is not None and time_ns:
-        rate = c.nbytes * len(launches) / time_ns * 1e9
+        rate = c.nbytes * len(launches) / time_ns * 1e9  # bytes per ns to bytes per s
         best = c.nbytes / max(min(time for time, _ in launches), 1) * 1e9
     factor, link = c.kind.bus_factor(c.group_size), c.link_bytes_per_s(machine)
     bus, best = (None if r is None or factor is None else r * factor for r in (rate, best))

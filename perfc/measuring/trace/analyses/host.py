@@ -33,12 +33,14 @@ def labeled(
     """Return the labels, and thread, begin, end and label of events, outer before inner."""
     import numpy as np
 
+    # labels of operators are added to a copy
     labels = Numbering({**host.labels.numbers})
     chosen = np.array(
         [isinstance(x, HostLabel) and x.kind in kinds for x in host.labels.numbers], dtype=bool
     )
     frames = np.array([np.frombuffer(c, np.int64) for c in host.frames.columns])
     calls = np.array([np.frombuffer(host.calls.columns[at], np.int64) for at in (1, 2, 3, 6)])
+    # row 3 of each is the label, so columns of the chosen kinds remain
     parts = [part[:, chosen[part[3]]] if part.size else part for part in (frames, calls)]
     if HostKind.OPERATOR in kinds:
         named = [labels.number(HostLabel(HostKind.OPERATOR, c.operator)) for c in host.trace.calls]
@@ -93,10 +95,12 @@ class HostSegments:
         last = cursor = -1
         for thread, begin, end, label in events:
             if thread != last:
+                # the last thread is over: close what is open on it
                 result.pop(last, stack, cursor, None)
                 last, cursor = thread, begin
                 result.threads[thread] = array("q"), array("q"), array("q")
             cursor = result.pop(thread, stack, cursor, begin)
+            # an inner event ends with the outer one at the latest
             end = min(end, stack[-1][0]) if stack else end
             if end > begin:
                 stack.append((end, label))
@@ -160,6 +164,8 @@ def stacks(
 ) -> Iterator[tuple[int, tuple[HostLabel, ...], int]]:
     """Yield the place of each moment, the labels around it and the begin of the innermost.
 
+    Moments and events are walked through once, both by thread and time.
+
     Args:
         host: events.
         kinds: kinds of events that count.
@@ -172,6 +178,7 @@ def stacks(
     stack: list[tuple[int, int, int, int]] = []
     event = next(events, None)
     around: tuple[HostLabel, ...] | None = ()
+    # equal stacks are one object: a trace has many moments and few stacks
     known: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
@@ -186,8 +193,8 @@ def stacks(
             stack.pop()
             around = None
         if around is None:
-            made = tuple(labels[label] for _, _, label, _ in stack)
-            around = known.setdefault(made, made)
+            labels_around = tuple(labels[label] for _, _, label, _ in stack)
+            around = known.setdefault(labels_around, labels_around)
             if len(known) > MOST_STACKS:
                 raise ParseError(f"more than {MOST_STACKS:,} different call stacks", hint=FEWER)
         yield place, around, stack[-1][3] if stack else -1

@@ -167,6 +167,7 @@ def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
     segments = HostSegments.of(trace)
     for before, begin, row in gaps_of(trace):
         start, host = rows.start_ns[row], rows.host_ns[row]
+        # end of the host's part of the gap: when it began the launch, within the gap
         begun = min(max(host, begin), start)
         span = span_of(trace, row)
         if host == UNKNOWN_NS:
@@ -201,6 +202,7 @@ def gaps_of(trace: DeviceTrace) -> Iterator[tuple[int, int, int]]:
             start = rows.start_ns[row]
             if last >= 0 and start > end:
                 yield last, end, row
+            # streams overlap: the kernel that ends last ends the busy time
             if last < 0 or start + rows.duration_ns[row] >= end:
                 last, end = row, start + rows.duration_ns[row]
 
@@ -230,6 +232,7 @@ def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]])
     length = most = area = empty = full = 0
     begin = last = changes[0][0]
     for time, change in changes:
+        # integral of the length over time; each change ends an interval of the length before it
         area += length * (time - last)
         empty += (time - last) * (length == 0)
         full += (time - last) * (length >= QUEUE_LIMIT)

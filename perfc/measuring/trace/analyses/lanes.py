@@ -1,4 +1,8 @@
-"""Time line of a trace: marked steps, operators and launches of the host, kernels by stream."""
+"""Time line of a trace: marked steps, operators and launches of the host, kernels by stream.
+
+`lanes_of` builds it for the page of a trace, `to_perfetto` writes it as a Chrome trace. A lane is a
+thread of the host or a stream of a device, a span an operator, launch or kernel on it.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +94,7 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
     shown = sorted(timed, key=rows.start_ns.__getitem__)[:MOST_SPANS]
     hosts = (rows.host_ns[row] for row in shown if rows.host_ns[row] != UNKNOWN_NS)
     begin = min((*hosts, *(rows.start_ns[row] for row in shown[:1])), default=0)
+    # without a kernel all operators of the host are within the time
     end = max((rows.start_ns[row] + rows.duration_ns[row] for row in shown), default=1 << 62)
     operators: dict[tuple[str, str], int] = {}
     notes: list[str] = []
@@ -140,7 +145,7 @@ def called(
         names: receives the numbers of names with their shapes or kinds.
         notes: receives sentences on what is left out.
     """
-    host, made = trace.host, dict[tuple[int, str], list[Span]]()
+    host, lanes = trace.host, dict[tuple[int, str], list[Span]]()
     if host is None:
         return {}
     import numpy as np
@@ -161,11 +166,11 @@ def called(
         for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
             if (name := known[number]) is not None:
                 span = begin, end - begin, names.setdefault(name, len(names)), -1
-                made.setdefault((thread, title), []).append(span)
+                lanes.setdefault((thread, title), []).append(span)
     # modules stand above the operators of their thread
     return {
-        (LaneKind.HOST, "host", f"{title} of thread {thread + 1}"): made[thread, title]
-        for thread, title in sorted(made)
+        (LaneKind.HOST, "host", f"{title} of thread {thread + 1}"): lanes[thread, title]
+        for thread, title in sorted(lanes)
     }
 
 
@@ -209,7 +214,7 @@ def lane(key: LaneKey, spans: list[Span], first_ns: int) -> Lane:
     """Return spans in order of their begin, each on the first line that is free."""
     spans.sort(key=lambda s: (s[0], -s[1]))
     start, length, which, wait = zip(*spans, strict=True)
-    free: list[int] = []
+    free: list[int] = []  # time from which each line is free
     levels: list[int] = []
     for begin, duration in zip(start, length, strict=True):
         level = next((at for at, end in enumerate(free) if end <= begin), len(free))
@@ -232,6 +237,7 @@ def numbered(line: TimeLanes) -> Iterator[tuple[int, int, Lane, Sequence[int]]]:
     """Yield the lanes with process and first track, and the place of each span in its tracks."""
     groups: dict[str, int] = {}
     for at, each in enumerate(line.lanes):
+        # Perfetto draws slices within a slice of their track, so operators need no line of theirs
         places = nested(each) if each.kind is LaneKind.HOST else each.level
         yield groups.setdefault(each.group, len(groups) + 1), 1 + at * MOST_LEVELS, each, places
 
@@ -288,7 +294,7 @@ def slices(view: TraceView, line: TimeLanes) -> Iterator[dict[str, object]]:
                 "name": printable(name),
                 "cat": category,
                 "tid": track + place,
-                "ts": start / 1000,
+                "ts": start / 1000,  # µs
                 "dur": length / 1000,
                 "args": {**args, "since_launch_s": wait * 1e-9} if wait >= 0 else args,
             }
@@ -298,6 +304,6 @@ def facts(k: TracedKernelView) -> dict[str, object]:
     """Return what is known of a kernel; amounts are those of one execution of its operator."""
     floor_s = None if k.floor_s is None else k.floor_s / k.executions
     words = {"class": k.class_name, "operator": k.operator, "shapes": k.shapes, "limit": k.limit}
-    made = {name: printable(word) for name, word in words.items() if word}
+    texts = {name: printable(word) for name, word in words.items() if word}
     amounts = {"flop": k.flop, "bytes": k.bytes, "floor_s": floor_s, "floor_share": k.floor_share}
-    return {**made, **{name: value for name, value in amounts.items() if value is not None}}
+    return {**texts, **{name: value for name, value in amounts.items() if value is not None}}
