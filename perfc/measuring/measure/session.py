@@ -1,7 +1,6 @@
 """Measure a model, or read an existing profile of it, and compare both with the analysis.
 
-`measure` and `measure_cases` analyze the model, write a runnable copy, run it in a worker process
-and attribute the times of kernels to nodes; `read_profile` does the last step alone.
+`measure_cases` writes a runnable copy, runs it in a worker process and attributes times to nodes.
 """
 
 from __future__ import annotations
@@ -118,7 +117,6 @@ def measure_cases(
     for report in done:
         check_stored(report)
     nodes = sum(1 for _ in walk(done[0].source.graph))
-    # what makes a run impossible is checked before weights are written
     check_installed(protocol.framework)
     allocator = allocator_of(protocol)
     needs = (need_of(r.source, r.env, allocator) for r in done)
@@ -368,10 +366,7 @@ def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float
 
 
 def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
-    """Attribute kernels without a node to the preceding kernel, else to the next.
-
-    They are copies and changes of layout that the runtime inserted.
-    """
+    """Attribute kernels without a node, as inserted copies, to the kernel before, else the next."""
     result = dict(origins)
     for order in (profile.kernels, profile.kernels[::-1]):
         last: SourceNodes | None = None

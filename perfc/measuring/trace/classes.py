@@ -66,6 +66,7 @@ def class_of(kernel: str, operator: str = "") -> TracedClass:
     'elementwise'
     """
     name = "" if operator.startswith("triton_") else operator.rpartition("/")[2]
+    # communication is the first class of the table
     (communication, sends, _), *_ = _patterns()
     if sends.search(kernel):
         return communication

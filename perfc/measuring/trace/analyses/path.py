@@ -76,12 +76,13 @@ class PathWalk:
         self.first_ns = min([*rows.start_ns, *(host for host, _ in launched)])
         self.latency_ns = min((max(start - host, 0) for host, start in launched), default=0)
         for order in self.trace.by_device():
-            last: dict[int, int] = {}
+            last: dict[int, int] = {}  # last kernel of each stream so far
             for row in order:
                 self.previous[row] = last.get(rows.stream[row], -1)
                 last[rows.stream[row]] = row
             self.ended.append(sorted((self.end(row), row) for row in order))
         if self.trace.host is not None:
+            # a call may wait for its copy even if its name does not say so
             copies = {rows.launch[row]: row for row in range(len(rows)) if self.is_copy(row)}
             for at, (_, thread, begin, end, _, _, label) in enumerate(self.trace.host.calls):
                 name = self.segments.labels[label].name
@@ -90,6 +91,7 @@ class PathWalk:
                 row = copies.get(at, -1)
                 if SYNCHRONIZATION.search(name):
                     row = self.waited(begin, end)
+                # the call ends just after what it waits for, else it did not wait for that
                 if begin < end and row >= 0 and begin < self.end(row) <= end + ROUNDING_NS:
                     self.returns.append((end, thread, begin, name, row))
         self.waits.sort()
@@ -129,6 +131,8 @@ class PathWalk:
         cause = Cause.COMMUNICATION if is_sent else cause
         self.made.add(cause, self.names[rows.kernel[row]], time - start)
         other = self.dependency(row)
+        # the kernel before is on the path if it ended after the launch could have taken effect,
+        # that is after the least latency; otherwise the host is
         if host == UNKNOWN_NS or (other >= 0 and self.end(other) >= host + self.latency_ns):
             if other < 0:
                 return start, -1
@@ -147,6 +151,8 @@ class PathWalk:
         """Return the kernel that ended last of those that a kernel had to wait for; -1 without."""
         rows = self.trace.launches
         start, host, before = rows.start_ns[row], rows.host_ns[row], self.previous[row]
+        # without a call since the launch of the kernel before on the stream to wait for another
+        # stream, that kernel is all it waits for
         since = rows.host_ns[before] if before >= 0 else UNKNOWN_NS
         at = bisect_left(self.waits, host) - 1
         is_unknown = before < 0 and host == UNKNOWN_NS
@@ -174,6 +180,7 @@ class PathWalk:
             self.returns.pop()
             if end > time:
                 continue
+            # on this thread, or on another one while this one had nothing to do
             if of == thread or next(self.segments.tile(thread, begin, end))[2] < 0:
                 self.made.host(self.segments, thread, end, time)
                 ended = max(min(self.end(row), end), self.first_ns)

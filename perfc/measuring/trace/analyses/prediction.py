@@ -119,7 +119,13 @@ class PredictionGap:
 
 @mutable
 class _Row:
-    """Launches and times in nanoseconds of a `KernelGap`."""
+    """Launches and times in nanoseconds of a `KernelGap`.
+
+    Args:
+        main_ns: time of launches that stand for a predicted kernel.
+        extra_ns: time of other launches.
+        missing_ns: predicted time of kernels without a launch.
+    """
 
     kernel: str
     node: str
@@ -160,6 +166,7 @@ class _Row:
 
 
 COUNTED = tuple(f.name for f in fields(_Row) if f.type == "int")
+"""Fields of a row that add up."""
 
 
 def seconds(time_ns: int) -> float:
@@ -195,6 +202,7 @@ def prediction_gap(summary: TraceSummary, report: Report, where: str = "") -> Pr
     # a trace with a time line compares whole runs, another one sums of kernels
     if span_ns := sum(d.span_ns for d in summary.devices):
         predicted_ns, measured_ns = round(prediction.total.time_s * 1e9), span_ns
+    # what launches do not explain is idle time, which only a time line shows
     gap_ns = measured_ns - predicted_ns
     host_s = seconds(gap_ns - total.launches_ns - total.speed_ns) if span_ns else None
     products = (k for k in report.kernels.kernels if class_of_kind(k.kind) in COSTLY)
@@ -329,7 +337,7 @@ def rows_of(
     for group, place in zip(groups, places, strict=True):
         helpers = inside.get(place.kernel, []) if place is not None else []
         main = main_of(trace, group, [at > place.kernel for at in helpers] if place else [])
-        left = set(group)
+        left = set(group)  # launches that belong to the row of the operator itself
         if place is None:
             call, name = launches.call[main], names[launches.kernel[main]]
             operator = calls[call].operator if call >= 0 else ""
@@ -356,6 +364,7 @@ def rows_of(
             row.main_ns += launches.duration_ns[main]
             row.extra_ns -= launches.duration_ns[main]
     for at, k in enumerate(kernels):
+        # predicted time is that of all launches of the kernel: the part of those without one
         missing = max(counts[at] - used[at], 0)
         by_kernel[k.identity].missing_ns += times_ns[at] * missing // counts[at]
     yield from by_kernel.values()

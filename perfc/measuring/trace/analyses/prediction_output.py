@@ -72,6 +72,7 @@ def causes(gap: PredictionGap) -> Iterator[Fact]:
         return quantity(time_s, Unit.SECOND)
 
     predicted, measured = f"kernels {time(gap.predicted_kernel_s)}", f"kernels {time(gap.kernel_s)}"
+    # with a time line the times are those of runs, of which kernels are a part
     if gap.host_s is not None:
         predicted += f", idle {time(gap.predicted_s - gap.predicted_kernel_s)}"
         measured += f", idle {time(gap.measured_s - gap.kernel_s)}"

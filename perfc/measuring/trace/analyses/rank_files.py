@@ -1,4 +1,4 @@
-"""Traces of the ranks of a job in a folder, and the number of the rank of each."""
+"""Find the traces of the ranks of a job in a folder, and the number of the rank of each by name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def files_of(paths: Sequence[str], note: Noted) -> list[Path]:
 
 
 def numbers_in(name: str) -> list[tuple[int, str]]:
-    """Return the numbers and words of a name, for its order."""
+    """Return the numbers and words of a name as a sort key: ``rank2`` is before ``rank10``."""
     parts = re.findall(r"\d{1,18}|\D+", name)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
@@ -68,10 +68,10 @@ def listed(folder: Path) -> list[Path]:
 
 
 def limited(paths: Iterator[Path]) -> Iterator[Path]:
-    """Yield paths.
+    """Yield paths up to a number.
 
     Raises:
-        ParseError: too many.
+        ParseError: more than ``MOST_FILES``.
     """
     for at, path in enumerate(paths):
         if at >= MOST_FILES:
@@ -100,8 +100,9 @@ def numbered(files: Sequence[Path]) -> Iterator[tuple[Path, int]]:
     """
     for names in ([p.name for p in files], [p.parent.name for p in files]):
         for pattern in _NUMBERS:
-            made = [pattern.search(name) for name in names]
-            numbers = [int(m[1]) for m in made if m is not None]
+            matches = [pattern.search(name) for name in names]
+            # a pattern counts only where it gives each file a number that no other has
+            numbers = [int(m[1]) for m in matches if m is not None]
             if len({*numbers}) == len(files):
                 yield from zip(files, numbers, strict=True)
                 return

@@ -1,4 +1,7 @@
-"""Ranks of one job, a trace each: their times, matched collectives, waiting, stragglers."""
+"""Ranks of one job, a trace each: their times, matched collectives, waiting, stragglers.
+
+`ranks_of` reads the traces of a folder for `perfc trace`; the records are the objects of its JSON.
+"""
 
 from __future__ import annotations
 
@@ -185,6 +188,7 @@ class DistributedJob:
             chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
             busy, compute, communication = (BusyTime.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
+            # communication is hidden where computation runs: what it adds to the busy time is exposed
             span, exposed = end - rows.start_ns[order[0]], busy - compute
             parts = busy, compute, exposed, communication - exposed, span - busy
             busy_s, compute_s, exposed_s, overlapped_s, idle_s = (part * 1e-9 for part in parts)
@@ -251,6 +255,7 @@ def ranks_of(
 
 def viewed(path: str, job: DistributedJob) -> RanksView:
     """Return the view of the traces that were read."""
+    # traces of a job of another size are listed, but not matched
     world = job.world_size
     arrivals = [
         a if w in (None, world) else [] for a, w in zip(job.arrivals, job.worlds, strict=True)
@@ -259,7 +264,9 @@ def viewed(path: str, job: DistributedJob) -> RanksView:
     skews = [(c, Skew.of(c)) for c in result.collectives]
     groups: dict[Collective, list[tuple[Together, Skew]]] = {}
     totals = [[0, 0, 0, 0, 0] for _ in job.times]
+    # sums by rank: collectives, transfer, waiting, last arrivals, time by which it was late
     for together, skew in skews:
+        # ranks may have different messages, as of an all-to-all: the largest names the group
         largest = max((a.collective for a in together), key=lambda c: c.nbytes or 0)
         groups.setdefault(largest, []).append((together, skew))
         for a in together:

@@ -1,4 +1,4 @@
-"""Ranks of one job as a document, JSON and CSV."""
+"""Ranks of one job, and the collectives that they share, as a document, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def document(view: RanksView, top: int | None) -> Document:
     def mean(name: str) -> Amount:
         return Amount(sum(getattr(t, name) for t in ranks) / count, Unit.SECOND)
 
+    # time that all ranks wait, and time of their collectives
     waiting = sum(t.waiting_s for t in ranks), sum(t.transfer_s + t.waiting_s for t in ranks)
     rows = [
         Fact("ranks", Amount(count, Unit.COUNT), f"of {view.world_size or 'an unknown number'}"),

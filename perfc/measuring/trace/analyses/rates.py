@@ -13,6 +13,7 @@ from ..floors import OperatorFloor
 from ..summary import KernelTime
 
 TF32 = "tf32"
+"""Type of products of f32 operands that are rounded to TF32."""
 
 
 @record
@@ -88,7 +89,7 @@ def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[Operator
     for k in kernels:
         if k.call is not None:
             by_name.setdefault(k.operator, []).append(k)
-    made: list[OperatorView] = []
+    views: list[OperatorView] = []
     for name, group in by_name.items():
         # kernels of one call have the same executions, which count once
         executions = {k.call: k.executions for k in group}
@@ -106,8 +107,8 @@ def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[Operator
                 sum(f.nbytes * k.executions for k, f in bounded) / bounded_s,
             ]
         count, share = sum(executions.values()), time_s * 1e9 / total_ns
-        made.append(OperatorView(name, count, time_s, share, bounded_s, *rates))
-    return tuple(sorted(made, key=lambda o: -o.time_s))
+        views.append(OperatorView(name, count, time_s, share, bounded_s, *rates))
+    return tuple(sorted(views, key=lambda o: -o.time_s))
 
 
 def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductView, ...]:
@@ -117,18 +118,19 @@ def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductVi
         shape = ProductShape.of(k.floor)
         if shape is not None:
             by_shape.setdefault(shape, []).append(k)
-    made: list[ProductView] = []
+    views: list[ProductView] = []
     for shape, group in by_shape.items():
         count, time_ns = sum(k.executions for k in group), sum(k.operator_ns for k in group)
         floor_s = sum(k.floor.floor_s * k.executions for k in group if k.floor)
+        # a product takes m n k multiply-adds of two operations
         flop = 2.0 * shape.batch * shape.m * shape.n * shape.k * count
         time_s = time_ns * 1e-9
-        made.append(
+        views.append(
             ProductView(
                 shape, count, time_s, time_ns / total_ns, flop / time_s, floor_s, floor_s / time_s
             )
         )
-    return tuple(sorted(made, key=lambda p: -p.time_s))
+    return tuple(sorted(views, key=lambda p: -p.time_s))
 
 
 def rate_sections(

@@ -87,6 +87,7 @@ def replayed(
     k = rows[row - 1]
     operands = operands_of(k, place)
     check_installed(Framework.TORCH)
+    # operands, results and workspaces, and 64 MiB for what does not grow with them
     need = round(ROOM * sum(nbytes_of(o) for o in operands)) + (64 << 20)
     free = host.memory()[1]
     if protocol.device == "cpu" and free and need > USABLE * free:
@@ -134,6 +135,7 @@ def operands_of(k: KernelTime, place: str) -> list[dict[str, Any] | None]:
         what = k.operator or f"the kernel {k.kernel[:60]}"
         message = f"{what} is no operator of ATen, which alone are replayed"
         raise ParseError(message, where=place, hint="record shapes: profile(record_shapes=True)")
+    # members of lists have no recorded type: that in the kernel's name stands for it
     listed = dtype_in([k.kernel])
     result = [argument(a, listed.code if listed else "f32", place) for a in k.call.arguments]
     if not any(a and "value" not in a for a in result):
@@ -170,6 +172,7 @@ def tensor(given: TensorArgument, listed: str, place: str) -> dict[str, Any]:
         raise ParseError(f"no operand of type {given.dtype!r} over {given}", where=place)
     elements = math.prod(given.sizes)
     if steps is not None and elements:
+        # place of the last element in storage, counted from the first
         elements = 1 + sum((e - 1) * s for e, s in zip(given.sizes, steps, strict=True))
     return {"dtype": code, "sizes": given.sizes, "strides": steps, "elements": elements}
 
@@ -178,6 +181,7 @@ def nbytes_of(given: Mapping[str, Any] | None) -> int:
     """Return the bytes of an argument as it is drawn, from 2 for each element."""
     given = given or {}
     members = [given["tensor"]] if "tensor" in given else given.get("list", [])
+    # 8-bit floats are drawn with 16 bits and converted
     return sum(max(BY_CODE[m["dtype"]].bits // 8, 2) * m["elements"] for m in members)
 
 

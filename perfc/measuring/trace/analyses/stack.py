@@ -21,6 +21,7 @@ MOST_NODES = 200_000
 NESTED = 16
 """Maximum nodes of autograd before a launch that are searched for the one around it."""
 RECORD = "record with torch.profiler.profile(with_stack=True, with_modules=True)"
+"""Hint where the trace lacks these events."""
 
 
 class StackBy(Enum):
@@ -75,6 +76,8 @@ class StackTime:
 
 @mutable
 class _ChainTime:
+    """Launches and times of one stack; ``self_ns`` is of those that nothing inside launched."""
+
     launches: int = 0
     time_ns: int = 0
     backward_ns: int = 0
@@ -122,6 +125,7 @@ class Gradients:
         Several operators may have the number of a node: the last before the gradient created it.
         """
         listed = self.backward.get(thread, [])
+        # the last gradient that begins by then; nested ones begin after the one around them
         at = bisect_right(listed, (time, 1 << 63, 0))
         for begin, end, number in reversed(listed[max(at - NESTED, 0) : at]):
             if time <= end:
@@ -153,6 +157,7 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
     sums: dict[tuple[HostLabel, ...], _ChainTime] = {}
     for chain, total in chains.items():
         is_list = by is StackBy.LINE
+        # a launch counts in each node of its stack; in a list of lines once, even in a recursion
         prefixes = (chain[:n] for n in range(1, len(chain) + 1))
         keys = dict.fromkeys(p[-1:] if is_list else p for p in prefixes) or [()]
         for key in keys:
@@ -160,12 +165,14 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
         if len(sums) > MOST_NODES:
             raise ParseError(f"more than {MOST_NODES:,} calls in a tree", where=path, hint=FEWER)
         sums[chain[-1:] if is_list else chain].self_ns += total.time_ns
-    made = [
+    records = [
         timed(chain, name, depth, sums[chain], summary.kernel_ns)
         for chain, name, depth in ordered(sums, is_short=by is StackBy.CALL)
     ]
     # a tree has an order; functions are those that launch the most themselves
-    return tuple(sorted(made, key=lambda n: (-n.self_s, -n.time_s)) if by is StackBy.LINE else made)
+    return tuple(
+        sorted(records, key=lambda n: (-n.self_s, -n.time_s)) if by is StackBy.LINE else records
+    )
 
 
 def summed(
@@ -225,6 +232,7 @@ def floors_of(
         if k.floor is not None:
             call = trace.operator_calls.numbers[k.call]
             kernel = trace.kernel_names.numbers[k.kernel]
+            # the bound is of an execution, which may launch this kernel several times
             floors[kernel, call] = k.floor.floor_s * k.executions / k.launches
             bounded.add((call, is_with_host(k.kernel)))
     return floors, frozenset(bounded)
