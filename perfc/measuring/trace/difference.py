@@ -128,6 +128,7 @@ class TraceDifference:
 
 
 Key = tuple[str, ...]
+# kernels without an operator have an empty key there, which matches nothing
 KEYS: Mapping[Match, Callable[[Key], Key]] = {
     Match.EXACT: lambda key: key,
     Match.OPERATOR: lambda key: key[:2] if key[0] else (),
@@ -155,6 +156,7 @@ def difference(
     )
 
     def part(is_counted: Callable[[int, int], bool]) -> tuple[int, ...]:
+        # change of the time of kernels, by their launches in the first trace and in each one
         return tuple(
             sum(
                 k.times_ns[at] - k.times_ns[0]
@@ -197,8 +199,8 @@ def grouped(sides: Sequence[Iterable[tuple[str, int, int]]]) -> tuple[GroupChang
             launches, times_ns = sums.setdefault(name, ([0] * len(sides), [0] * len(sides)))
             launches[at] += number
             times_ns[at] += time_ns
-    made = (GroupChange(name, *map(tuple, columns)) for name, columns in sums.items())
-    return tuple(sorted(made, key=lambda g: (*rank(g), g.name)))
+    changes = (GroupChange(name, *map(tuple, columns)) for name, columns in sums.items())
+    return tuple(sorted(changes, key=lambda g: (*rank(g), g.name)))
 
 
 def summed(
@@ -219,15 +221,19 @@ def rank(change: Change) -> tuple[int, int]:
 
 
 def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
-    """Return the kernels of all traces, matched with those of the first."""
+    """Return the kernels of all traces, matched with those of the first.
+
+    ``rows`` is a forest: kernels that match are one row, represented by the key at its root.
+    """
     first, *others = ({key_of(k) for k in side.kernels} for side in sides)
     rows = {key: key for keys in (first, *others) for key in keys}
     ways: dict[Key, Match] = {}
     for keys in others:
+        # equal keys match already; the rest is matched by less and less of the key
         left, right = sorted(first - keys), sorted(keys - first)
         for way, part in KEYS.items():
             shared = ({*map(part, left)} & {*map(part, right)}) - {()}
-            known: dict[Key, Key] = {}
+            known: dict[Key, Key] = {}  # first kernel by the part of its key
             for key in (k for k in (*left, *right) if part(k) in shared):
                 rows[row_of(rows, key)] = row_of(rows, known.setdefault(part(key), key))
                 ways[key] = way
@@ -236,8 +242,8 @@ def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
     for at, side in enumerate(sides):
         for k in side.kernels:
             members.setdefault(row_of(rows, key_of(k)), []).append((at, k))
-    made = (changed(len(sides), group, ways) for group in members.values())
-    return tuple(sorted(made, key=lambda c: (*rank(c), c.kernel, c.shapes)))
+    changes = (changed(len(sides), group, ways) for group in members.values())
+    return tuple(sorted(changes, key=lambda c: (*rank(c), c.kernel, c.shapes)))
 
 
 def key_of(k: KernelTime) -> Key:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 6_000_000
 """Maximum events of a trace; each has a few numbers of 64 bits in memory."""
 FEWER = "record fewer steps"
+"""Hint where a trace is too large."""
 MOST_NAMES = 200_000
 """Maximum different names: kernels have few, damaged files one per event."""
 LONGEST_NAME = 1000
@@ -36,8 +37,9 @@ LARGEST_US = 4.5e15
 MOST_AXES = 16
 """Maximum axes of an operand."""
 MOST_ARGUMENTS = 64
-"""Maximum arguments of an operator."""
+"""Maximum arguments of an operator; further ones are not read."""
 _OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~&*-]{0,159}")
+"""Names of operators; without ``=``, so that no assignment of an environment passes for one."""
 UNKNOWN_NS = -1
 """Time that a trace does not have, in tables of whole numbers."""
 

@@ -1,4 +1,8 @@
-"""Lower bounds of operators of a trace; operands may lie in a cache."""
+"""Lower bounds of operators of a trace on a target; operands may lie in a cache.
+
+`floor_of` counts the work of a call by its shapes and divides by the target's peaks; `target_of`
+finds the target of a device by what the trace records of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.lowering import Lowered
 
 MOST_DIFFERENT = 0.1
-"""Relative difference of the memory that a driver reports and that of the target."""
+"""Maximum relative difference of the memory that a driver reports and that of the target."""
 _TF32 = re.compile(r"tf32|xf32|tensorop|s1688|s16816|bf16x[369]|_S_MX_B", re.IGNORECASE)
 """Names of kernels that multiply f32 on matrix units, of CUTLASS, cuBLAS, cuDNN and hipBLASLt."""
 _MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
@@ -31,7 +35,7 @@ _MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
 
 @record
 class OperatorFloor:
-    """CallWork and lower bound of one call of an operator.
+    """Work and lower bound of one call of an operator.
 
     Args:
         flop: operations; None if they depend on data.
@@ -74,6 +78,7 @@ def floor_of(
     if kernels and all(map(_MOVES.match, kernels)) and work.counts.flop:
         return None  # the kernels that compute were not recorded
     rounds = work.dtype is DType.F32 and any(map(_TF32.search, kernels))
+    # a time below the bound of f32 shows that TF32 was used
     for tf32 in (True,) if rounds else (False, True):
         times = Floors(machine, tf32=tf32).times_s(
             work.counts, work.dtype, is_chosen=work.is_chosen
@@ -99,6 +104,7 @@ def is_with_host(kernel: str) -> bool:
 def host_copy(call: OperatorCall, work: CallWork, machine: Machine) -> OperatorFloor | None:
     """Return the bound of a copy by the link to the host; None for other operators."""
     link = machine.link("host")
+    # one side of the copy passes the link
     nbytes = min(work.counts.read_bytes, work.counts.write_bytes)
     if link is None or call.operator != "aten::copy_":
         return None

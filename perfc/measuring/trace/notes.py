@@ -29,6 +29,7 @@ def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
         by_number = {s.number: s.kernel_ns for s in trace.steps}
         text = f"step {trace.step}: {time(by_number[trace.step])} of kernels"
         times = sorted(by_number.values())
+        # of an even number the lower median, as in `steps.selected`
         low, middle, high = map(time, (times[0], times[(len(times) - 1) // 2], times[-1]))
         several = f"{len(times)} steps of {low} to {high}, median {middle}"
         count = trace.recorded[0] - trace.earlier[0] - sum(s.launches for s in trace.steps)

@@ -1,4 +1,4 @@
-"""A summary of a trace as a document, JSON and CSV."""
+"""A summary of a trace as a document, JSON and CSV, for `perfc trace`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def to_csv(view: TraceView) -> str:
         return breakdown_csv(view.breakdown)
     if view.prediction is not None:
         return gap_csv(view.prediction)
+    # the last field, the product, has columns of its extents
     *names, _ = (f.name for f in fields(TracedKernelView))
     names[names.index("class_name")] = "class"
     extents = [f.name for f in fields(ProductShape)]

@@ -35,6 +35,7 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
         for r in every.rows
     )
     kernels = Table(every.columns, tuple(map(tuple, rows)))
+    # a browser without scripts shows the first rows; with scripts all are in the payload
     parts = Table(kernels.columns, kernels.rows[:PRINTED]), *notes, *map(Note, line.notes)
     title = Path(view.path).name + (f" against {view.target}" if view.target else "")
     return filled(

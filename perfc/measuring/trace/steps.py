@@ -15,13 +15,13 @@ from ..measure.runtimes.kineto import period
 from .facts import UNKNOWN_NS, DeviceTrace, StepTime
 
 LEAST_COVERED = 0.9
-"""Share of the kernel time within the ranges of a program that are its steps."""
+"""Minimum share of the kernel time within ranges of a program, for these to be its steps."""
 MOST_GROUPS = 20
 """Kinds of ranges that are tried, those of the profiler and then the longest first."""
 LEAST_LAUNCHES, LEAST_KERNELS = 8, 3
-"""Launches and different kernels of a sequence that counts as a step by its repetition."""
+"""Minimum launches and different kernels of a sequence that is a step by its repetition."""
 TRANSFERS = ("Mem", "CUDA mem", "[CUDA mem")
-"""First letters of copies and fills, which a step may have more or less of."""
+"""First letters of copies and fills, whose number may differ from step to step."""
 
 
 def selected(
@@ -79,6 +79,7 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for group, number, begin, end, is_device in trace.annotations:
         groups.setdefault((group, is_device), []).append((begin, end, number))
+    # a range that occurs once marks no steps, unless the profiler calls it one (group 0)
     several = [key for key, ranges in groups.items() if key[0] == 0 or len(ranges) > 1]
     longest = {key: sum(end - begin for begin, end, _ in groups[key]) for key in several}
     for group, is_device in sorted(several, key=lambda k: (k[0] > 0, -longest[k]))[:MOST_GROUPS]:
@@ -87,6 +88,7 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
         inside_ns = sum(trace.launches.duration_ns[r] for rs in members.values() for r in rs)
         is_step = group == 0 and inside_ns > 0
         if is_step or (len(members) > 1 and inside_ns >= LEAST_COVERED * total_ns):
+            # steps of the profiler, then marks on the host, then more time, then fewer and longer ones
             rank = group == 0, not is_device, inside_ns / max(total_ns, 1), -len(members)
             if best is None or rank > best[0]:
                 best = rank, members
@@ -123,6 +125,7 @@ def within(
 def repeated(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the rows of each repetition of the sequence of kernels that fills a trace."""
     launches, names = trace.launches, trace.kernels
+    # kernels of several devices interleave in another order each time
     if len({launches.device[row] for row in rows}) != 1:
         return {}
     order = sorted(rows, key=launches.start_ns.__getitem__)
@@ -140,6 +143,6 @@ def repeated(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
         while begin and executions[begin - 1] == executions[at] >= 0:
             begin -= 1
         starts.append(begin)
-    starts[0] = 0
+    starts[0] = 0  # copies before the first step belong to it
     ends = [*starts[1:], len(order)]
     return {n: order[b:e] for n, (b, e) in enumerate(zip(starts, ends, strict=True), 1)}

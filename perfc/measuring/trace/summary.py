@@ -1,4 +1,7 @@
-"""Summary of a trace: busy time, gaps, classes and kernels with their lower bounds."""
+"""Summary of a trace: busy time, gaps, classes and kernels with their lower bounds.
+
+`summarized` adds the launches of a `DeviceTrace` up; all reports and analyses begin with it.
+"""
 
 from __future__ import annotations
 
@@ -131,6 +134,8 @@ class TraceSummary:
 
 @mutable
 class _Total:
+    """Launches of one kernel by one operator; executions by number, as they may have several."""
+
     launches: int = 0
     time_ns: int = 0
     executions: set[int] = field(default_factory=set)
@@ -140,8 +145,8 @@ class _Total:
 class _Operator:
     """Executions of one operator with its shapes.
 
-    Copies to and from the host are a separate entry: device memory does not bound them. The lower
-    bound is printed with the longest kernel.
+    Copies to and from the host are a separate entry, even of the same operator: device memory does
+    not bound them. The lower bound is printed with the longest kernel.
     """
 
     time_ns: int = 0
@@ -276,6 +281,7 @@ def device_times(
         if rows.start_ns[order[0]] == UNKNOWN_NS:
             times.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
             continue
+        # by_device gives the rows in the order of their begin, which gaps require
         gaps = Gaps()
         for i in order:
             gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
@@ -304,6 +310,13 @@ class Gaps:
 
     In a gap the device waits for the host until the launch of the next kernel begins; from then
     on the launch is under way, or the kernel waits for another one.
+
+    Args:
+        end_ns: end of the busy time so far.
+        busy_ns: time in which a kernel ran.
+        late_ns: idle time until the host began the next launch.
+        pending_ns: idle time after that.
+        unknown_ns: idle time before kernels whose launch is not recorded.
     """
 
     end_ns: int = UNKNOWN_NS

@@ -1,4 +1,4 @@
-"""Joins kernels with the launches of the host and with the operators around them.
+"""Join kernels with the launches of the host and with the operators around them.
 
 Readers of formats give events in any order; every kernel gets the operator around its launch, by
 thread and time, and a kernel of a graph that around the launch that was captured. The operator's
@@ -62,8 +62,8 @@ class HostCall(IntEnum):
     """Calls of a runtime by their effect on kernels."""
 
     OTHER = 0
-    NODE = 1
-    GRAPH = 2
+    NODE = 1  # a launch, copy or fill; during a capture it becomes a node of the graph
+    GRAPH = 2  # launches a graph
     BEGIN_CAPTURE = 3
     END_CAPTURE = 4
 
@@ -282,7 +282,7 @@ class HostTimeline:
         Args:
             captured: graphs of the capture in another file, with numbers of this trace.
         """
-        self.nest()
+        self.nest()  # first: rows of operators are numbers only once they are sorted
         launches = {correlation: at for at, correlation in enumerate(self.calls.columns[0])}
         nodes = self.replayed(launches, self.captured() or captured)
         correlations, identities = self.kernels.columns[4:6]
@@ -319,7 +319,7 @@ class HostTimeline:
         """Return the graphs that were captured, in order of their begin."""
         if HostCall.BEGIN_CAPTURE not in self.calls.columns[4]:
             return []
-        executed = {*self.kernels.columns[4]}
+        executed = {*self.kernels.columns[4]}  # what ran was launched, not captured
         open_graphs: dict[int, list[CapturedNode]] = {}
         graphs: list[list[CapturedNode]] = []
         begins = self.calls.columns[2]
@@ -354,14 +354,14 @@ class HostTimeline:
             if launch >= 0 and kinds[launch] == HostCall.GRAPH:
                 rows.setdefault(launch, []).append(at)
         result: dict[int, tuple[int, int]] = {}
-        used = len(self.operators)
+        used = len(self.operators)  # replays get execution numbers that no operator has
         known: dict[tuple[int, ...], list[Graph]] = {}
         for place, launch in enumerate(sorted(rows, key=begins.__getitem__)):
             order = sorted(rows[launch], key=self.kernels.columns[2].__getitem__)
             kernels = tuple(self.kernels.columns[0][at] for at in order)
             if kernels not in known:
-                few = graphs if len(graphs) * (len(known) + 1) <= MOST_FITTED else ()
-                known[kernels] = [g for each in few if (g := fitted(each, kernels)) is not None]
+                tried = graphs if len(graphs) * (len(known) + 1) <= MOST_FITTED else ()
+                known[kernels] = [g for each in tried if (g := fitted(each, kernels)) is not None]
             nodes = chosen(known[kernels])
             if nodes is None and known[kernels] and len(rows) % len(graphs) == 0:
                 nodes = fitted(graphs[place % len(graphs)], kernels)

@@ -1,4 +1,7 @@
-"""A summary of a trace in base units: devices, classes of kernels, kernels and steps."""
+"""A summary of a trace in base units: devices, classes of kernels, kernels and steps.
+
+The records are the objects of JSON ``perfc-trace/1``, and rows of the tables of `output`.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
 WITHHELD = "withheld"
+"""Limit of a lower bound above the measured time, of which one is wrong."""
 
 
 @record
@@ -113,6 +117,7 @@ class TracedKernelView:
     def of(cls, k: KernelTime, total_ns: int) -> TracedKernelView:
         """Build the view of a kernel."""
         floor, time_s = k.floor, k.operator_ns * 1e-9
+        # fields from `flop` on; the last four have defaults
         bound: tuple[Any, ...] = (None, None, None, WITHHELD if k.is_withheld else "")
         if floor is not None:
             floor_s, each_s = floor.floor_s * k.executions, time_s / k.executions

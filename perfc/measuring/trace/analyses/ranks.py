@@ -188,7 +188,7 @@ class DistributedJob:
             chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
             busy, compute, communication = (BusyTime.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
-            # communication is hidden where computation runs: what it adds to the busy time is exposed
+            # communication is exposed where it alone makes the device busy
             span, exposed = end - rows.start_ns[order[0]], busy - compute
             parts = busy, compute, exposed, communication - exposed, span - busy
             busy_s, compute_s, exposed_s, overlapped_s, idle_s = (part * 1e-9 for part in parts)

@@ -65,6 +65,7 @@ def read_trace(
     detected = format_of(where)
     if detected is None:
         raise ParseError("not a trace of a known profiler", where=where, hint=READ)
+    # these three take more than a path
     from . import kineto, nsys, tensorrt
 
     if layers and detected is not tensorrt:

@@ -1,4 +1,4 @@
-"""PyTorch profiler: kernels by correlation with the operators that launched them."""
+"""Read traces of PyTorch's profiler, Kineto: kernels with the operators that launched them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LONGEST_WORDS = 2000
 LONGEST_LITERAL = 200
 """Maximum characters of a number, a truth value or a list in text."""
 ATEN = "aten::"
-COLLECTIVE, NCCL = "Collective name", "nccl:"
+COLLECTIVE, NCCL = "Collective name", "nccl:"  # key of its arguments; start of its range's name
 _ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
 EVENTS, DEVICES = "traceEvents", "deviceProperties"
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
@@ -52,7 +52,7 @@ _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _OPERATOR = frozenset({"cpu_op", "operator"})
 _HOST = re.compile(r"(\w+_)?(runtime|driver)")
 """Categories of calls: ``cuda_runtime``, ``cuda_driver``, ``hip_runtime``."""
-_ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}
+_ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}  # 1 for ranges on the device
 _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})")
@@ -63,7 +63,7 @@ _BUILTIN = re.compile(r"<built-in (method|function) [\w.]{1,100}( of [\w.]{1,100
 _HOME = re.compile(r"^(/home|/Users|[A-Za-z]:[/\\]Users)[/\\][^/\\]+[/\\]")
 """Home folders, which name a user and differ between machines."""
 _INSTALLED = re.compile(r"(site|dist)-packages[/\\]torch[/\\]")
-"""Names of functions; folders of users and of torch. Source: torch/csrc/profiler/collection.cpp."""
+"""Folder of torch. Source of these names: torch/csrc/profiler/collection.cpp."""
 _WORDS = re.compile(
     r'"(deviceProperties|schemaVersion|External id|CUDA functions)"|"cat"\s*:\s*"(cpu_op|operator'
     r'|kernel|mem(cpy|set)|gpu_\w+|user_annotation|python_function|ac2g|\w+_(runtime|driver))"',
@@ -379,6 +379,7 @@ def held_of(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int | No
     """
     if strides is None or 0 in sizes:
         return None
+    # no more than the storage spans, nor than the product of extents with a stride
     span = 1 + sum((size - 1) * abs(step) for size, step in zip(sizes, strides, strict=True))
     shared = (s for s, step in zip(sizes, strides, strict=True) if step or s == 1)
     held = min(math.prod(shared), span)

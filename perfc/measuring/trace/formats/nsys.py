@@ -1,4 +1,7 @@
-"""Nsight Systems: the SQLite export (``nsys export --type sqlite``), opened read-only."""
+"""Read the SQLite export of Nsight Systems (``nsys export --type sqlite``), opened read-only.
+
+Files come from anywhere: only plain tables are read, within limits of time and size.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ PREFIX = "CUPTI_ACTIVITY_KIND_"
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 """Directions of copies. Source: CUpti_ActivityMemcpyKind."""
 LONGEST_S = 120.0
-"""Time after which reading stops."""
+"""Time after which a query stops, which then fails."""
 STEPS = 100_000
 """Instructions of SQLite between checks of the time."""
 MOST_DEVICES = 1024
@@ -78,9 +81,11 @@ def is_cut(path: str) -> bool:
     with open(path, "rb") as stream:
         header = stream.read(100)
         size = stream.seek(0, 2)
+    # the number of pages is valid only if the version of the change counter is that of the header
     page, pages, version, valid_for = (
         int.from_bytes(header[at : at + n], "big") for at, n in ((16, 2), (28, 4), (24, 4), (92, 4))
     )
+    # 1 stands for pages of 65,536 bytes, which two bytes cannot hold
     return version == valid_for and size < pages * (1 << 16 if page == 1 else page)
 
 
@@ -89,7 +94,7 @@ def bounded(base: sqlite3.Connection) -> None:
     stop = time.monotonic() + LONGEST_S
     base.set_progress_handler(lambda: time.monotonic() > stop, STEPS)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 20)
-    base.execute("PRAGMA trusted_schema = OFF")
+    base.execute("PRAGMA trusted_schema = OFF")  # no functions in views or defaults run
     base.text_factory = lambda data: data.decode("utf-8", "replace")
 
 
@@ -124,6 +129,7 @@ def export(
     marks = ("start", "end", "text", "textId", "globalTid")
     for start, end, label, number, thread in rows(base, tables, "NVTX_EVENTS", *marks):
         if isinstance(start, int) and isinstance(end, int) and start <= end:
+            # some versions store the text of a range in the row, others by number
             text = label if isinstance(label, str) else names.text(number)
             marked(timeline, groups, text, thread, start, end)
             if has_frames and (mark := operator_name(text)) and not _OPERATOR.match(text):
@@ -153,6 +159,7 @@ def identity(correlation: int, process: object) -> int:
     The number of a process is the same part of those of its threads.
     Source: docs.nvidia.com/nsight-systems, "Common SQLite Examples".
     """
+    # bits 24 to 47 of a global thread or process number are the process
     number = (process >> 24) & 0xFFFFFF if isinstance(process, int) else 0
     return number << 32 | (correlation & 0xFFFFFFFF)
 
@@ -174,6 +181,7 @@ def marked(
     match = _OPERATOR.match(label)
     name = operator_name(match[1]) if match else ""
     if not name:
+        # ranges that differ in numbers alone, as ``step 7``, are one group; 0 is of PyTorch's steps
         group = 1 + groups.number(re.sub(r"\d+", "#", label))
         timeline.trace.annotations.add(group, -1, begin, end, 0)
         return

@@ -1,4 +1,4 @@
-"""onnxruntime: its profile, one event for each execution of a node of the optimized graph."""
+"""Read profiles of onnxruntime: an event for each execution of a node of the optimized graph."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def read(path: str) -> DeviceTrace:
 
 def alone(nodes: list[Executed]) -> Iterator[Executed]:
     """Yield the executions without the time of nodes in their subgraphs, in order of their end."""
+    # by end, a node with subgraphs follows the nodes in them: what began after it lies inside
     around: list[tuple[int, int]] = []
     for start, length, name, provider, call in sorted(nodes, key=lambda n: n[0] + n[1]):
         inside = 0
@@ -85,14 +86,15 @@ def call_of(args: Event) -> OperatorCall | None:
     if not name:
         return None
     given = [tensor_of(t) for t in listed(args.get("input_type_shape"))[:MOST_ARGUMENTS]]
-    made = [tensor_of(t) for t in listed(args.get("output_type_shape"))[:1]]
+    results = [tensor_of(t) for t in listed(args.get("output_type_shape"))[:1]]
     if name in ("Conv", "FusedConv"):
-        given = convolution(given, made)
-    result = next((t for t in made if isinstance(t, TensorArgument)), None)
+        given = convolution(given, results)
+    result = next((t for t in results if isinstance(t, TensorArgument)), None)
     first, second = (*given, None, None)[:2]
     is_gemm = name in ("Gemm", "FusedGemm") and len(given) == 2
     if is_gemm and not is_factor(first, second, result):
-        given.insert(1, None)  # packed: the second is the bias
+        # prepacked weights are no input any more: the second is the bias
+        given.insert(1, None)
     return OperatorCall(name, tuple(given), result)
 
 
@@ -121,10 +123,13 @@ def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:
     for before, size, after in zip(*(t.sizes[2:] for t in tensors), strict=True):
         stride = max(1, round(before / after))
         strides.append(stride)
+        # half of what the windows reach beyond the image, rounded up
         pads.append(max(0, -(-((after - 1) * stride + size - before) // 2)))
     ones = (1,) * (rank - 2)
+    # weights have the input channels of one group
     groups = max(1, tensors[0].sizes[1] // tensors[1].sizes[1])
     zeros = tuple(0 for _ in ones)
+    # the order of aten::convolution: …, dilation, transposed, output_padding, groups
     return [image, weight, rest[0], tuple(strides), tuple(pads), ones, False, zeros, groups]
 
 

@@ -1,4 +1,4 @@
-"""rocprofv3 with ``--output-format pftrace``: slices of Perfetto, one track for each queue."""
+"""Read traces of rocprofv3 ``--output-format pftrace``: slices of Perfetto, a track per queue."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ BEGIN, END = 1, 2
 """Beginning and end of a slice. Source: protos/perfetto/trace/track_event/track_event.proto,
 Type."""
 DISPATCH, COPY = "kernel_dispatch", "memory_copy"
+# words of rocprofv3 in the first bytes; other programs write Perfetto's format too
 WORDS = (DISPATCH, COPY, "hip_api", "hip_runtime_api", "hsa_api", "rocprof", "track_event")
 DIRECTIONS = (
     ("HOST_TO_HOST", "HtoH"),
@@ -39,6 +40,7 @@ DIRECTIONS = (
 
 def reads(head: str) -> bool:
     """Return True for a trace of Perfetto."""
+    # 0x0A, a line feed, is the tag of field 1 (packets) of a message
     return head.startswith("\n") and any(word in head for word in WORDS)
 
 
@@ -78,6 +80,7 @@ class PerfettoEvents:
         event, at_ns = packet.get("event"), packet.get("at", 0)
         if event is None:
             return
+        # an end closes the slice of its track that was opened last
         opened = self.slices.setdefault(event.get("track", writer.track), [])
         if event.get("type") == BEGIN:
             arguments = {

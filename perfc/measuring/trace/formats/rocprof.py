@@ -1,4 +1,4 @@
-"""rocprofv3: dispatches of kernels and copies of memory, process by process."""
+"""Read the JSON of rocprofv3: dispatches of kernels and copies of memory, process by process."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class ProcessRecords:
         names: kernels by number.
         devices: number of the device by the handle of its agent.
         correlations: correlation number of every launch of the trace; -1 without one.
+        first: number of launches of earlier processes.
         rows: launches by correlation number, made at the first call of HIP.
     """
 
@@ -50,6 +51,7 @@ def read(path: str) -> DeviceTrace:
     trace, process = DeviceTrace(TraceSource.ROCPROF), ProcessRecords()
     last = -1
     for key, e in arrays(path, KEYS, trace.cut):
+        # an earlier list after a later one is of the next process, whose numbers begin again
         at = KEYS.index(key)
         if at < last:
             seen = process.correlations
@@ -99,6 +101,7 @@ def executed(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
         handle = integer(inner(info, "agent_id"), "handle")
     else:
         name = f"Memcpy {COPIES.get(integer(e, 'operation') or 0, '')}".rstrip()
+        # the agent of the copy that is a GPU: agents of hosts are not among the devices
         handle = next(
             (
                 h

@@ -1,4 +1,4 @@
-"""TensorRT: layers and times that ``trtexec`` exports, and the layers of the engine inspector."""
+"""Read layers and times that ``trtexec`` of TensorRT exports, with layers of its inspector."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..facts import (
 PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
 """Parts of an inference: end of the keys and name of the part."""
 MOST_NS = 10**18
-"""Minimum time that is damaged: 32 years, and their sums fit 64 bits."""
+"""Times from 32 years on are damage; sums of smaller ones fit into 64 bits."""
 TYPES: Mapping[str, str] = data_next_to(__file__)
 """Element types by a word of the inspector's format, as ``Row major linear FP16 format``."""
 
@@ -54,6 +54,7 @@ def read(path: str, layers: str = "") -> DeviceTrace:
         hint = "give the file of trtexec --exportProfile, and this one as --layers"
         raise ParseError("layer information without times", where=path, hint=hint)
     calls = calls_of(whole(layers)) if layers else {}
+    # items of --exportTimes are inferences with a time line; those of --exportProfile are layers
     for item in listed(content)[:MOST_LAYERS]:
         if isinstance(item, dict):
             inference(trace, cast("Event", item))

@@ -1,4 +1,4 @@
-"""JAX profiler: the ``.xplane.pb`` that it writes, and the Chrome trace ``trace.json.gz`` of it.
+"""Read the ``.xplane.pb`` of JAX's profiler, or the Chrome trace ``trace.json.gz`` made of it.
 
 Processes are devices, threads are streams or derived lines. Kernels are those of the streams of a
 GPU, or of the line of XLA operators of a TPU; on a CPU, events with an operator of HLO.
@@ -34,6 +34,7 @@ OPERATIONS = "XLA Ops"
 """Line of the operations of a TPU; GPUs have lines of streams."""
 _SHAPE = re.compile(r"\b(bf16|f8\w*|[fsuc]\d{1,3}|pred)\[([\d,]{0,200})\]")
 """Type and extents of XLA: ``bf16[8,128]``."""
+# names of planes in the first bytes, by which an XSpace is recognized
 _PLANE = re.compile(r"/(?:host:(?:CPU|metadata)|device:[A-Z]+:\d)|Task Environment")
 SCHEMA = """
 XSpace 1 planes XPlane*
@@ -53,6 +54,7 @@ _DEVICE = re.compile(r"/device:(?:GPU|TPU):\d{1,6}")
 
 def reads(head: str) -> bool:
     """Return True for a Chrome trace of XProf, or an XSpace of protobuf."""
+    # 0x0A, a line feed, is the tag of field 1 (planes) of a message
     if head.startswith("\n"):
         return _PLANE.search(head) is not None
     has_process = '"/device:' in head or '"/host:CPU"' in head or '"/host:metadata"' in head
@@ -133,12 +135,13 @@ class XplaneEvents:
             for event in line.get("events", ()):
                 known = metadata.get(event.get("metadata_id", 0), {})
                 args = {"long_name": known.get("name", "")}
+                # facts of the event come after those of its kind, which they replace
                 for stat in (*known.get("stats", ()), *event.get("stats", ())):
                     label = labels.get(stat.get("metadata_id", 0), "")
                     value = (stat[k] for k in ("text", "number", "count") if k in stat)
                     args[label] = next(value, labels.get(stat.get("ref", -1), ""))
                 name = known.get("display_name") or known.get("name", "")
-                start_ns = begin_ns + event.get("offset_ps", 0) // 1000
+                start_ns = begin_ns + event.get("offset_ps", 0) // 1000  # ps to ns
                 self.executed(
                     process, thread, name, start_ns, event.get("duration_ps", 0) // 1000, args
                 )
@@ -183,6 +186,7 @@ def read(path: str) -> DeviceTrace:
     else:
         for _, e in arrays(path, ("traceEvents",), trace.cut):
             seen.event(e)
+    # GPUs have lines of streams beside lines derived from them; TPUs have no streams
     with_streams = {p for (p, _), name in seen.threads.items() if name.startswith("Stream")}
     for process, thread, kernel, start, length, call, correlation in seen.kernels:
         name = seen.threads.get((process, thread), "")
@@ -193,6 +197,7 @@ def read(path: str) -> DeviceTrace:
         host = UNKNOWN_NS if correlation is None else seen.launches.get(correlation, UNKNOWN_NS)
         trace.facts.setdefault(device, DeviceFacts())
         trace.add(kernel, length, device, start_ns=start, host_ns=host, call=call)
+    # equal marks, of several lines, are one step
     for step, begin, end in dict.fromkeys(seen.steps):
         trace.annotations.add(0, step, begin, end, 1)
     return trace

@@ -15,7 +15,13 @@ from .operands import OperandTensor
 class CallWork:
     """Operations and bytes of one call, and its class and extents for predictors.
 
-    ``is_chosen``: indices choose the rows; ``is_counted``: False if operations depend on data.
+    Args:
+        counts: operations and bytes.
+        dtype: element type that it is computed in.
+        class_name: class of the operator predictor; empty if none.
+        extents: parameters of the class; None without one.
+        is_chosen: whether indices choose the rows that are read or written.
+        is_counted: False if the number of operations depends on data.
     """
 
     counts: LaunchCounts
@@ -35,7 +41,16 @@ def counts_of(
     alu: float = 0.0,
     sfu: float = 0.0,
 ) -> LaunchCounts:
-    """Return counts in which every tensor passes once."""
+    """Return counts in which every tensor passes once.
+
+    Args:
+        read: tensors that are read.
+        written: tensors that are written.
+        mac: multiply-accumulates.
+        floor_mac: those that no algorithm saves; ``mac`` if None.
+        alu: other arithmetic.
+        sfu: special functions.
+    """
     read_bytes, write_bytes = (math.fsum(t.nbytes for t in side) for side in (read, written))
     least = mac if floor_mac is None else floor_mac
     return LaunchCounts(mac, least, alu, sfu, 0.0, read_bytes, write_bytes)
