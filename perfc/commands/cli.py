@@ -44,6 +44,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command that ``args`` call; the error suggests similar names."""
+        # commands and options of earlier versions still work, with a note
         if args[:1] == ["diff"] and any(a.startswith("--to-") for a in args):
             from perfc.commands.shared import former
 
@@ -136,9 +137,11 @@ def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
 
 def run(args: list[str]) -> int:
     """Run ``args`` and return the exit code; errors are one line on standard error."""
+    # words behind ``--`` are arguments, even if they look like options
     end = args.index("--") if "--" in args else len(args)
     debug, no_code = (option in args[:end] for option in ANYWHERE)
     args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
+    # restored at the end: servers and tests call this several times in a process
     before = os.environ.get(NO_CODE)
     try:
         if no_code:
@@ -221,6 +224,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
+    # a number of a damaged file may have thousands of digits
     text = re.sub(r"\d{60,}", lambda number: f"{number[0][:20]}…", text)
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
 

@@ -42,7 +42,7 @@ def watch(
         if not times:
             given.append(named if named and not args else args)
         synchronize()
-        times.append(-time.perf_counter())
+        times.append(-time.perf_counter())  # `end` adds its time, so that the difference is left
 
     def end(*_: Any) -> None:
         synchronize()

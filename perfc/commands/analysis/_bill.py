@@ -1,4 +1,7 @@
-"""Bill of `perfc compare --price`: time, energy, carbon and price of many runs on each machine."""
+"""Bill of `perfc compare --price`: time, energy, carbon and price of many runs on each machine.
+
+`bill_options` adds the options to a command, `show_bill` computes and writes the bill.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,19 @@ R = TypeVar("R")
 
 @frozen
 class BillOptions:
-    """Options of a bill, as typed."""
+    """Options of a bill, as typed.
+
+    Args:
+        price: whether a bill is printed even without the others.
+        steps: number of runs or steps.
+        items: number of images or tokens, in place of runs.
+        osl: output tokens of a request.
+        terms: terms of rental, "" for on-demand.
+        cloud: provider, "" for any.
+        pue: power usage effectiveness of the data center.
+        host_power: power of the host in W, instead of an assumed range.
+        power_limit: power limit of a device in W.
+    """
 
     price: bool
     steps: float | None
@@ -86,6 +101,7 @@ def show_bill(
         terms=member(RentalTerms, bill.terms or "on-demand", "--terms"),
         cloud=bill.cloud,
     )
+    # a given power of the host is exact: low, middle and high are the same
     host = HOST
     if bill.host_power is not None:
         host = Host(bill.host_power, bill.host_power, bill.host_power, "as given")

@@ -74,6 +74,7 @@ def bytes_of(text: str) -> int:
     from perfc.view.report.units import Unit
 
     try:
+        # a limit of `perfc check` has the same units; relative ones are no sizes
         limit = parse_limit(text, Unit.BYTE)
     except ValueError as error:
         raise ParseError(str(error), where="--bytes") from None
@@ -138,8 +139,8 @@ def document(view: CollectiveView) -> Document:
         )
         for r in view.rows
     )
-    strange = [r.target for r in view.rows if r.is_extrapolating]
-    notes = [Note(f"nothing like it was measured on {', '.join(strange)}")] if strange else []
+    unmeasured = [r.target for r in view.rows if r.is_extrapolating]
+    notes = [Note(f"nothing like it was measured on {', '.join(unmeasured)}")] if unmeasured else []
     nodes = f" over {plural(view.nodes, 'node')}" if view.nodes > 1 else ""
     title = (
         f"{view.operation} of {size_text(view.nbytes)}, {view.dtype}, "

@@ -46,6 +46,7 @@ LONGEST_INPUT_BYTES = 2 << 30
 HTML = "html"
 """Format that also shows the graph and therefore needs more than the views."""
 ONNX = "onnx"
+"""Format that is the model with its times, which needs the file itself."""
 DOCUMENTS = {
     "report": "perfc.view.report.views:Views",
     "predict": "perfc.study.whole:WholeRunView",
@@ -94,6 +95,7 @@ def command(
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
+        # options that have no meaning in a table of several targets
         single = (views, full, all_views, print_ir_after, predictor, count_as, measured)
         if annotated_file or any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
@@ -102,6 +104,7 @@ def command(
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     with ProgressBar() as progress:
+        # imported here, so that the bar is there while modules load
         from perfc.passes.manager import Timing
         from perfc.view.report import Format, collect
 
@@ -167,6 +170,7 @@ def answer(report: Report, views: Views, predictor: str, form: str) -> str:
     from perfc.view.report.formats import screen
     from perfc.view.report.formats.json_form import document_text
 
+    # a named predictor may give another quantity than time; the verdict line is of time
     if predictor or form == "json":
         from perfc.analyzers.graph.rows import Quantity
         from perfc.study import whole

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FINDINGS = 1
 """Exit code if no row meets the SLO."""
 ALL = "all"
+"""Value of ``--predictor`` that stands for every predictor."""
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENTS = {
     "compare": "perfc.study.comparison.data_form:ComparisonView",

@@ -51,12 +51,14 @@ def command(
     from perfc.study.fit.views import SCHEMA, FitView, document
 
     requested = options.batch
+    # a size given by --dim may be that of the batch
     is_auto = requested in (None, AUTO) and not options.dims
     options = replace(options, batch=None if requested == AUTO else requested)
     report = options.report(model)
     try:
         result = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
     except ParseError as error:
+        # no batch to vary: an error if the user wants it varied, else the batch of the model counts
         if requested == AUTO:
             raise
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document, Note
 
 FLAG = "--{}"
+"""Option of an extent, by its name."""
 DOCUMENTS = {
     "op": "perfc.study.comparison.single:KernelView",
     **_collective.DOCUMENTS,
@@ -90,11 +91,12 @@ def kind_command(name: str, kernel: KernelKind) -> click.Command:
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
     formats = format_options("text", "json", "csv", "markdown")
-    made: Callable[..., Any] = deployment_options(formats(color_option(run)))
+    function: Callable[..., Any] = deployment_options(formats(color_option(run)))
+    # click lists the option that decorates last first
     for option in reversed(list(extent_options(kernel))):
-        made = option(made)
-    made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
-    return grouped_command(name, epilog=calls(name, kernel))(made)
+        function = option(function)
+    function.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
+    return grouped_command(name, epilog=calls(name, kernel))(function)
 
 
 def calls(name: str, kernel: KernelKind) -> str:
@@ -107,7 +109,7 @@ def extent_options(kernel: KernelKind) -> Iterator[Callable[[Any], Any]]:
     """Yield an option for each extent without a common option, and for the functions."""
     for name, extent in kernel.extents.items():
         if name in ("batch", "seq"):
-            continue
+            continue  # among the options of every deployment
         usual = f" (default: {extent.default})" if extent.default else ""
         words = f"{extent.words[:1].upper()}{extent.words[1:]}{usual}."
         flag = FLAG.format(name.replace("_", "-"))

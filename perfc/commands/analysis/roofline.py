@@ -114,6 +114,7 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
 
 
 def _title(report: Report) -> str:
+    """Return the chart's title: model, machine, sizes, runtime and precision."""
     labels = report.source.labels
     symbols = "".join(f", {labels.get(name, name)} = {n}" for name, n in report.env.items())
     precision = f", {report.dtype}" if report.dtype else ""
@@ -122,6 +123,7 @@ def _title(report: Report) -> str:
 
 
 def _model_notes(moving: int) -> Iterator[str]:
+    """Yield notes on predicted kernels, of which ``moving`` have no arithmetic."""
     from perfc.view.report.units import plural
 
     yield "L1 and L2 bytes: compulsory, equal by definition; device bytes: what L2 does not hold"
@@ -131,6 +133,7 @@ def _model_notes(moving: int) -> Iterator[str]:
 
 
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
+    # a plot only for eyes: pipes and files get the table alone
     if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
         _to_terminal(drawn, top)
         return

@@ -55,6 +55,7 @@ def command(
     axes = parse_axes(options.sizes)
     how = options.deployment(dims={a.name: a.values[0] for a in axes}, is_several=True)
     machines = options.machines(how.target)
+    # one analysis at the first point: its formulas are evaluated at the others
     report = options.report(model, replace(how, target=str(machines[0].path)))
     result = sweep(report, axes, machines, top=top, predict=not no_predict)
     if form == "html":

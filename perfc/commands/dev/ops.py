@@ -41,6 +41,7 @@ def command(
 
 
 def _listing() -> str:
+    """Return a line for each operator: name, kind of kernel, operators of ONNX."""
     from perfc.view.pages.catalogue import operators
 
     width = max(len(cls.mnemonic) for cls in operators())
@@ -72,6 +73,7 @@ def _described(name: str, form: str) -> str:
 
 
 def _coverage() -> Iterator[str]:
+    """Yield lines on the operators of ONNX: supported, expanded into others, or neither."""
     import onnx
 
     from perfc.view.pages.operators import coverage

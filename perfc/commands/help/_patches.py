@@ -1,4 +1,8 @@
-"""Tools that change code: patches of a PyTorch module proposed, priced and compared."""
+"""Tools of `perfc mcp` that change code: patches of a PyTorch module, proposed and priced.
+
+`schema` describes a tool to an agent, `answer` runs it: ``propose`` is `perfc lint --patch`,
+``price`` is `perfc diff --patch` for each patch.
+"""
 
 from __future__ import annotations
 
@@ -83,11 +87,12 @@ async def answer(
         raise PerfcError(f"patches: {tool} takes at most {limit}")
     options |= {"old": module, "output_format": "json"}
     line = _tools.command_line("diff", options, root, is_code=True)
-    made = [await priced(k, patch, line, run) for k, patch in enumerate(patches)]
-    if len(made) == 1 and "error" in made[0]:
-        raise PerfcError(made[0]["error"])
-    made.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))
-    return json.dumps({"patches": made})
+    prices = [await priced(k, patch, line, run) for k, patch in enumerate(patches)]
+    if len(prices) == 1 and "error" in prices[0]:
+        raise PerfcError(prices[0]["error"])
+    # patches without a price last
+    prices.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))
+    return json.dumps({"patches": prices})
 
 
 async def priced(
@@ -98,6 +103,7 @@ async def priced(
         path = Path(folder, "given.patch")
         path.write_text(patch, encoding="utf-8")
         try:
+            # the option goes right behind the command, before ``--`` and the model
             tree = json.loads(await run([*line[:1], f"--patch={path}", *line[1:]]))
         except PerfcError as error:
             return {"patch": k, "error": str(error)}

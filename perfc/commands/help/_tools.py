@@ -29,6 +29,7 @@ output files are hidden by their type."""
 NOT_FILES = frozenset({"node", "freeze", "lora"})
 """Parameters whose values are names of nodes, which may begin with a slash."""
 FORMATS = ("text", "json")
+"""Output formats that an agent may choose; others are for people or other programs."""
 KIND = "command"
 """Property of the subcommand of a group."""
 LONGEST_NAME = 4096
@@ -107,6 +108,7 @@ def schema(tool: str) -> dict[str, Any]:
     for command in commands:
         for name, parameter in command.parameters:
             properties.setdefault(name, parameter_schema(parameter))
+            # what one subcommand requires another may not have: `command_line` checks it
             if parameter.required and len(commands) == 1:
                 required.append(name)
     return {
@@ -144,11 +146,11 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             shown = [n for n in names if n in FORMATS] if parameter.name == "form" else names
             return {"type": "string", "enum": shown}
         case click.IntRange() | click.FloatRange() as ranged:
-            made: dict[str, Any] = {
+            kind: dict[str, Any] = {
                 "type": "integer" if isinstance(ranged, click.IntRange) else "number"
             }
             limits = (("minimum", ranged.min), ("maximum", ranged.max))
-            return made | {key: value for key, value in limits if value is not None}
+            return kind | {key: value for key, value in limits if value is not None}
         case type(name="integer"):
             return {"type": "integer"}
         case type(name="float"):
@@ -194,11 +196,12 @@ def command_line(
             raise PerfcError(what, hint=suggestion(name, known))
         check_type(name, value, parameter_schema(known[name]))
         (positional if isinstance(known[name], click.Argument) else options).append((name, value))
+    # JSON objects have no order: arguments go in that of the command
     positional.sort(key=lambda pair: list(known).index(pair[0]))
     line = [*chosen.path, *(["--no-cache"] if "no_cache" in known else [])]
     for name, value in options:
         line += words(known[name], value, root)
-    line.append("--")
+    line.append("--")  # a value that begins with a hyphen is no option
     for name, value in positional:
         for word in value if isinstance(value, list) else [value]:
             if not is_code and name not in NOT_FILES and is_named(str(word)):
@@ -220,8 +223,8 @@ def words(option: click.Parameter, value: Any, root: Path) -> Iterator[str]:
             if chosen := flag if value else negative:
                 yield chosen
         case _:
-            for one in value if isinstance(value, list) else [value]:
-                yield f"{flag}={confined(name, str(one), root)}"
+            for item in value if isinstance(value, list) else [value]:
+                yield f"{flag}={confined(name, str(item), root)}"
 
 
 def check_type(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
@@ -235,10 +238,10 @@ def check_type(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
         case None:
             return
         case list() if "items" in wanted:
-            for one in value:
-                check_type(name, one, wanted["items"])
+            for item in value:
+                check_type(name, item, wanted["items"])
             return
-        case bool():
+        case bool():  # before int, of which it is a subclass
             names = ["boolean"]
         case int():
             names = ["integer", "number"]
@@ -263,6 +266,7 @@ def confined(name: str, text: str, root: Path) -> str:
         raise PerfcError(f"{name} is longer than {LONGEST_NAME} characters or has a zero byte")
     if name in NOT_FILES:
         return text
+    # an option may hold several paths, as NAME=PATH or PATH,PATH
     for part in {text, *re.split(r"[=@,:\s]", text)}:
         if part.startswith("~") or ".." in Path(part).parts:
             raise PerfcError(f"{name}: {part[:64]!r} leaves the root")

@@ -159,6 +159,7 @@ async def ran(root: Path, line: list[str], more: Mapping[str, str] | None = None
             process.kill()
             await process.wait()
     text, message = (b.decode("utf-8", "replace").strip() for b in (output, errors))
+    # 1 is findings and 3 an incomplete report: both have an answer
     if process.returncode not in (0, 1, 3) or (not text and message):
         message = message or f"{line[0]} ended with code {process.returncode}"
         raise PerfcError(message.splitlines()[-1].removeprefix("error: "))

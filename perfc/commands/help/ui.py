@@ -13,7 +13,8 @@ from ..shared.listing import examples
 from ..shared.table import table_options
 
 ENVIRONMENT = "PERFC_UI_TOKEN"
-"""Every user of a machine sees its command lines, tokens included, but no environments."""
+"""Environment variable of the token: every user of a machine sees command lines, tokens included,
+but no environments."""
 
 
 @click.command("ui", epilog=examples("ui", "ui --host 0.0.0.0 --port 8080"))
@@ -52,6 +53,7 @@ def command(
         raise PerfcError(reason or str(error), where=f"{host}:{port}", hint=hint) from None
     # connections wait from here on, so that the printed address is never refused
     listening.listen(128)
+    # whoever reaches an address that others see too needs a token
     is_local = server.is_loopback(host)
     if not is_local and not token:
         import secrets
@@ -59,6 +61,7 @@ def command(
         token = secrets.token_urlsafe(24)
     limits = UiLimits(upload_mib << 20, time_s, memory_mib << 20)
     app = server.create_app(token, limits, is_local=is_local)
+    # the token is a fragment, which browsers do not send to servers or put into logs
     shown = f"[{host}]" if ":" in host else host
     fragment = f"#token={token}" if token else ""
     say(f"perfc: http://{shown}:{listening.getsockname()[1]}/{fragment}")

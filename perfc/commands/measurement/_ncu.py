@@ -25,7 +25,7 @@ def print_command(
     from perfc.machine import load_machine
     from perfc.measuring.ncu.command import command_line
 
-    output_format("csv", output, ("csv",))
+    output_format("csv", output, ("csv",))  # rejects an output that ncu would not write as CSV
     chip = architecture(arch) or (load_machine(target).arch if target else "")
     line = command_line(script, chip, output=str(output or "report.csv"), marked=is_marked)
     emit(f"{line}\n", None)

@@ -64,7 +64,7 @@ def command(
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
     path = output or Path(target)
-    output_format(None, path, ("target",))
+    output_format(None, path, ("target",))  # rejects an output that is no target file
     report(adapt_target(target, rows, path))
     say(f"written: {path}")
 

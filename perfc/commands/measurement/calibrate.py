@@ -115,10 +115,12 @@ class _Lines:
 
 
 def _time(now: Progress) -> str:
+    """Return the time so far and its limit: ``12 of at most 100 s``."""
     return f"{now.elapsed_s:.0f} of at most {now.limit_s:.0f} s"
 
 
 def _lines(done: CalibratedTarget) -> Iterator[str]:
+    """Yield the report of a calibration: ceilings, changes, notes and files."""
     yield f"{done.machine.description}"
     yield ""
     rows: list[tuple[str, ...]] = [
@@ -170,6 +172,7 @@ def _differences(done: CalibratedTarget) -> Iterator[str]:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows with the first cell on the left and the others, which are numbers, on the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for first, *rest in rows:
         cells = [c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)]
@@ -183,6 +186,7 @@ def quantity(key: str, value: float) -> str:
     long = Unit.FLOP_PER_S, Unit.OP_PER_S, Unit.BYTE_PER_S, Unit.BYTE
     units = {u.value: u for u in long}
     units |= {"hz": Unit.NONE, "w": Unit.WATT, "j": Unit.JOULE, "s": Unit.SECOND}
+    # the longest units are first: bytes_per_s ends with _s, too
     name = next((n for n in units if key.endswith(f"_{n}")), "")
     if not name:
         return f"{value:g}"

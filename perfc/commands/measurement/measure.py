@@ -88,6 +88,7 @@ def command(
     target = how.target if is_stated else usual_target(device, profiles)
     if target and not profiles and device.startswith("cpu"):
         machine = load_machine(target)
+        # fewer threads than cores: the slice of the processor with that many cores
         if machine.kind == "cpu" and protocol.threads < machine.sm_count:
             target += f"/{protocol.threads}t"
     if dataset is not None:
@@ -118,6 +119,7 @@ def protocol_of(device: str, threads: str, numbers: Mapping[str, Any]) -> Measur
     from perfc.measuring.measure.session import check_device, threads_of
 
     check_device(device)
+    # a case ends at three times its least time at the latest, however long a run takes
     most_s = max(20.0, 3 * numbers["min_time_s"])
     return MeasurementProtocol(
         device=device, threads=threads_of(threads), max_time_s=most_s, **numbers
@@ -131,8 +133,8 @@ def show_replay(
     from perfc.measuring.trace.analyses.replay import document, replayed, to_csv, to_json
 
     with reading(place.rpartition("#")[0]):
-        made = replayed(place, load_machine(target) if target else None, protocol)
-    show_view(form, output, made, to_json, to_csv, document)
+        operator = replayed(place, load_machine(target) if target else None, protocol)
+    show_view(form, output, operator, to_json, to_csv, document)
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:
@@ -158,6 +160,7 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     from perfc.passes.runtimes import Framework
 
     how, usual = options.deployment(), Deployment()
+    # fields that a measurement follows; any other one must have its default
     chosen = ["target", "runtime", "dims"]
     if how.table.framework in (Framework.TORCH, Framework.OPENVINO):
         chosen.append("dtype")
@@ -208,7 +211,7 @@ def from_profiles(
             where="--profile",
             hint="one, or TensorRT's profile and layers",
         )
-    given = [*profiles, None]
+    given = [*profiles, None]  # without layers the second is None
     return read_profile(model, profiles[0], target, dims=dims, layers=given[1])
 
 

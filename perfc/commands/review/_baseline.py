@@ -54,6 +54,7 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
     from perfc.review.check.lock.baseline import Baseline
     from perfc.view.report.units import plural
 
+    # some models: the other entries stay; all models: the baseline is written from nothing
     old = run.opened(config) if files else lock_file.replaced(config.lock)
     entries, errors = run.renewed(config, old if files else Baseline(), files)
     for line in errors:
@@ -63,13 +64,14 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
         say(f"{name} is as it was", is_error=True)
         return None
     text = lock_file.to_text(digests.predictor(), entries)
-    same = config.lock.is_file() and config.lock.read_bytes() == text.encode()
-    if not same:
+    # an equal file is not touched, so that its time of change stays
+    is_same = config.lock.is_file() and config.lock.read_bytes() == text.encode()
+    if not is_same:
         write_output(config.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
     count = plural(len(entries), "entry", "entries")
-    state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
+    state = "unchanged" if is_same else f"{count}, {changed} new, {gone} gone"
     say(f"{name}: {state}")
     if config.built_in_of is not None:
         say(built_in.said(config))

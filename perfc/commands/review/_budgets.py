@@ -1,4 +1,8 @@
-"""Budgets of `perfc check`: from project files or built in."""
+"""Budgets of `perfc check`, and the models that they cover: from project files or built in.
+
+A project is a folder with a perfc.toml. `budgets_of` groups the files of a command by project;
+models without a project have built-in budgets.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +58,7 @@ def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> 
     root = root_of(Path.cwd())
     if root is None or not files or options.config is not None or options.isolated:
         return []
+    # by the paths that git has, which are relative to the root of the repository
     names = {os.path.relpath(os.path.abspath(f), root): f for f in files}
     old = [str(root / o) for n, o in renamed(root, revision).items() if n in names]
     groups = by_project(options, old, about(options)) if old else []
@@ -127,6 +132,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         config = (
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
         )
+    # modules of the command line replace those of the file, with their own inputs
     known = [
         replace(b, module=given.get(b.models[0], b.module)) if b.module else b
         for b in config.budgets

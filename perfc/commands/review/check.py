@@ -132,6 +132,7 @@ def checked(
         (project, run.at_base(project, models, base) if base else run.opened(project, against))
         for project, models in groups
     ]
+    # a model that was renamed keeps its baseline, which may be in another project
     known += [
         (project, run.opened(project, against))
         for project in left_by(options, files, revision)

@@ -100,6 +100,7 @@ def command(
         raise click.UsageError(f"{which} for traces")
     first, second = sides(options, old, new, new_values(to))
     if patch is not None:
+        # a patch is of the working tree
         first = current(second)
         second = patched(first, patch.read_text("utf-8"))
     labels = (str(first.model), str(second.model))
@@ -126,9 +127,10 @@ def sides(
     old, new = resolved(options, old, new)
     how = options.deployment()
     first = SideSetting(model_of(options, old), how, options.contents)
-    there = how.with_values(changed, lambda f: f"--to {flag_of(f)[2:]}")
-    there.require_kernels("--to mode")
-    second = SideSetting(model_of(options, new or old), there, options.contents)
+    then = how.with_values(changed, lambda f: f"--to {flag_of(f)[2:]}")
+    then.require_kernels("--to mode")
+    second = SideSetting(model_of(options, new or old), then, options.contents)
+    # one model under the same options: its change since the last commit
     if new is None and first == second:
         return committed(first), current(second)
     return first, second
@@ -147,6 +149,7 @@ def committed(side: SideSetting) -> SideSetting:
     name = side.model
     if ":" in name and not Path(name).exists():
         raise ParseError("nothing to compare with", where=name, hint="give a second model")
+    # git takes paths as relative to the root of the repository, unless they begin with ./
     return replace(side, model=f"HEAD:{name}" if Path(name).is_absolute() else f"HEAD:./{name}")
 
 
@@ -171,11 +174,11 @@ def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | 
 
     if all(format_of(n) is None for n in paths):
         return None
-    made: list[DeviceTrace] = []
+    traces: list[DeviceTrace] = []
     for path in paths:
         with reading(path):
-            made.append(read_trace(path, has_frames=has_frames))
-    return made
+            traces.append(read_trace(path, has_frames=has_frames))
+    return traces
 
 
 def compared(
@@ -197,6 +200,7 @@ def compared(
         raise click.UsageError(f"--step: one, or one for each of {len(traces)} traces")
     numbers = steps if len(steps) > 1 else [*steps, None][:1] * len(traces)
     sides = [selected(t, n) for t, n in zip(traces, numbers, strict=True)]
+    # a step of one trace is not comparable with the whole of another: then all are whole
     if not all(side.steps for side in sides):
         sides = [selected(t, has_steps=False) for t in traces]
     summaries = [summarized(t, is_bounded=False) for t in sides]

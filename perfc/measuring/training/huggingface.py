@@ -30,6 +30,7 @@ class TrainerMonitor(Monitored, TrainerCallback):  # type: ignore[misc]
         trainer.callback_handler.callbacks.insert(0, monitor)
         return monitor
 
+    # names and arguments of the methods are those of TrainerCallback
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Record the inputs of the first step."""
         self.monitor.start(given["model"])
@@ -45,7 +46,7 @@ class TrainerMonitor(Monitored, TrainerCallback):  # type: ignore[misc]
         if logs is not None and "loss" in logs:
             metrics = self.monitor.metrics()
             logs.update(metrics)
-            state.log_history[-1].update(metrics)
+            state.log_history[-1].update(metrics)  # a copy of the logs, made before callbacks
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Exclude an evaluation or a checkpoint from the time of steps."""

@@ -36,6 +36,7 @@ class LightningMonitor(Monitored, Callback):  # type: ignore[misc]
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Count a step of the optimizer; log metrics in the steps that the trainer logs."""
+        # batches whose gradients are accumulated do not step
         if trainer.global_step == self._step:
             return
         self._step = trainer.global_step

@@ -75,6 +75,7 @@ def expected_step(
     given: DeploymentKeywords = {"train": "adamw", **keywords}
     name = device or machine.name
     report = analyze(model, name, input, inputs=inputs, **given)
+    # FLOP utilization counts no recomputation: the work is that without checkpointing
     full = (
         report
         if report.deployment.checkpointing is RecomputePolicy.NONE
@@ -85,12 +86,12 @@ def expected_step(
     dtype = peak_dtype or _product_dtype(model, str(given.get("dtype") or ""))
     return ExpectedStep(
         machine.description,
-        2.0 * mac,
+        2.0 * mac,  # a multiply-accumulate is two operations
         peak(name, dtype).dense_flop_per_s,
         time_.mid,
         time_.low,
         time_.high,
-        need.total_bytes - need.context_bytes,
+        need.total_bytes - need.context_bytes,  # the allocator does not see the CUDA context
     )
 
 
@@ -179,7 +180,7 @@ def memory_in_use() -> int:
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         return int(torch.cuda.max_memory_reserved())
-    return memory("VmHWM")
+    return memory("VmHWM")  # peak resident set, in Linux's words
 
 
 class CalledInputs:
@@ -221,6 +222,7 @@ class CalledInputs:
         """
         for hook in self._hooks:
             hook.remove()
+        # the module itself; if a trainer calls a child, that with parameters: losses have none
         seen = (
             [0]
             if 0 in self._calls
@@ -256,6 +258,7 @@ class TrainerStepMonitor(StepMonitor):
         if self._calls is None:
             return
         calls, self._calls = self._calls, None
+        # accelerate and Lightning wrap the optimizer of PyTorch
         name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
         given: DeploymentKeywords = {
             "train": name if name in optimizer_names() else "adamw",

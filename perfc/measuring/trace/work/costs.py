@@ -1,7 +1,8 @@
 """Work of operators of a trace: operations and bytes, from the types and extents of arguments.
 
 However many kernels an operator ran as, it reads its operands at least once, writes its results
-once, and does the operations of its definition.
+once, and does the operations of its definition. `work_of` chooses the cost model of an operator in
+``MODELS``; letters in the models are roles of arguments, which `operators.TABLE` explains.
 """
 
 from __future__ import annotations
@@ -63,20 +64,21 @@ def results_of(o: CallOperands) -> Iterator[OperandTensor]:
                 scalars = [a for a in o.call.arguments if isinstance(a, int | float)]
                 type_ = promoted(read, scalars, is_real=sign == "f")
                 sizes = broadcast([t.sizes for t in read])
-                made = [OperandTensor(DType.BOOL if sign == "b" else type_, sizes)]
+                results = [OperandTensor(DType.BOOL if sign == "b" else type_, sizes)]
             case "=":
                 if o.result is None:
                     raise UnknownOperandError("=")
-                made = [o.result]
+                results = [o.result]
             case "/":
-                made = [OperandTensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
+                results = [OperandTensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
             case "s":
+                # batch and channels of the image stay
                 source = o.tensors(0)[0]
                 ends = o.extents("s", len(source.sizes) - 2)
-                made = [OperandTensor(source.dtype, (*source.sizes[:2], *ends))]
+                results = [OperandTensor(source.dtype, (*source.sizes[:2], *ends))]
             case place:
-                made = [OperandTensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
-        yield from (replace(t, dtype=BY_CODE[dtype]) if dtype else t for t in made)
+                results = [OperandTensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
+        yield from (replace(t, dtype=BY_CODE[dtype]) if dtype else t for t in results)
 
 
 def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -95,10 +97,10 @@ def reduced(sizes: tuple[int, ...], axes: Argument) -> tuple[int, ...]:
 
 def product(o: CallOperands) -> CallWork:
     """Return the work of a matrix product; the depth follows from the result if it is recorded."""
-    a, second, made = o.one("a"), o.with_roles("bt"), o.result
-    if made is not None:
+    a, second, recorded = o.one("a"), o.with_roles("bt"), o.result
+    if recorded is not None:
         is_vector = bool(second) and len(second[0].sizes) == 1
-        *outer, n = (*made.sizes, 1) if is_vector else made.sizes
+        *outer, n = (*recorded.sizes, 1) if is_vector else recorded.sizes
         rows = math.prod(outer)
         # a stored factor that the runtime packed is not in its profile
         k = math.prod(second[0].sizes[-2:]) // n if second else a.numel // rows
@@ -112,6 +114,7 @@ def product(o: CallOperands) -> CallWork:
         rows = math.prod(outer)
         if k != a.sizes[-1] * a.packed:
             raise UnknownOperandError("extents that do not fit")
+    # one right factor for all: the rows of all products are those of a single one
     is_shared = len(b.sizes) <= 2
     m = rows if is_shared else outer[-1]
     dtype = max((a.dtype, b.dtype), key=lambda d: d.bits)
@@ -141,7 +144,7 @@ def attended(o: CallOperands) -> CallWork:
         (queries, heads), (keys, kv_heads) = (heads, queries), (kv_heads, keys)
     causal = o.value("C") if "C" in o.signature.roles else None
     # causal, and the least where nobody says: query i reads i keys, or all
-    few = min(queries, keys)
+    few = min(queries, keys)  # 1 + 2 + … + few, and queries beyond the keys read all of them
     pairs = few * (few + 1) // 2 + (queries - few) * keys
     pairs = queries * keys if causal is False else pairs
     mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
@@ -185,8 +188,8 @@ def gathered(o: CallOperands) -> CallWork:
     if type(axis) is not int:
         raise UnknownOperandError("d")
     size = table.sizes[axis] if o.signature.model == "rows" else max(table.numel, 1)
-    made = OperandTensor(table.dtype, (indices.numel, table.numel // max(size, 1)))
-    return CallWork(counts_of([indices, made], [made]), table.dtype, is_chosen=True)
+    rows = OperandTensor(table.dtype, (indices.numel, table.numel // max(size, 1)))
+    return CallWork(counts_of([indices, rows], [rows]), table.dtype, is_chosen=True)
 
 
 def rotated(o: CallOperands) -> CallWork:
@@ -197,6 +200,7 @@ def rotated(o: CallOperands) -> CallWork:
     share = min(table.sizes[-1] / head, 1.0)
     whole = o.with_roles("x")
     part = [OperandTensor(t.dtype, (int(t.numel * share),)) for t in whole]
+    # x cos + y sin of each element: two products and a sum
     alu = 3.0 * sum(t.numel for t in part)
     return CallWork(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
 
@@ -212,6 +216,7 @@ def recurred(o: CallOperands) -> CallWork:
     ]
     if not matrices:
         raise UnknownOperandError("W")
+    # gradients take a product for the input and one for the matrix
     times = 2 if o.signature.is_backward else 1
     steps = math.prod(source.sizes[:-1])
     mac = float(times * steps * sum(m.numel for m in matrices))
@@ -221,6 +226,7 @@ def recurred(o: CallOperands) -> CallWork:
 def generated(o: CallOperands) -> CallWork:
     """Return the work of a generated kernel, which touches each pointer once for every element."""
     extents = [a for a in o.call.arguments if type(a) is int]
+    # the last arguments are the extents: one of a pointwise kernel, two of a reduction
     axes = 1 if o.call.operator.startswith("triton_poi") else 2
     numel = math.prod(extents[-axes:])
     tensors = [t for at in range(len(o.call.arguments)) for t in o.tensors(at)]

@@ -126,12 +126,12 @@ def promoted(
         category = max((category_of(t.dtype) for t in group), default=-1)
         if category > rank:
             dtypes = [t.dtype for t in group if category_of(t.dtype) == category]
-            wide = max(dtypes, key=lambda d: d.bits)
-            if {DType.F16, DType.BF16} <= {*dtypes} and wide.bits == 16:
-                wide = DType.F32
-            if rank >= 0 and wide is DType.F64:
-                wide = DType.F32  # a wrapped number of Python, which has the default type
-            best, rank = wide, category
+            widest = max(dtypes, key=lambda d: d.bits)
+            if {DType.F16, DType.BF16} <= {*dtypes} and widest.bits == 16:
+                widest = DType.F32  # neither holds all values of the other
+            if rank >= 0 and widest is DType.F64:
+                widest = DType.F32  # a wrapped number of Python, which has the default type
+            best, rank = widest, category
     has_real = any(isinstance(s, float) for s in scalars)
     return DType.F32 if rank < category_of(DType.F32) and (is_real or has_real) else best
 
@@ -148,7 +148,7 @@ class UnknownOperandError(ValueError):
 
 
 class CallOperands:
-    """Arguments of a call by their roles.
+    """Arguments of a call by their roles, the letters of `operators.TABLE`.
 
     Raises:
         UnknownOperandError: a tensor with an unknown element type.

@@ -1,4 +1,8 @@
-"""Operators of traces: the roles of their arguments, their results and operations."""
+"""Table of the operators of traces: roles of their arguments, their results and operations.
+
+`signature_of` looks an operator up; `costs` computes work from its signature and the call's shapes.
+The format of ``TABLE`` is described below it.
+"""
 
 from __future__ import annotations
 
@@ -312,8 +316,9 @@ class OperatorSignature:
 @cache
 def signatures() -> Mapping[str, OperatorSignature]:
     """Return the signatures by operator, without the underscore of its in-place form."""
-    made: dict[str, OperatorSignature] = {}
+    by_name: dict[str, OperatorSignature] = {}
     model = ""
+    # a line without a colon names the cost model of those after it
     for line in filter(None, TABLE.split("\n")):
         names, _, rest = line.partition(" : ")
         if not rest:
@@ -325,10 +330,10 @@ def signatures() -> Mapping[str, OperatorSignature]:
         results = others[others.index(">") + 1].split(",") if ">" in others else ()
         for name in names.split():
             space = "" if "::" in name else "aten::"
-            made[space + name.removeprefix("::").rstrip("_")] = OperatorSignature(
+            by_name[space + name.removeprefix("::").rstrip("_")] = OperatorSignature(
                 model, roles, tuple(results), alu, sfu, "?" not in others, "backward" in name
             )
-    return made
+    return by_name
 
 
 def signature_of(operator: str) -> OperatorSignature | None:

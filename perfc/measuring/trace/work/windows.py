@@ -21,7 +21,7 @@ _DIRECT = re.compile(
 )
 """Kernels of convolutions that do all multiplications, unlike Winograd's and FFTs."""
 _FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
-"""Names of convolutions that multiply each pair, and of those that transform them first."""
+"""Kernels of convolutions that transform their operands first, and so save multiplications."""
 
 
 def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
@@ -36,11 +36,11 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
     pad = o.extents("P", rank)
     dilation = o.extents("L", rank) if "L" in o.signature.roles else (1,) * rank
     groups = 1 if is_pool or "G" not in o.signature.roles else o.extents("G", 1)[0]
-    made = []
+    out_extents = []
     for size, taps, step, p, gap in zip(spatial, filters[2:], stride, pad, dilation, strict=True):
-        span = gap * (taps - 1) + 1
+        span = gap * (taps - 1) + 1  # from the first tap to the last
         forward = (size + 2 * p - span) // step + 1
-        made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
+        out_extents.append((size - 1) * step - 2 * p + span if is_transposed else forward)
     # filters are [out, in / groups, ...], of transposed convolutions [in, out / groups, ...]
     out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
     form = (
@@ -55,7 +55,7 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
         channels,
         out_channels,
         tuple(spatial),
-        tuple(made),
+        tuple(out_extents),
         tuple(filters[2:]),
         stride,
         dilation,
@@ -71,7 +71,7 @@ def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
 
 
 def seen(image: OperandTensor, window: SlidingWindow) -> OperandTensor:
-    """Return the positions of an image that some window reads."""
+    """Return the part of an image that windows read: strides may skip positions."""
     axes = zip(
         window.in_extents,
         window.out_extents,
@@ -94,6 +94,7 @@ def convolved(o: CallOperands) -> CallWork:
     image, filters, window = o.one("i"), o.one("k"), window_of(o)
     extents = (window.batch, window.out_channels, *window.out_extents)
     result = OperandTensor(image.dtype, numbers(extents))
+    # each element there meets one filter's taps in the channels of its group
     source = image if window.is_transposed else result
     mac = float(source.numel * math.prod(filters.sizes[1:]))
     added = o.with_roles("r")
@@ -118,8 +119,10 @@ def gradients(o: CallOperands) -> CallWork:
     ends = ((grad, filters.sizes[0]), (image, filters.sizes[0]))
     source = min((t.numel for t, channels in ends if t.sizes[1] == channels), default=0)
     positions = grad.numel // grad.sizes[1]
+    # windows that do not touch read no more of the image than their taps
     part = OperandTensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
     is_sparse = isinstance(stride, tuple) and any(isinstance(e, int) and e > 1 for e in stride)
+    # without taps to share, or with strides, minimal filtering has no gain
     plain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
     wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
     pairs = ((filters, image), (part, filters))
@@ -135,7 +138,10 @@ def gradients(o: CallOperands) -> CallWork:
 
 
 def gain_of(o: CallOperands, gain: float) -> float:
-    """Return the factor by which a convolution's kernels can reduce its products."""
+    """Return the factor by which a convolution's kernels can reduce its products.
+
+    ``gain`` is that of minimal filtering. An FFT may save more, so that no bound is left.
+    """
     names = " ".join(o.kernels)
     if _FILTERED.search(names):
         return math.inf if "fft" in names.lower() else gain
@@ -146,10 +152,10 @@ def pooled(o: CallOperands) -> CallWork:
     """Return the work of a pool."""
     image, window = o.one("i"), window_of(o, is_pool=True)
     sizes = (*image.sizes[:2], *numbers(window.out_extents))
-    made = [
+    results = [
         OperandTensor(BY_CODE[code] if code else image.dtype, sizes)
         for code in (text.partition(":")[2] for text in o.signature.results)
     ]
-    numel = made[0].numel * math.prod(window.static_extents)
-    counts = counts_of([seen(image, window)], made, alu=float(numel))
+    numel = results[0].numel * math.prod(window.static_extents)
+    counts = counts_of([seen(image, window)], results, alu=float(numel))
     return CallWork(counts, image.dtype)
