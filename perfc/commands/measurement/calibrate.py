@@ -172,7 +172,7 @@ def _differences(done: CalibratedTarget) -> Iterator[str]:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    """Yield rows with the first cell on the left and the others, which are numbers, on the right."""
+    """Yield rows with the first cell aligned left and the others, which are numbers, right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for first, *rest in rows:
         cells = [c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-EVERY = "all"  # stands for every target
+EVERY = "all"  # target that stands for every one
 C = TypeVar("C", bound=Callable[..., Any])
 
 SWITCH: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}

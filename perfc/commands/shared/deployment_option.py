@@ -32,6 +32,7 @@ class DeploymentOption(click.Option):
     """
 
     def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
+        # raw until it is printed: names and defaults need tables, which take time to load
         more["help"] = words
         super().__init__(*args, **more)
         self.field, self.words = field, words
@@ -127,11 +128,12 @@ def default_of(field: str) -> str:
     from perfc.deployment import Deployment
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINER, TRAINING_DEFAULT
 
-    open_one = "the model's own"
+    # text for a field whose default depends on the model
+    fallback = "the model's own"
     if field == "runtime":
-        open_one = (
+        fallback = (
             f"{DEFAULT}; training steps: {TRAINING_DEFAULT}; configurations: {SERVING_DEFAULT}, "
             f"trained: {TRAINER}"
         )
     value = getattr(Deployment(), field)
-    return f"default: {getattr(value, 'value', value) or open_one}"
+    return f"default: {getattr(value, 'value', value) or fallback}"

@@ -1,4 +1,4 @@
-"""Output of documents that are not the report of one analysis."""
+"""Write results of commands, other than the report of one analysis, in the requested format."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ OPTIONS: Mapping[str, str] = _TABLES["options"]
 
 def former_of(args: Sequence[str]) -> str:
     """Return the former name that a command line starts with, "" if there is none."""
-    two, one = " ".join(args[:2]), args[0]
-    is_known = one in FORMER or one in listing.modules_of(listing.DEV)
-    return two if two in FORMER else one if is_known else ""
+    # names of two words, as of subcommands, before those of one
+    two, first = " ".join(args[:2]), args[0]
+    is_known = first in FORMER or first in listing.modules_of(listing.DEV)
+    return two if two in FORMER else first if is_known else ""
 
 
 def words_of(name: str) -> str:
@@ -39,6 +40,7 @@ def replaced(args: Sequence[str]) -> list[str]:
     """
     name = former_of(args)
     words, rest = words_of(name).split(), args[len(name.split()) :]
+    # a command that became an option goes to the end: ``help X`` is ``X --help``
     return [*rest, *words] if words[0].startswith("-") else [*words, *rest]
 
 

@@ -1,4 +1,7 @@
-"""Help on one screen, with every option in sections for ``--help-all``; default subcommands."""
+"""Help on one screen, with every option in sections for ``--help-all``; default subcommands.
+
+`grouped_command` makes a command with it, `DefaultGroup` a group with a default subcommand.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ FIRST = (
 LAST = ("input", "kwargs", "jax", "color", "help", "help-all")
 """Options at the end of a section: rare ones, and those of every command."""
 _SHARED = ("config", "isolated", "help-all", "help")
+"""Options of every command, in the last section of ``--help-all``."""
 
 
 class HelpSection(Enum):
@@ -98,6 +102,7 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
     command.format_usage(ctx, before)
     before.write_paragraph()
     with before.indentation():
+        # click: text behind \f is not shown, and \b forbids to fill a paragraph
         first = (command.help or "").partition("\f")[0].replace("\b\n", "").partition("\n\n")[0]
         before.write_text(first)
     if isinstance(command, click.Group):
@@ -135,9 +140,11 @@ def record_of(option: click.Parameter, ctx: click.Context) -> Iterator[tuple[str
     """Yield the row of an option, without its choices, range and further sentences."""
     row = None if isinstance(option, click.Argument) else option.get_help_record(ctx)
     if row is not None:
+        # ``--format [text|json]`` as ``--format CHOICE``; of two spellings one if both are too long
         term = re.sub(r" \[.*\|.*", " CHOICE", row[0].removesuffix(" RANGE"))
         if len(term) > WIDEST_TERM:
             term = term.split("/")[0].strip()
+        # the first sentence, without click's range or default in brackets
         yield term, re.split(r"(?<!e\.g)\. |  \[", row[1])[0].rstrip(".")
 
 

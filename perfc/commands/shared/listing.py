@@ -26,6 +26,7 @@ LAB = "laboratory"
 def modules_of(folder: str) -> Mapping[str, str]:
     """Return the module of each command of a folder by name."""
     stems = sorted(f[:-3] for f in os.listdir(ROOT / folder) if f.endswith(".py"))
+    # files with an underscore are parts of commands
     names = (stem for stem in stems if not stem.startswith("_"))
     return {name.replace("_", "-"): f"{PACKAGE}.{folder}.{name}" for name in names}
 

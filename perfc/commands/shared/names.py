@@ -1,4 +1,7 @@
-"""Known names for help and shell completion."""
+"""Known names for help and shell completion: of targets, runtimes, passes and so on.
+
+Each is a function that imports what lists the names, so that commands without completion do not.
+"""
 
 from __future__ import annotations
 

@@ -120,6 +120,7 @@ def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:
     from perfc.ir.symbolic.sizes import sizes_of
 
     sizes: dict[str, int] = {}
+    # joined and split again: bindings are repeated, or separated by commas
     for binding in ",".join(bindings).split(",") if bindings else ():
         name, equals, value = (part.strip() for part in binding.rpartition("="))
         digits = value.removeprefix("-")
@@ -133,7 +134,7 @@ def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:
             message = f"{name} is given as {sizes[name]} and as {int(value)}"
             raise ParseError(message, where=where, hint="give one of them")
         sizes[name] = int(value)
-    sizes_of(sizes)
+    sizes_of(sizes)  # rejects extents that no dimension can have
     return sizes
 
 

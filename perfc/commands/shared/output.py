@@ -106,6 +106,7 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
     """
     from perfc.common.plain_text import discard_output, shielded
 
+    # models come from anywhere, and their names must not command a terminal or a CI system
     text = shielded(text, has_commands=has_commands)
     if output is not None:
         write_output(output, text)
@@ -124,5 +125,5 @@ def deliver(content: str, output: Path | None) -> None:
     if output is not None:
         write_output(output, content)
         return
-    sys.stdout.flush()
+    sys.stdout.flush()  # text written so far comes before the bytes
     sys.stdout.buffer.write(content.encode())

@@ -17,6 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HELP = data_next_to(__file__)
+"""Help of each degree by its key, in the order of the options."""
 
 
 def parallel_options(
@@ -45,8 +46,9 @@ def degree_options(
     @wraps(function)
     def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
         typed = pop_options(kwargs)
-        degrees = parallel_of(options, typed).as_json()
+        degrees = parallel_of(options, typed).as_json()  # all of them, defaults too
         of_file = options.of_file.values.get("parallel")
+        # keys that are set: the project file writes them with hyphens
         named = (
             {key.replace("-", "_") for key in of_file} if isinstance(of_file, Mapping) else set()
         )

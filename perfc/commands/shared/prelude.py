@@ -1,4 +1,4 @@
-"""Options, output and help of commands that analyze a model; others import what they need."""
+"""Re-exports of the options, output and help that most commands use, to be imported from here."""
 
 from __future__ import annotations
 

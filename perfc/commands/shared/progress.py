@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DELAY_S = 1.0
 """Minimum duration before the bar is shown."""
 LARGE_BYTES = 8 << 20
-"""Size of a profile from which on the progress of its reading is shown."""
+"""Minimum size of a profile for its reading to show progress; smaller ones take a moment."""
 LISTENERS: list[Callable[[str], None]] = []
 """Functions that are called with the name of each pass when it has finished."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
@@ -78,6 +78,7 @@ class ProgressBar:
 
         columns = (TextColumn("{task.description:12}"), BarColumn(), TimeElapsedColumn())
         with self.lock:
+            # the timer may fire while the analysis ends
             if self.is_over:
                 return
             bar = Progress(*columns, console=Console(stderr=True), transient=True)

@@ -35,6 +35,7 @@ def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
     for binding in bindings:
         name, equals, text = binding.partition("=")
         body = text.strip().rstrip(",")
+        # a comma at the end makes a list of one number
         is_list = "," in text and not body.startswith("[")
         try:
             value = json.loads(f"[{body}]" if is_list else body)
@@ -101,6 +102,7 @@ COLOUR = "perfc.colour"
 
 
 def _keep_colour(context: click.Context, _option: click.Parameter, value: str) -> None:
+    """Store the mode in the context, so that no function has to pass it on."""
     context.meta[COLOUR] = Colour(value)
 
 
