@@ -95,7 +95,6 @@ def command(
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
-        # options that have no meaning in a table of several targets
         single = (views, full, all_views, print_ir_after, predictor, count_as, measured)
         if annotated_file or any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
@@ -104,7 +103,6 @@ def command(
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     with ProgressBar() as progress:
-        # imported here, so that the bar is there while modules load
         from perfc.passes.manager import Timing
         from perfc.view.report import Format, collect
 

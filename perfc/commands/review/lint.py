@@ -97,7 +97,6 @@ def command(
     check_together(form, against, only_new=only_new, statistics=statistics, fix=fix)
 
     def work_of(near: DeploymentOptions) -> LintWork:
-        # what to lint under the settings of one project file
         settings = read_settings(near.file)
         chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
         return LintWork(

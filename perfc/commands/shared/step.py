@@ -19,19 +19,19 @@ from .parallel import degree_options
 from .report import color_option
 
 TARGET, TRAIN = "dgx-h100", "adamw"
-"""Defaults."""
+"""Default cluster and optimizer."""
 USUAL = {
     "target": TARGET,
     "runtime": f"{TRAINER} for configurations, inductor-cudagraph for graphs of transformers, else "
     f"{CLUSTER_DEFAULT}",
     "dtype": "bf16 with f32 master weights, amp-bf16 for images; f16 on machines without bf16",
 }
-"""Defaults in the help."""
+"""Defaults of fields as the help words them, where they depend on the model."""
 
 
 @record
 class StepSettings:
-    """Settings of a training step, from the command line and the project file."""
+    """Settings of a training step, from the command line and the project file; "" for a default."""
 
     target: str
     runtime: str
@@ -50,6 +50,7 @@ def step_options(function: Any) -> Any:
 
     ``function`` gets the deployment options and the degrees of parallelism first.
     """
+    # decorators run from the inside: `reads` and `by_default` need the options that exist by then
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = model_options(degree_options(function))
     read = (
@@ -92,6 +93,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
     seq = options.seq or ""
+    # nine digits at most, so that no number is too long to convert
     if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(

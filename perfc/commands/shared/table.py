@@ -1,4 +1,7 @@
-"""Options of commands, which ``table.toml`` declares."""
+"""Options of commands, which ``table.toml`` declares: a section per command, an entry per option.
+
+An entry has arguments of `click.option`; one of the keys of ``KINDS`` gives its type.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from .names import Names
 
 F = TypeVar("F", bound=Callable[..., Any])
 Table = Mapping[str, Mapping[str, dict[str, Any]]]
+"""Arguments of each option by command and key."""
 TABLE: Table = data_next_to(__file__)
 NUMBERS: Mapping[str, click.ParamType[Any]] = {
     "number": click.FLOAT,
@@ -55,6 +59,7 @@ def option(key: str, flags: Sequence[str] = (), **entry: Any) -> Callable[[F], F
     """Return the option of an entry; its flag is the key unless it has others."""
     if made := next((make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry), None):
         entry["type"] = made
-    if any("/" in flag for flag in flags):  # neither of two flags is no answer
+    # ``--a/--no-a``: None if neither is given, where click would say False
+    if any("/" in flag for flag in flags):
         entry.setdefault("default", None)
     return click.option(*(flags or (f"--{key}",)), **entry)

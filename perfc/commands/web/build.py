@@ -1,4 +1,8 @@
-"""Builds the static page: a folder that any file server hosts."""
+"""Build the static page: a folder that any file server hosts, with perfc and Pyodide in it.
+
+Python's files are packed into a few archives, which the browser loads before the first answer;
+weights and samples are files of their own, requested when they are read.
+"""
 
 from __future__ import annotations
 
@@ -105,12 +109,13 @@ def build(
             registries.unpacked(wheel, sources.code)
         if has_numpy:
             report("downloading numpy")
-            made = registries.numpy_wheel(work / "numpy-package", core, numpy)
-            registries.unpacked(made, sources.numpy)
+            wheel_bytes = registries.numpy_wheel(work / "numpy-package", core, numpy)
+            registries.unpacked(wheel_bytes, sources.numpy)
         with zipfile.ZipFile(core / "python_stdlib.zip") as archive:
             archive.extractall(sources.stdlib)
         page = PageBuild(work / "page")
         add_perfc(page, sources.code, has_weights=has_numpy)
+        # before `compile`, which removes the metadata with the licenses
         licenses(page.folder, sources)
         report("compiling")
         sources.compile(core)
@@ -123,6 +128,7 @@ def build(
         script, _, _ = (core / "pyodide.mjs").read_bytes().partition(b"\n//# sourceMapping")
         page.add("pyodide.mjs", script)
         add_page(page, json.loads((core / "pyodide-lock.json").read_text(encoding="utf-8")))
+        # an earlier build stays until the new one is complete
         shutil.rmtree(out)
         shutil.copytree(page.folder, out)
     return out
@@ -139,10 +145,10 @@ class Sources:
     @classmethod
     def under(cls, work: Path) -> Sources:
         """Return new folders."""
-        made = [work / name for name in ("code", "numpy", "stdlib")]
-        for folder in made:
+        folders = [work / name for name in ("code", "numpy", "stdlib")]
+        for folder in folders:
             folder.mkdir()
-        return cls(*made)
+        return cls(*folders)
 
     def compile(self, core: Path) -> None:
         """Remove what a browser has no use for and compile the rest with Pyodide's Python.
@@ -215,6 +221,7 @@ def licenses(page: Path, sources: Sources) -> None:
 
 def packed(root: Path) -> bytes:
     """Return a zip archive of a folder, compressed as a whole, the same for the same contents."""
+    # stored, not deflated: gzip around all of it finds what files have in common
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, path in files_of(root):
@@ -240,6 +247,7 @@ def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
     )
     offline = page.folder / "offline.js"
     every = [n for n, p in files_of(page.folder) if p != offline and not n.startswith("licenses")]
+    # a change of any file changes the name of the cache, so that browsers load the new build
     digest = hashlib.sha256(b"".join((page.folder / n).read_bytes() for n in every)).digest()
     text = offline.read_text(encoding="utf-8")
     text = text.replace("@BUILD@", base64.urlsafe_b64encode(digest[:9]).decode())

@@ -1,4 +1,4 @@
-"""Runs one request of the server in a separate process with limits.
+"""Run one request of the server in a separate process with limits.
 
 The request is a JSON object on standard input, the reply one on standard output.
 """
@@ -20,7 +20,7 @@ def limit(memory_bytes: int, time_s: int) -> None:
     for kind, value in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, time_s),
-        (resource.RLIMIT_FSIZE, 1 << 26),
+        (resource.RLIMIT_FSIZE, 1 << 26),  # 64 MiB for each file that it writes
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
@@ -32,6 +32,7 @@ def main() -> None:
     """Read the request, run its operation, write the reply."""
     request: dict[str, Any] = json.load(sys.stdin)
     limit(request.pop("memory_bytes"), request.pop("time_s"))
+    # output of libraries goes to standard error, so that the reply is all of standard output
     reply_to = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     from .operations import failed

@@ -51,7 +51,7 @@ async def answered(
     """
     environment = {
         **child_environment(),
-        NO_CODE: "1",
+        NO_CODE: "1",  # uploads are data: no module is imported
         "HF_HUB_OFFLINE": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "TMPDIR": str(folder),
@@ -65,22 +65,22 @@ async def answered(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
+        start_new_session=True,  # a group of its own, which is killed with its children
     )
     limited = {**job, "memory_bytes": limits.memory_bytes, "time_s": limits.time_s}
     work = asyncio.ensure_future(process.communicate(json.dumps(limited).encode()))
-    left = asyncio.ensure_future(disconnected())
+    gone = asyncio.ensure_future(disconnected())
     try:
-        await asyncio.wait((work, left), timeout=limits.time_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, gone), timeout=limits.time_s, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            return failed("canceled" if left.done() else f"no answer in {limits.time_s} s")
+            return failed("canceled" if gone.done() else f"no answer in {limits.time_s} s")
         out, _ = work.result()
         if process.returncode != 0 or not out:
             return failed("the model needs more memory or time than allowed")
         reply: Reply = json.loads(out)
         return reply
     finally:
-        left.cancel()
+        gone.cancel()
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -78,14 +78,14 @@ def document(catalogue: dict[str, Any]) -> dict[str, object]:
 def page(catalogue: dict[str, Any]) -> str:
     """Return the document as a page without scripts."""
     parts = []
-    for one in OPERATIONS:
+    for op in OPERATIONS:
         rows = "".join(
             f"<tr><td><code>{escape(s.name)}</code></td><td>{escape(s.label)}</td>"
             f"<td><code>{escape(s.flag)}</code></td><td>{escape(s.usual)}</td></tr>"
-            for s in one.settings
+            for s in op.settings
         )
         parts.append(
-            f"<section><h2>POST /api/{one.name}</h2><p>{escape(one.summary)}</p><table><thead><tr>"
+            f"<section><h2>POST /api/{op.name}</h2><p>{escape(op.summary)}</p><table><thead><tr>"
             "<th>field</th><th>what</th><th>option</th><th>usual</th></tr></thead><tbody>"
             f"{rows}</tbody></table></section>"
         )

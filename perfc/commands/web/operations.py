@@ -1,4 +1,4 @@
-"""Operations of the page: settings of each, and the command line that answers them.
+"""Operations of the page of `perfc ui`: settings of each, and the command line that answers them.
 
 The browser and the server run these command lines, so a page has the numbers of the terminal.
 """
@@ -91,6 +91,7 @@ class PageOperation:
 
 
 _TABLE = data_next_to(__file__)
+"""Rows of operations and of settings that several of them have."""
 
 
 def _setting(row: str | dict[str, Any]) -> PageSetting:
@@ -100,6 +101,7 @@ def _setting(row: str | dict[str, Any]) -> PageSetting:
 
 
 def _operation(row: dict[str, Any]) -> PageOperation:
+    """Return an operation by its row; lists become tuples."""
     texts: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
     return PageOperation(**{**texts, "settings": tuple(map(_setting, row["settings"]))})
 
@@ -111,9 +113,9 @@ OPERATIONS = tuple(map(_operation, _TABLE["operations"]))
 class AnswerForm(StrEnum):
     """Form of an answer."""
 
-    QUICK = "quick"
-    PAGE = "page"
-    WHOLE = "whole"
+    QUICK = "quick"  # without predictors, at once
+    PAGE = "page"  # shown in place
+    WHOLE = "whole"  # report to download
 
 
 def operation_named(name: str) -> PageOperation:
@@ -166,6 +168,7 @@ def checked(setting: PageSetting, value: str) -> str:
             is_valid, what = bool(_NUMBER.fullmatch(value)), "a whole number, at most 9999999"
         case SettingKind.MACHINES:
             names = [part.strip() for part in value.split(",")]
+            # each name costs an analysis
             is_valid = len(names) <= 16 and all(_NAME.fullmatch(n) for n in names)
             value, what = ",".join(names), "up to 16 names of machines, with commas"
         case _:
@@ -218,6 +221,7 @@ def opened(names: Sequence[str]) -> str:
             raise ParseError(f"not a model: {name[:64]!r}", hint=f"drop {', '.join(SUFFIXES)}")
     if not names:
         raise ParseError("no model", hint="drop a file, or type a name")
+    # a checkpoint with its configuration is opened as a folder
     if any(n.lower().endswith(WEIGHTS) for n in names) and CONFIG in names:
         return ""
     return next((n for n in names if not n.lower().endswith(".json")), names[0])

@@ -1,4 +1,4 @@
-"""Downloads of the static page: packages of npm and PyPI, each checked against `lock.toml`."""
+"""Download the packages of the static page from npm and PyPI, each checked against `lock.toml`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 
 LOCK = Path(__file__).parent / "lock.toml"
+"""Version and digest of each package."""
 LONGEST_S = 600
 """Seconds after which a download is given up: a registry that hangs must not hang the build."""
 PLATFORM = (

@@ -33,7 +33,7 @@ PAGE = Path(__file__).parent / "page"
 MOST_FILES = 64
 """Maximum files of a request, which are parsed before its operation checks them."""
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
-"""Bytes and seconds of a refused request that are read."""
+"""Maximum bytes and seconds of a refused request that are read and thrown away."""
 FIELDS = ("model", "answer", "form", "file")
 """Fields of a form that are no settings of an operation."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -90,6 +90,7 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         """Return the response to a request that is not answered; None if it is."""
         host = request.headers.get("host", "")
+        # without the port; ``[::1]`` is an address of IPv6 without one
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         if self.hosts and name not in self.hosts:
             return JSONResponse(failed("another host name than the server's"), 400)
@@ -98,6 +99,7 @@ class Guard:
             return JSONResponse(failed("a request of another site"), 403)
         needs_token = request.url.path.startswith(("/api/", "/catalogue.json"))
         given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+        # in constant time, so that no time betrays how much of a guess is right
         if self.token and needs_token and not hmac.compare_digest(given, self.token.encode()):
             return JSONResponse(failed("no token, or another one"), 401)
         length = request.headers.get("content-length", "0")
@@ -206,6 +208,7 @@ async def index(request: Request) -> Response:
 async def asset(request: Request) -> Response:
     """Return a file of the page."""
     path = PAGE / request.path_params["name"]
+    # a listed name only, so that no path leaves the folder
     if path.name not in {p.name for p in PAGE.iterdir()}:
         raise HTTPException(404)
     return FileResponse(path)

@@ -1,4 +1,4 @@
-"""Runs command lines in this process and returns what they print; the page's worker calls it."""
+"""Run command lines in this process and return what they print, for the worker of the page."""
 
 from __future__ import annotations
 
@@ -63,12 +63,13 @@ def run_command(words: Sequence[str]) -> Reply:
     buffer = out.buffer
     assert isinstance(buffer, io.BytesIO)
     output = buffer.getvalue().decode()
-    gc.collect()
+    gc.collect()  # frees a model before the next one is read
     return {"output": output, "error": message(errors.getvalue(), output), "code": code}
 
 
 def message(errors: str, output: str) -> str:
     """Return the errors of a run without an answer; "" if there is one."""
+    # with an answer, standard error has notes alone
     lines = [e.removeprefix("error: ") for e in errors.splitlines() if e.strip()]
     return "" if output else "\n".join(lines[-3:]) or "no answer"
 

@@ -142,8 +142,8 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
             words = [*(f"{k}={v}" for k, v in dims.items()), runtime or "", dtype or ""]
             for machine in options.machines(how.target):
                 name = " ".join(filter(None, (machine.name, *words)))
-                here = how.with_values({"target": str(machine.path)})
-                yield BulkSetting(name, here, contents)
+                on_target = how.with_values({"target": str(machine.path)})
+                yield BulkSetting(name, on_target, contents)
 
 
 def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
@@ -152,7 +152,7 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
 
     from perfc.common.version import __version__
 
-    # settings name the target; any one does here, where a deployment needs it
+    # rows name their target; a deployment needs one, so this one stands in each
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {

@@ -45,8 +45,9 @@ DOCUMENTS = {
 }
 """JSON documents of the command, and the types that define their schemas."""
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
-"""Defaults."""
+"""Default machine and engine."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
+"""Names of fields that are others than in commands that analyze a model."""
 FINDINGS = 1
 """Exit code if the model does not fit, or no setting meets the SLO."""
 FORMATS = ("text", "json", "markdown", "html")
@@ -239,6 +240,7 @@ def search(
         "gpus": load.pop("max_gpus"),
         "price_per_h": load.pop("max_usd_per_h"),
     }
+    # a search finds the concurrency; 1 is a placeholder where no rate of arrivals is given
     requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
     result = looked(
