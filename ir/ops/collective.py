@@ -26,7 +26,7 @@ class CollectiveOp(Op):
     exchange: ClassVar[Exchange]
 
     ranks: Positive = 1
-    nodes: Positive = 1
+    nodes: Positive = 1  # machines that the ranks are on
 
     def problem(self, ins: Inputs, outs: Types) -> Collective | None:
         sizes = [t.nbytes for t in (tensor(ins, 0), *outs) if isinstance(t, TensorType)]
@@ -56,8 +56,9 @@ class RowsOfExperts(CollectiveOp):
         """Return the exchanged bytes of a message of ``whole`` bytes."""
         if not self.chosen:
             return whole
+        # probability that a rank has one of the chosen experts
         share = 1 - (1 - 1 / self.ranks) ** self.chosen
-        return whole * max(1, round(share * PARTS)) // PARTS
+        return whole * max(1, round(share * PARTS)) // PARTS  # integers, as sizes may be symbolic
 
 
 @frozen

@@ -72,8 +72,9 @@ def format_name(model: object) -> str:
     if isinstance(model, NamedModule):
         return "stablehlo" if model.is_jax else "python"
     if isinstance(model, Module):
-        return model.origin.producer.partition(" ")[0].lower()
+        return model.origin.producer.partition(" ")[0].lower()  # a graph in memory: its exporter
     if not isinstance(model, str | bytes | os.PathLike):
+        # a message of ONNX, as against a module of PyTorch
         return "" if hasattr(model, "SerializeToString") else "python"
     given = model if isinstance(model, bytes) else os.fspath(model)
     form = format_of(given)

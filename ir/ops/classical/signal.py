@@ -100,6 +100,7 @@ class DFT(Op):
         x = tensor(ins, 0)
         if x.shape is None:
             return (x,)
+        # a real result has no imaginary part
         parts = 1 if self.inverse and self.onesided else 2
         at = self._axis(ins, len(x.shape))
         if at is None:
@@ -114,6 +115,7 @@ class DFT(Op):
         shape = shape_at(ins, 0)
         at = None if shape is None else self._axis(ins, len(shape))
         if shape is None or at is None:
+            # nothing is counted along an unknown axis
             return {"b": 0, "n": 0, "l": 0, "d": 1}
         n = extent_of(ins, 1) if has(ins, 1) else self._length(ins, shape[at])
         n = shape[at] if n is None else n
@@ -161,6 +163,7 @@ class STFT(Op):
         elif step == 0:
             raise ShapeError("frame_step is 0")
         else:
+            # frames that lie within the signal
             frames = checked((x.shape[1] - frame) // step + 1, "number of frames")
         if frame is None:
             bins: Dim = data_extent()

@@ -43,6 +43,7 @@ def parse(equation: str, operands: int) -> tuple[tuple[str, ...], str]:
         raise ShapeError(f"equation {equation!r} has {len(terms)} terms for {operands} operands")
     letters = "".join(terms).replace(ELLIPSIS, "")
     if not arrow:
+        # without an arrow the result has the letters that occur once, in alphabetical order
         once = sorted(c for c in set(letters) if letters.count(c) == 1)
         right = (ELLIPSIS if ELLIPSIS in left else "") + "".join(once)
     missing = set(right.replace(ELLIPSIS, "")) - set(letters)
@@ -83,6 +84,7 @@ def in_pairs(equation: str, operands: int) -> tuple[str, ...]:
     Empty for an equation with an ellipsis or with a letter twice in a term.
     """
     terms, result = parse(equation, operands)
+    # axes under an ellipsis have no letter to name in a pair; a repeated letter is a diagonal
     if any(ELLIPSIS in t or len(set(t)) < len(t) for t in (*terms, result)):
         return ()
     first, pairs = terms[0], []

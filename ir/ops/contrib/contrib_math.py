@@ -110,6 +110,7 @@ class CDist(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
         b, m, n, k, is_product, _ = self.extents(ins, outs).values()
+        # other metrics run no product of matrices
         return Product(b, m, n, k) if is_product else None
 
 
@@ -192,6 +193,7 @@ class Irfft(Rfft):
         x = tensor(ins, 0)
         shape = None
         if x.shape is not None and len(x.shape) > 1:
+            # n//2 + 1 bins: the even one of two possible lengths
             shape = (*x.shape[:-2], checked((x.shape[-2] - 1) * 2, "length"))
         return single(x.dtype, shape)
 
@@ -332,6 +334,7 @@ class HyperConnectionPreMix(Op):
         x = tensor(ins, 0)
         if x.shape is None or len(x.shape) < (1 if self.num_branches else 2):
             return single(x.dtype, None)
+        # flat streams lie one after the other in the last axis
         if self.num_branches:
             shape = (*x.shape[:-1], x.shape[-1] // self.num_branches)
         else:

@@ -83,4 +83,5 @@ class OptionalHasElement(Container):
             case TensorType() | SequenceType():
                 return (Known.scalar(True),)
             case _:
+                # an optional may be empty: only a run decides
                 return () if has(ins, 0) else (Known.scalar(False),)

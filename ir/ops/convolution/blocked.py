@@ -34,6 +34,7 @@ BLOCKS = (8, 16)
 
 def in_blocks(channels: Dim) -> Dim:
     """Return ``channels`` rounded up to whole blocks, bounded where the two block sizes differ."""
+    # of many extents both are equal, as of multiples of 16
     least, most = (ceil_div(channels, block) * block for block in BLOCKS)
     return least if least == most else data_extent(most, interval(least)[0] or 0)
 
@@ -88,6 +89,7 @@ class ReorderOutput(Op):
         x = tensor(ins, 0)
         if x.shape is None or len(x.shape) < 2:
             return single(x.dtype, None)
+        # blocks only add channels
         if at_most(self.channels, x.shape[1]) is False:
             raise ShapeError(f"{self.channels} channels out of {x.shape[1]}")
         shape = (x.shape[0], self.channels, *x.shape[2:])

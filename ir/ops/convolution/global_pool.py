@@ -107,6 +107,7 @@ class GlobalLpPool(GlobalPool):
     p: float = 2
 
     def per_channel(self) -> tuple[int, int, int, int]:
+        # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
 

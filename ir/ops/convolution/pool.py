@@ -98,6 +98,7 @@ class Pool(InLayout):
             raise ShapeError(f"kernel_shape {list(self.kernel_shape)} on {rank} spatial axes")
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
+        # VALID ignores explicit pads
         pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
         return list(zip(self.kernel_shape, strides, dilations, pads, strict=True))
 
@@ -109,6 +110,7 @@ class Pool(InLayout):
         for d, (kernel, stride, dilation, pad) in zip(x[2:], self._axes(len(x) - 2), strict=True):
             span = span_of(kernel, dilation)
             extent = output_extent(d, span, stride, pad, self.auto_pad, ceil=ceil)
+            # the only case in which runtimes disagree
             if self.auto_pad.startswith("SAME") and dilation > 1:
                 extent = _either_extent(d, extent, kernel, stride, dilation, ceil=ceil)
             out.append(extent)
@@ -156,6 +158,7 @@ class Pool(InLayout):
             return whole
         axes = zip(x[2:], y[2:], self._axes(len(x) - 2), strict=True)
         is_same = self.auto_pad.startswith("SAME")
+        # positions along each axis that some window reads
         read = tuple(
             touched_same(d, out, kernel, stride, dilation, self.auto_pad)
             if is_same
@@ -291,6 +294,7 @@ class LpPool(Pool):
     p: float = 2
 
     def per_window(self) -> tuple[int, int, int, int]:
+        # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
 
@@ -330,6 +334,7 @@ class MaxUnpool(Op):
         strides = per_axis(self.strides, rank, 1, "strides")
         pads = pad_pairs(self.pads, rank)
         axes = zip(x[2:], strides, pads, self.kernel_shape, strict=True)
+        # the smallest extent that MaxPool reduces to d
         spatial = ((d - 1) * stride - sum(pad) + r for d, stride, pad, r in axes)
         return single(dtype, (*x[:2], *spatial))
 

@@ -28,6 +28,7 @@ def _relu(x: Item) -> Item:
     return exact.maximum(x, 0.0 if isinstance(x, float) else 0)
 
 
+# derivatives by the result y, where possible, save no operand for the backward pass
 Relu = pointwise("relu", "Relu-14", "X", "``max(x, 0)``", _relu, derivative="where(y > 0, 1, 0)")
 LeakyRelu = pointwise(
     "leaky_relu",
@@ -70,7 +71,7 @@ Elu = pointwise(
     "Elu-22",
     "X",
     "``x if x >= 0 else alpha * (exp(x) - 1)``",
-    alu=3,
+    alu=3,  # comparison, difference, product
     sfu=1,
     alpha=1.0,
     derivative="where(x > 0, 1, alpha*exp(x))",
@@ -80,7 +81,7 @@ Celu = pointwise(
     "Celu-12",
     "X",
     "``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``",
-    alu=6,
+    alu=6,  # both comparisons, x / alpha as a product, difference, product, sum
     sfu=1,
     alpha=1.0,
     derivative="where(x > 0, 1, exp(x/alpha))",
@@ -90,7 +91,7 @@ Selu = pointwise(
     "Selu-22",
     "X",
     "``gamma * (x if x > 0 else alpha * (exp(x) - 1))``",
-    alu=4,
+    alu=4,  # comparison, difference, two products
     sfu=1,
     alpha=1.67326319,
     gamma=1.05070102,
@@ -101,7 +102,7 @@ HardSigmoid = pointwise(
     "HardSigmoid-22",
     "X",
     "``max(0, min(1, alpha * x + beta))``",
-    alu=4,
+    alu=4,  # product, sum, two comparisons
     alpha=0.2,
     beta=0.5,
     derivative="where(y > 0, where(y < 1, alpha, 0), 0)",
@@ -111,9 +112,10 @@ HardSwish = pointwise(
     "HardSwish-22",
     "X",
     "``x * max(0, min(1, x / 6 + 0.5))``",
-    alu=5,
+    alu=5,  # those of HardSigmoid and the product with x
     derivative="where(x > -3, where(x < 3, x/3 + 0.5, 1), 0)",
 )
+# negation and sum; exponential and quotient
 Sigmoid = pointwise(
     "sigmoid", "Sigmoid-13", "X", "``1 / (1 + exp(-x))``", alu=2, sfu=2, derivative="y*(1 - y)"
 )
@@ -134,8 +136,8 @@ Softsign = pointwise(
     "Softsign-22",
     "input",
     "``x / (1 + |x|)``",
-    alu=2,
-    sfu=1,
+    alu=2,  # magnitude, sum
+    sfu=1,  # quotient
     derivative="1/((1 + abs(x))*(1 + abs(x)))",
 )
 Mish = pointwise(
@@ -143,8 +145,8 @@ Mish = pointwise(
     "Mish-22; arXiv:1908.08681",
     "X",
     "``x * tanh(log(1 + exp(x)))``",
-    alu=2,
-    sfu=3,
+    alu=2,  # sum, product
+    sfu=3,  # exponential, logarithm, tanh
     derivative="tanh(log(1 + exp(x))) + x*sigmoid(x)*(1 - tanh(log(1 + exp(x)))**2)",
 )
 Swish = pointwise(
@@ -152,8 +154,8 @@ Swish = pointwise(
     "Swish-24; arXiv:1710.05941",
     "X",
     "``x / (1 + exp(-alpha * x))``",
-    alu=3,
-    sfu=2,
+    alu=3,  # product with -alpha, sum, product
+    sfu=2,  # exponential, quotient
     alpha=1.0,
     derivative="sigmoid(alpha*x)*(1 + alpha*x*(1 - sigmoid(alpha*x)))",
 )

@@ -174,7 +174,7 @@ class Dropout(Op):
     onnx = "Dropout"
     operands = "data ratio? training_mode?"
     kind = Kind.VIEW
-    formulas = {"alu": "2*f", "integer": "f"}
+    formulas = {"alu": "2*f", "integer": "f"}  # product and selection; a draw
     seed: int | None = None
     mask_is_bool: bool = True
 
@@ -195,12 +195,14 @@ class Dropout(Op):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         may_drop = has(ins, 2) and known_ints(ins, 2) != (0,)
+        # in inference the result is the operand; an unknown mode may be training
         return () if may_drop else (known(ins, 0),)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         if self._trains(ins):
             return each_once(ins, outs)
         mask = outs[1:2]
+        # a mask that nothing reads is not written
         return each_once((), mask) if mask and mask[0] is not ABSENT else NO_TRAFFIC
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -264,7 +266,7 @@ class BitmaskDropout(Dropout):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        words = None if x.numel is None else ((x.numel + 31) // 32,)
+        words = None if x.numel is None else ((x.numel + 31) // 32,)  # 32 bits a word, rounded up
         return TensorType(x.dtype, x.shape), TensorType(DType.U32, words)
 
 

@@ -117,6 +117,7 @@ def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
     if wanted is not None:
         return broadcast_extent(extent, wanted)
     lo = interval(extent)[0]
+    # only an extent of 1 can become another
     if (isinstance(extent, int) and extent != 1) or (lo is not None and lo > 1):
         return extent
     return data_extent()
@@ -140,6 +141,7 @@ class Expand(Movement):
         if data.shape is None or wanted is None:
             return single(data.dtype, None)
         rank = max(len(data.shape), len(wanted))
+        # leading axes that either side lacks have extent 1
         padded: Shape = (1,) * (rank - len(data.shape)) + data.shape
         to: tuple[int | Poly | None, ...] = (1,) * (rank - len(wanted)) + wanted
         dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
@@ -175,6 +177,7 @@ class Tile(Movement):
         if len(repeats) != len(data.shape):
             raise ShapeError(f"{len(repeats)} repeats for rank {len(data.shape)}")
         dims = tuple(
+            # nothing repeated is nothing, however often
             or_data(0 if d == 0 else None if r is None else d * r)
             for d, r in zip(data.shape, repeats, strict=True)
         )
@@ -340,6 +343,7 @@ class Col2Im(Movement):
         channels: Dim | None = None
         if rows is not None and block is not None and None not in block:
             channels = rows // element_count(tuple(b for b in block if b is not None))
+        # without the block, there are at most as many channels as rows
         dims = (or_data(batch), or_data(channels, rows), *(or_data(d) for d in image))
         return single(data.dtype, dims)
 

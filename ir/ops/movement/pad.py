@@ -54,6 +54,7 @@ class Pad(Op):
         data = tensor(ins, 0)
         pads = elements(ins, 1)
         if data.shape is None:
+            # two pads per axis give the rank
             ranked = pads is not None and not has(ins, 3)
             shape = unknown_extents(len(pads) // 2) if ranked and pads is not None else None
             return single(data.dtype, shape)
@@ -88,6 +89,7 @@ class Pad(Op):
         if data is None or pads is None or shape is None:
             return ()
         axes = self._axes(ins, len(shape)) or []
+        # pads at the end follow from the extents
         begins = [0] * len(shape)
         for axis, begin in zip(axes, pads, strict=False):
             if not isinstance(begin, int):

@@ -191,6 +191,7 @@ class Unique(Op):
             total = x.numel if axis is None else shape[axis]
             inverse = or_data(total)
             content = self._first(ins)
+            # of any elements at least one is unique
             lo = 1 if total is not None and (interval(total)[0] or 0) >= 1 else 0
             u = len(content) if content is not None else or_data(None, total, lo)
             dims = (u,) if axis is None else (*shape[:axis], u, *shape[axis + 1 :])
@@ -200,6 +201,7 @@ class Unique(Op):
     def _first(self, ins: Inputs) -> dict[tuple[Item, ...], int] | None:
         """Return unique slices with the first position of each, in the order of the result."""
         x = known(ins, 0)
+        # NaN is unequal to itself: how often it counts is not defined
         if x is None or any(i is None or isinstance(i, Poly) or i != i for i in x.items):
             return None
         first: dict[tuple[Item, ...], int] = {}
@@ -336,6 +338,7 @@ def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
         return None
 
     def compare(a: int, b: int) -> int:
+        # symbolic extents are ordered if the range of their difference has one sign
         difference = column[a] - column[b]  # type: ignore[operator]
         lo, hi = interval(difference)
         if lo is not None and lo >= 0 and difference != 0:
@@ -382,6 +385,7 @@ class NonMaxSuppression(Op):
             return single(I64, (data_extent(), 3))
         if len(scores) != 3:
             raise ShapeError(f"scores need rank 3, not {len(scores)}")
+        # boxes that may remain per class of each image
         each = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
         return single(I64, (data_extent(scores[0] * scores[1] * each), 3))
 

@@ -185,6 +185,7 @@ class ConstantOfShape(Op):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         shape = small_shape(outs[0])
+        # without a value the elements are float zeros
         fill: Item = 0.0 if self.value_dtype is DType.F32 else None
         if self.value is not None:
             fill = self.value.item
@@ -236,7 +237,7 @@ class Range(Op):
             raise ShapeError("delta is 0")
         if isinstance(start, int | float) and isinstance(limit, int | float):
             if not isinstance(delta, int | float):
-                return 0 if start == limit else None
+                return 0 if start == limit else None  # empty, whatever the step
             if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
                 # the negative of a floor: the quotient rounded up
                 return max(0, -((start - limit) // delta))
@@ -271,6 +272,7 @@ class Range(Op):
                 case (int() | float(), int() | float()):
                     items.append(rounded(start + i * delta, dtype))
                 case _:
+                    # of an unknown step only the first element is known
                     items.append(start if i == 0 else None)
         return (Known.of(shape, items),)
 

@@ -73,9 +73,11 @@ class ArgMax(Op):
             try:
                 wins, ties = better(item, items[best]), exact.equal(item, items[best])
             except TypeError:
+                # strings, and other elements without an order
                 return None
             if wins is None or ties is None:
                 return None
+            # of equal elements the first counts, unless the last is selected
             if wins or (ties and self.select_last_index):
                 best = at
         return best

@@ -95,6 +95,7 @@ class LayerNormalizationGrad(NormalizationGrad):
         shape = shape_at(ins, 1) or ()
         at = normal_axis(self.axis, len(shape))
         axes = range(at, len(shape))
+        # the last statistic is the inverse root, the one before the mean
         centered = tape.sub(x, statistics[0]) if self.centered else x
         x_hat = tape.mul(centered, statistics[-1])
         dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
@@ -157,6 +158,7 @@ class BatchNormalizationGrad(NormalizationGrad):
         inverse, mean = tape.reshape(inverse, column), tape.reshape(mean, column)
         x_hat = tape.mul(tape.sub(x, mean), inverse)
         scaled = tape.mul(dy, tape.reshape(scale, column))
+        # running statistics do not depend on x: only the scale acts
         if self.is_fixed:
             dx = tape.mul(scaled, inverse)
         else:
@@ -194,6 +196,7 @@ class GroupNormalizationGrad(NormalizationGrad):
         shape = shape_at(ins, 1) or ()
         groups = self.num_groups or shape[1]
         column = (1, shape[1], *(1 for _ in shape[2:]))
+        # one row per group of channels
         rows = (shape[0], groups, element_count((shape[1] // groups, *shape[2:])))
         flat = tape.reshape(x, rows)
         centered = tape.sub(flat, tape.mean(flat, (2,)))

@@ -69,6 +69,7 @@ class Softmax(Op):
         if not shape:
             return 1 if shape == () else 0
         axis = self.axis + len(shape) if self.axis < 0 else self.axis
+        # a flattened axis and all after it are one row
         return element_count(shape[:axis] if self.flatten else shape[:axis] + shape[axis + 1 :])
 
 
@@ -195,6 +196,7 @@ class SoftmaxCrossEntropyLoss(Op):
         return loss, TensorType(scores.dtype, scores.shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # negation, product with a weight, addition if reduced
         a = 1 + has(ins, 2) + (self.reduction != "none")
         return {"e": count(tensor(ins, 0)), "t": _labels(ins), "a": a}
 

@@ -36,6 +36,7 @@ def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
     zero_point = known(ins, 2) if has(ins, 2) else Known((), (0,))
     if x is None or scale is None or zero_point is None:
         return None
+    # one scale in f32; other types would be rounded in another way
     is_single = len(scale.items) == len(zero_point.items) == 1
     if not is_single or tensor(ins, 1).dtype is not DType.F32:
         return None
@@ -79,6 +80,7 @@ class QuantizeLinear(Op):
             lowest = -(span >> 1)
 
         def one(x: Item, scale: Item, zero_point: Item) -> Item:
+            # the quotient in f32, then to the nearest integer, ties to even
             ratio = exact.round_to(exact.plain(x) / exact.plain(scale), DType.F32)
             level = round(exact.plain(ratio)) + int(exact.plain(zero_point))
             return min(max(level, lowest), lowest + span - 1)
@@ -150,6 +152,7 @@ class DynamicQuantizeLinear(Op):
         numbers = [exact.plain(i) for i in x.items]
         # the range contains 0, so that it is representable; u8 has 255 steps
         low, high = min(*numbers, 0.0), max(*numbers, 0.0)
+        # elements that are all 0 take any step
         step = exact.plain(exact.round_to((high - low) / 255, DType.F32)) or 1.0
         zero_point = min(max(round(exact.plain(exact.round_to(-low / step, DType.F32))), 0), 255)
         levels = [min(max(round(n / step) + zero_point, 0), 255) for n in numbers]

@@ -25,7 +25,7 @@ class ConvInteger(Conv):
     operands = "x w x_zero_point? w_zero_point?"
     macs_in = DType.I8
     result = DType.I32
-    added_at = ()
+    added_at = ()  # operand 2 is a zero point: ONNX gives it no bias
 
 
 @frozen
@@ -43,8 +43,8 @@ class QLinearConv(Conv):
     onnx = "QLinearConv com.microsoft::QLinearConv com.ms.internal.nhwc::QLinearConv"
     operands = QLINEAR_OPERANDS
     at = (0, 3)
-    typed_by = (7, 0)
-    fused_alu, added_at = REQUANTIZE, (8,)
+    typed_by = (7, 0)  # by the zero point of the result, which may be signed where x is not
+    fused_alu, added_at = REQUANTIZE, (8,)  # of every result; one more for a bias
     macs_in = DType.I8
 
     channels_last: int = 0

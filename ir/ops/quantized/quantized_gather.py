@@ -60,6 +60,7 @@ class GatherBlockQuantized(Op):
         at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
         rest = data.shape[at + 1 :]
         if rest:
+            # packed elements lie along the last axis
             rest = (*rest[:-1], self.columns or rest[-1] * self._packed(data))
         return single(dtype, (*data.shape[:at], *indices, *rest))
 
@@ -81,6 +82,7 @@ class GatherBlockQuantized(Op):
         return {**tables, 1: tensor(ins, 1).nbytes or 0}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # the indices whole, of the tables only the rows taken
         rest = each_once(ins[1:2], outs)
         tables = [self._rows(ins, i) for i in (0, 2, 3) if has(ins, i)]
         read = dim_sum([rest.read_bytes, *(t for t in tables if t is not None)])

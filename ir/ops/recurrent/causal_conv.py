@@ -61,6 +61,7 @@ class CausalConvWithState(Op):
             history = either() if taps is None else (taps - 1) * self.dilation
             state = (x[0], history, *x[2:]) if self.channels_last else (*x[:-1], history)
             if self.state_window:
+                # the states after each of the last tokens
                 state = (self.state_window, *state)
         return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
 
@@ -78,6 +79,7 @@ class CausalConvWithState(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x, w = self.maps(ins), shape_at(ins, 1)
+        # depthwise: a group per channel, whose number must be known
         if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
             return None
         window, rank = w[2:], len(w) - 2
@@ -124,7 +126,7 @@ class VarlenCausalConvWithState(CausalConvWithState):
 
     def maps(self, ins: Inputs) -> Shape | None:
         x = shape_at(ins, 0)
-        return None if x is None else (1, x[1], x[0])
+        return None if x is None else (1, x[1], x[0])  # all tokens as one sequence
 
     def sequences(self, ins: Inputs) -> Dim:
         state = shape_at(ins, 4)

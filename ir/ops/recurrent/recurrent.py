@@ -86,6 +86,7 @@ class Recurrent(Op):
         return either(axis(shape_at(ins, 2), 2))
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim]:
+        """Return the steps and the batch, in either layout."""
         x = ranked(ins, 0, 3)
         first, second = either(axis(x, 0)), either(axis(x, 1))
         return (second, first) if self.layout else (first, second)
@@ -102,6 +103,7 @@ class Recurrent(Op):
         names = self.activations or self.defaults * self.directions
         alu = sfu = 0
         for position, name in enumerate(names):
+            # activations are listed once per direction
             times = self.uses[position % len(self.uses)]
             vector, special = activation_cost(name)
             alu, sfu = alu + times * vector, sfu + times * special
@@ -117,6 +119,7 @@ class Recurrent(Op):
         # a comparison with each of two limits
         clipped = 2 * g if self.clip else 0
         biased = g if has(ins, 3) else 0
+        # g sums of the product of the input and that of the state
         x = alu + r * (g + biased + clipped + self.gating(ins))
         return {"t": t, "b": b, "r": r, "g": g, "h": self.hidden(ins), "i": i, "x": x, "y": sfu}
 
@@ -201,7 +204,9 @@ class LSTM(Recurrent):
     input_forget: int = 0
 
     def gating(self, ins: Inputs) -> int:
-        return 4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
+        return (
+            4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
+        )  # 6: product and sum for three gates
 
 
 class ProjectedLSTM(LSTM):
@@ -253,7 +258,7 @@ class DynamicQuantizeLSTM(LSTM):
     macs_in = DType.I8
 
     def hidden(self, ins: Inputs) -> Dim:
-        return self.hidden_size or either(axis(shape_at(ins, 2), 1))
+        return self.hidden_size or either(axis(shape_at(ins, 2), 1))  # R has its axes exchanged
 
 
 class AttnLSTM(LSTM):

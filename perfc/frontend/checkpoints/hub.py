@@ -35,6 +35,7 @@ def is_hub_id(name: str) -> bool:
 def plain_names(name: str) -> tuple[str, ...]:
     """Return the short name of a model, then those of networks it is a variant of."""
     names = [name.lower().rpartition("/")[2]]
+    # parts are taken off one by one, the last first: x-chat-hf, x-chat, x
     while parts := list(VARIANT.finditer(names[-1])):
         start, end = parts[-1].span()
         names.append(names[-1][:start] + names[-1][end:])
@@ -59,6 +60,7 @@ def cached(name: str) -> str:
         snapshots = sorted(os.listdir(os.path.join(folder, "snapshots")))
     except (OSError, ValueError):
         return ""
+    # the commit of `main` first; other snapshots may lack the file
     known = [s for s in (main, *snapshots) if REVISION.fullmatch(s)]
     paths = [os.path.join(folder, "snapshots", revision, FILE) for revision in known]
     return next(filter(os.path.isfile, paths), "")
@@ -70,6 +72,7 @@ def reachable() -> bool:
     from urllib.parse import urlsplit
     from urllib.request import getproxies
 
+    # only the library can reach the server through a proxy
     if getproxies():
         return True
     address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")

@@ -88,6 +88,7 @@ def files_of(path: str) -> list[str]:
     if not isinstance(listed, dict) or not listed:
         raise ModelError("no 'weight_map' names the files", where=one_line(index))
     wrong = [n for n in listed.values() if not isinstance(n, str) or not PART.fullmatch(n)]
+    # each file once, in the order of the index
     names = [] if wrong else list(dict.fromkeys(listed.values()))
     if wrong or len(names) > MOST_FILES:
         what = str(wrong[0])[:64] if wrong else f"more than {MOST_FILES}"
@@ -131,7 +132,7 @@ def _tensors(path: str) -> list[tuple[str, int]]:
         except OSError as error:
             raise unreadable(error, where) from None
     header = parsed(data, where)
-    header.pop("__metadata__", None)
+    header.pop("__metadata__", None)  # notes of the writer, no tensor
     if len(header) > MOST_TENSORS:
         raise ModelError(f"{len(header)} tensors, more than {MOST_TENSORS}", where=where)
     return [
@@ -154,6 +155,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     # types below a byte are rounded up
     if nbytes != -(-elements * BITS[kind] // 8):
         raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)
+    # offsets count from the end of the header
     if offsets[1] > size:
         raise ModelError(
             f"ends before the data of {name[:64]!a}", hint="download it again", where=where

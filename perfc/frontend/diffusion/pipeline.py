@@ -110,6 +110,7 @@ class PipelinePart:
             ModelError: it has none.
         """
         value = self.config.get(key)
+        # larger numbers are damage: such a network would not fit any memory
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 24:
             raise ModelError(f"no size {key!r} in the configuration", where=self.name)
         return value

@@ -93,6 +93,7 @@ def described(name: str, description: Mapping[str, Any]) -> DiffusionPipeline:
         description.get("tokens", TOKENS),
         description.get("guided", True),
     )
+    # a missing part is an error at once
     for role in (PartRole.DENOISER, PartRole.DECODER):
         pipeline.part(role)
     return pipeline
@@ -104,6 +105,7 @@ def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[PipelinePart]:
         config = parts.get(key)
         if not isinstance(config, dict):
             continue
+        # prompt encoders are of transformers, which names classes in `architectures`
         class_name = config.get("_class_name") or next(iter(config.get("architectures", ())), None)
         if not isinstance(class_name, str):
             raise ModelError("a part without a class", where=f"{name}: {key}")

@@ -82,12 +82,15 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
         with paused_collector():
             yield
     except ModelError as error:
+        # an inner error may already name its place
         error.where = error.where or where
         raise
     except RecursionError:
         raise ModelError("its graphs are nested too deep", where=where) from None
     except FAULTS as error:
-        message = f"{what}: {type(error).__name__} {error}"[:200]
+        message = f"{what}: {type(error).__name__} {error}"[
+            :200
+        ]  # errors may quote the whole model
         raise ModelError(message, hint=hint, where=where) from None
 
 
@@ -137,7 +140,7 @@ class Emitter:
             yield
         except FAULTS:
             undo()
-            self.made = 0
+            self.made = 0  # names of nodes start again
 
     def emit(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Append a node and return its only result."""
@@ -180,6 +183,7 @@ class Emitter:
             ValueError: several are unknown.
         """
         shape = [s if isinstance(s, int) else -1 for s in sizes]
+        # ONNX computes one extent from the number of elements
         if shape.count(-1) > 1:
             raise ValueError("several unknown extents")
         return self.ints(*shape)

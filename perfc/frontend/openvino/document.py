@@ -117,6 +117,7 @@ def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, 
     else:
         with open_file(model, where) as file:
             try:
+                # one byte more than is allowed shows that there is more
                 data = file.read(MOST_BYTES + 1)
             except OSError as error:
                 raise unreadable(error, where) from None
@@ -160,6 +161,7 @@ def network_of(element: ElementTree.Element) -> LayerGraph:
             (int(edge.attrib[f"{end}-layer"]), int(edge.attrib[f"{end}-port"]))
             for end in ("from", "to")
         )
+        # an operand has one source, a value any number of readers
         edges[target] = source
         readers.setdefault(source, []).append(target[0])
     return LayerGraph(layers, edges, readers)
@@ -194,6 +196,7 @@ class Elements:
         try:
             with open_file(self.path, self.path) as file:
                 content = os.pread(file.fileno(), nbytes, offset)
+        # without the weights only small constants are unknown
         except (ModelError, OSError, OverflowError):
             return None
         return content if len(content) == nbytes else None

@@ -24,7 +24,7 @@ REDUCTIONS: Mapping[str, str] = {
             "ReduceL2",
         )
     },
-    "ReduceLogicalAnd": "ReduceMin",
+    "ReduceLogicalAnd": "ReduceMin",  # of truth values the minimum is true if all are
     "ReduceLogicalOr": "ReduceMax",
 }
 """Layers over axes, with the operator of ONNX."""
@@ -57,6 +57,7 @@ def _activation(c: LayerCall) -> str:
         case "Selu":
             return c.emit("Selu", value)
         case _:
+            # slope and offset, which are operands in OpenVINO, change no count
             return c.emit("HardSigmoid", value)
 
 

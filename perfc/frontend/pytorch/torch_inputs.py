@@ -93,6 +93,7 @@ class Call:
         import torch
 
         shapes = [leaf for leaf in self.leaves if isinstance(leaf, Extents) and leaf.dtype is None]
+        # one axis per example is likelier a sequence of indices
         kinds = [
             (torch.int64, floats) if len(s.shape) == 1 else (floats, torch.int64) for s in shapes
         ]
@@ -169,6 +170,7 @@ def parsed(value: Any) -> Any:
         case Mapping():
             return {name: parsed(part) for name, part in value.items()}
         case tuple() | list() if is_shape(value):
+            # an element type may follow the extents
             typed = value and not isinstance(value[-1], int)
             extents = value[:-1] if typed else value
             require_extents(extents)
@@ -255,6 +257,7 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
     if getattr(config, "is_encoder_decoder", False) and main != "pixel_values":
         names["decoder_input_ids"] = None
     parts = vars(config)
+    # a model of texts and images compares both; one that merges them takes text alone
     if {"text_config", "vision_config"} <= parts.keys() and not any(map(MERGED.fullmatch, parts)):
         names["pixel_values"] = None
     if "seq" not in dims and any(name.endswith("input_ids") for name in names):

@@ -95,6 +95,7 @@ class RelaxCall(OperandEmitter):
     def axes(self, name: str, rank: int) -> list[int]:
         """Return an attribute of one or several axes; all of them if omitted."""
         value = self.attribute(name, range(rank))
+        # an attribute of one axis is a number
         listed = [value] if isinstance(value, int) else value
         return [int(a) % rank for a in listed] if rank else []
 
@@ -145,6 +146,7 @@ class RelaxCall(OperandEmitter):
 
     def reshaped(self, value: str, sizes: Sequence[Size]) -> str:
         """Return a value with other extents."""
+        # one unknown extent follows from the number of elements
         is_known = sum(not isinstance(s, int) for s in sizes) <= 1
         shape = self.shape(sizes) if is_known else self.extents(sizes)
         return self.emit("Reshape", value, shape)

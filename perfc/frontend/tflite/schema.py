@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ..lowering.elements import DataType
 
+# in the order of BuiltinOperator
 _NAMES = """ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
     EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D
     LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1
@@ -35,11 +36,13 @@ CUSTOM = OPERATORS.index("CUSTOM")
 PLACEHOLDER = OPERATORS.index("PLACEHOLDER")
 """Code in the old field of one byte for a code that is larger."""
 
+# in the order of TensorType; RESOURCE and VARIANT have no ONNX type
 _TYPES = """FLOAT FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 DOUBLE COMPLEX128
     UINT64 UNDEFINED UNDEFINED UINT32 UINT16 INT4 BFLOAT16 INT2 UINT4"""
 ELEMENT_TYPES = tuple(DataType[name] for name in _TYPES.split())
 """ONNX element types by ``TensorType``."""
 
+# an underscore is a field that no lowering reads, `?` a truth value
 _OPTIONS = """
 CONV_2D padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i
 DEPTHWISE_CONV_2D padding:b stride_w:i stride_h:i multiplier:i activation:b dilation_w:i
