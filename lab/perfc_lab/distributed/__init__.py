@@ -1,4 +1,4 @@
-"""Published training runs as what perfc predicts: rows, their models, the law fitted to them."""
+"""Published training runs: rows, their models, and the laws of runs fitted to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of runs, fitted to published rows: few numbers a framework and generation of GPUs."""
+"""Fit laws of runs to published rows: a few numbers for each framework and generation of GPUs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LEAST: Mapping[str, float] = {
     "pointwise": 0.8,
     "exchanges": 0.4,
 }
-"""Bounds of each number: rows that do not distinguish two must not make one of them free."""
+"""Lower bounds: rows that do not distinguish two numbers must not make one of them free of cost."""
 ERROR = 0.05
 """Relative error of one row, as repeats of one setting have it."""
 
@@ -110,14 +110,17 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     each = [tangents[id(r)] for r in rows]
     measured = np.array([r.step_s for r in rows])
     slope = np.array([t.slopes for t in each]) / measured[:, None]
+    # relative times are a plane: slope · law + offset, which has to be 1
     wanted = 1 - (np.array([t.time_s for t in each]) / measured - slope @ base)
     weight = np.sqrt(_weights(rows)) / ERROR
     keep = math.sqrt(WEIGHT)
     least = np.array([LEAST.get(name, 0.0) for name in LEARNED])
     law = base
     for _ in range(ROBUST):
+        # further rows pull each number to the prior (ridge)
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
+        # nnls has 0 as its bound: solved for what is above the least
         law = least + nnls(a, b - a @ least)[0]
         # rows far off, as those of a disturbed machine, count less: errors are taken as they are
         error = np.abs(slope @ law - wanted)
@@ -127,6 +130,6 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
 
 
 def _weights(rows: Sequence[RunRow]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the repeats of one setting count as one row together."""
+    """Return weights by which the repeats of one setting count as one row together."""
     keys = [(r.model, r.cluster, r.weights, r.parallel, r.training) for r in rows]
     return np.array([1.0 / keys.count(k) for k in keys])

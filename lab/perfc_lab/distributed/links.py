@@ -1,4 +1,4 @@
-"""The law of links between nodes against rows that were measured there."""
+"""Compare the law of links between nodes with exchanges that were measured between nodes."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class LinkScore:
 def link_scores(data: Path) -> Iterator[LinkScore]:
     """Yield the score of every measured exchange between nodes."""
     frame = read_parquet(data / FILE)
+    # rows that span several nodes
     frame = frame[(~frame["suspect"]) & (frame["devices_per_node"] < frame["num_workers"])]
     keys = ["system", "collective", "num_workers", "devices_per_node"]
     for (system, kind, ranks, each), block in frame.groupby(keys, observed=True):

@@ -1,4 +1,4 @@
-"""Models of published runs: shipped configurations, and shapes that sources state in words."""
+"""Return models of published runs: shipped configurations, or shapes from their sources."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from perfc.frontend.config.reader import described
 
 _DATA = data_next_to(__file__)
 SHIPPED: Mapping[str, str] = _DATA["shipped"]
+"""Shipped configuration of what a source calls so."""
 MPT: Mapping[str, Sequence[int]] = _DATA["mpt"]
 """Width, layers and heads of llm-foundry's models (``scripts/train/yamls/pretrain``)."""
 NEMO: Mapping[str, Sequence[int]] = _DATA["nemo"]

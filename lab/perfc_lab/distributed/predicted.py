@@ -1,4 +1,4 @@
-"""Predictions of perfc for a published run, without and with a law."""
+"""Predict the step of a published run, without and with a law."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from . import RunRow
 from .models import model_of
 
 PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-"""Kernels and links as they are known, with nothing learned of runs."""
+"""Kernels and links as they are predicted, with nothing fitted to runs."""
 
 
 @cache

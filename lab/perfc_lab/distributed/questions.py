@@ -1,4 +1,4 @@
-"""Published training runs as calls of `perfc.plan`, with fitted laws in place of the shipped."""
+"""Turn published training runs into calls of `perfc.plan`, with laws in place of the shipped."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def is_supported(row: RunRow) -> bool:
 
 def options(row: RunRow) -> dict[str, Any]:
     """Return the keyword arguments of `perfc.plan` for a row."""
+    # degrees of 1 are left out, but for those that the call would search
     usual, training = ALONE.as_json(), row.training
     degrees = {
         key: value
@@ -62,6 +63,7 @@ def command(row: RunRow) -> str:
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for configurations, which lasts as long as the process."""
     return tempfile.TemporaryDirectory()
 
 

@@ -1,4 +1,4 @@
-"""Published tables of training runs, read as rows."""
+"""Read published tables of training runs as rows."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ LEAST_BATCH = 256
 def rows(folder: Path) -> Iterator[RunRow]:
     """Yield every run that says enough of itself."""
     for r in published(folder, THROUGHPUT):
-        parsers = {
+        row = {
             "llm-foundry": _foundry,
             "nemo": _megatron,
             "megatron-bridge": _megatron,
             "torchtitan": _torchtitan,
         }[str(r.source)](r)
-        if parsers is not None:
-            yield parsers
+        if row is not None:
+            yield row
     for r in published(folder, "neusight_e2e"):
-        parsers = _neusight(r)
-        if parsers is not None:
-            yield parsers
+        row = _neusight(r)
+        if row is not None:
+            yield row
     for r in published(folder, BIGSCIENCE):
-        parsers = _bigscience(r)
-        if parsers is not None:
-            yield parsers
+        row = _bigscience(r)
+        if row is not None:
+            yield row
 
 
 def published(folder: Path, name: str) -> Iterator[Any]:
@@ -131,11 +131,11 @@ def _neusight(r: Any) -> RunRow | None:
 
 
 def _foundry(r: Any) -> RunRow:
-    """Yield llm-foundry's rows: FSDP alone."""
+    """Return a row of llm-foundry, which shards by FSDP alone."""
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
-    again = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
+    recompute = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
-    training = Training(seq, gbs, int(r.mbs), "adamw", again)
+    training = Training(seq, gbs, int(r.mbs), "adamw", recompute)
     return RunRow(
         "llm-foundry",
         "llm-foundry",
@@ -149,7 +149,7 @@ def _foundry(r: Any) -> RunRow:
 
 
 def _megatron(r: Any) -> RunRow | None:
-    """Yield rows of NeMo and Megatron-Bridge: distributed optimiser, sequence parallelism."""
+    """Return a row of NeMo or Megatron-Bridge: distributed optimiser, sequence parallelism."""
     gpus, tp, pp, cp = int(r.gpus), number(r.tp, 1), number(r.pp, 1), max(number(r.cp, 1), 1)
     stages = max(number(r.vp, 1), 1) if pp > 1 else 1
     data = gpus // (tp * pp * cp)
@@ -180,20 +180,21 @@ def _megatron(r: Any) -> RunRow | None:
 
 
 def _torchtitan(r: Any) -> RunRow | None:
-    """Yield TorchTitan's rows whose caption gives the division of the model and the batch."""
+    """Return a row of TorchTitan whose caption gives division and batch; None for another."""
     words = text(r.techniques)
     if not str(r.system).startswith("H100") or "Table 3" in words or "Schedule=" in words:
         return None
     gpus, seq = int(r.gpus), int(r.seq)
     weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
-    again = RecomputePolicy.SELECTIVE
+    recompute = RecomputePolicy.SELECTIVE
+    # the usual caption; other settings are named in it
     local, cp, tp = 2, 1, 1
     if match := re.search(r"FSDP=8, TP=8", words):
         local, tp = 12, 8
     elif match := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
             return None  # of another model: its caption is that of the table before
-        local, cp, again, weights = 1, int(match[1]), RecomputePolicy.BLOCK, "f8"
+        local, cp, recompute, weights = 1, int(match[1]), RecomputePolicy.BLOCK, "f8"
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)
@@ -208,13 +209,13 @@ def _torchtitan(r: Any) -> RunRow | None:
         CLUSTERS[str(r.system)],
         weights,
         parallel,
-        Training(seq, gbs, local, "adamw", again),
+        Training(seq, gbs, local, "adamw", recompute),
         gbs * seq / (r.tokens_per_s_per_gpu * gpus),
     )
 
 
 def _bigscience(r: Any) -> RunRow | None:
-    """Yield Yield BigScience's tries on V100: Megatron with DeepSpeed; all is recomputed."""
+    """Return a row of BigScience on V100, Megatron with DeepSpeed; None if it says too little."""
     size = text(r.size) or ("104B" if "104B" in str(r.file) else "")
     if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
         return None
@@ -223,6 +224,7 @@ def _bigscience(r: Any) -> RunRow | None:
     gpus, dp = int(r.gpus), number(r.dp, 1)
     pp = number(r.pp, 0) or 1
     tp = number(r.tp, 0) or gpus // (dp * pp)
+    # a typing error of the source, or a degree that it leaves out
     if gpus != dp * tp * pp:
         return None
     zero = 1 if text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0

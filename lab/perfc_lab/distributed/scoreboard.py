@@ -1,4 +1,4 @@
-"""Accuracy tables of predicted training runs."""
+"""Build the board of training runs: errors, scaling, links, and the laws."""
 
 from __future__ import annotations
 

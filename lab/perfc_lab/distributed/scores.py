@@ -1,4 +1,4 @@
-"""Errors of held-out training runs: models left out, links left out, and scaling."""
+"""Score training runs that no law was fitted to: models left out, links left out, scaling."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunAnswer:
 
     @property
     def error(self) -> float:
-        """Return the predicted over measured, less one."""
+        """Return the relative error of the prediction."""
         return self.predicted_s / self.row.step_s - 1
 
 
@@ -80,12 +80,12 @@ class DistributedEvidence:
 
 
 def gathered(data: Path, say: Say) -> DistributedEvidence:
-    """Fit with each model left out, and say what that gives for it."""
-    known = list(usable(list(rows(data)), say))
-    say(f"{len(known)} runs")
-    tangents = {id(r): Tangent.of(r) for r in known}
+    """Fit laws with each model left out, and report its errors to ``say``."""
+    usable_rows = list(usable(list(rows(data)), say))
+    say(f"{len(usable_rows)} runs")
+    tangents = {id(r): Tangent.of(r) for r in usable_rows}
     groups: dict[str, list[RunRow]] = {}
-    for row in known:
+    for row in usable_rows:
         groups.setdefault(group_of(row), []).append(row)
     answers: list[RunAnswer] = []
     laws: dict[str, RunLaw] = {}
@@ -118,10 +118,7 @@ def held_out(members: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterato
 
 
 def base_name(model: str) -> str:
-    """Return ``LLAMA3_70B`` and ``LLAMA3-70B`` are one.
-
-    Remarks in brackets are none of the name.
-    """
+    """Return a model's name in one spelling: ``LLAMA3_70B`` is ``LLAMA3-70B``, without remarks."""
     return model.partition(" (")[0].replace("_", "-")
 
 
@@ -130,8 +127,10 @@ def with_band(
 ) -> RunLaw:
     """Return the law with the spread of held-out runs."""
     ends = (law.low, law.high)
+    # too few runs for quantiles: the ends of the prior
     if len(ratios) >= 5:
         ends = ratios[int(0.05 * len(ratios))], ratios[int(0.95 * len(ratios))]
+    # not narrower than 5 % either way, and around the prediction
     low, high = min(ends[0], 0.95), max(ends[1], 1.05)
     return replace(law, low=low, high=high, rows=count, models=models, source=source)
 
@@ -155,6 +154,7 @@ def pooled(
             named.setdefault("any", []).extend(members)
     for name, members in named.items():
         law = fit(members, tangents)
+        # of rows that the law has seen: narrower than those of models left out
         ratios = sorted(r.step_s / predicted_s(r, law) for r in members)
         models = tuple(sorted({r.model for r in members}))
         sources = ", ".join(sorted({r.source for r in members}))

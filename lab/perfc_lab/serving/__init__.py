@@ -1,4 +1,7 @@
-"""Measurements of served models: one file a table, and what is learned from the rows."""
+"""Measurements of served models: a file for each table, and what is fitted to the rows.
+
+Readers of tables yield `ServedRow`; `replay` turns each into amounts, `learn` fits hosts to these.
+"""
 
 from __future__ import annotations
 

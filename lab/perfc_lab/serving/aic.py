@@ -1,4 +1,8 @@
-"""The table of served models, most of its rows runs of InferenceX in three exports."""
+"""Read the table of served models (AIConfigurator), most of its rows runs of InferenceX.
+
+Rows come from three exports that count GPUs differently and leave settings out; `inferencex` has
+the publisher's lists of runs, from which the settings are completed.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, g
 from .weights import published
 
 AIC = "aic_serving"
+# names of the table and those of perfc
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
 WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 STATED, UNSTATED = "workers stated", "workers not stated"
@@ -76,6 +81,7 @@ class Published:
 
 
 def _figures(row: Any) -> Figures:
+    """Return the measured numbers by which rows of one run are recognized."""
     return float(row.ttft_ms), float(row.tpot_ms)
 
 
@@ -138,6 +144,7 @@ def _run(row: Any) -> ServedRun:
 
 
 def _users(row: Any) -> int:
+    """Return the users of all workers; where no number is given, the sequences of their batches."""
     workers = max(1, number(row.decode_num_workers, 1))
     batch = number(row.batch_size) or number(row.decode_batch_size) * workers
     return number(row.concurrency) or batch
@@ -203,8 +210,9 @@ def _served(
     """Build a row; ``parallel`` and ``prefill`` are the numbers of `_ranks_of`."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
-    alone = ServerSettings(max_num_seqs=batch), ""
-    settings, held = alone if prefill else _stated_settings(row, users, groups)
+    # lists of disaggregated runs give the batch alone
+    of_list = ServerSettings(max_num_seqs=batch), ""
+    settings, cache = of_list if prefill else _stated_settings(row, users, groups)
     return ServedRow(
         AIC,
         str(row.row_id),
@@ -213,7 +221,7 @@ def _served(
         str(row.backend),
         version,
         _weights(row),
-        held,
+        cache,
         ranks // groups,
         expert,
         groups,
@@ -301,6 +309,7 @@ def _ranks(
         return tensor, tensor, tensor
     if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
         return tensor, tensor, tensor
+    # both degrees give the product of the group: it is counted once
     if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
         ranks = moe_expert
         return ranks, ranks, ranks if data > 1 else 1

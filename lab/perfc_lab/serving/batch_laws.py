@@ -1,4 +1,4 @@
-"""Host models of fixed batches: fitted to all rows, and to those of other models."""
+"""Fit host models to fixed batches: to all rows, and to those of other models for scores."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ LAUNCH_S = 4e-5
 """Host time to launch a kernel of a step with prompts, as in vLLM's other host models."""
 VERSIONS = {VLLM: ("0.5", "0.6")}
 """Versions that the table's publisher names."""
+# numbers of a host that count sequences
 OF_SEQUENCES = ("prompt_s", "sequence_s", "few_s")
 
 
@@ -122,7 +123,7 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
         result[name] = replace(
             law,
             launch_s=LAUNCH_S if name.startswith(VLLM) else 0.0,
-            tpot_low=min(low, 1.0),
+            tpot_low=min(low, 1.0),  # the prediction lies in its interval
             tpot_high=max(high, 1.0),
             rows=len(same),
             models=tuple(sorted({s.row.model for s in same})),

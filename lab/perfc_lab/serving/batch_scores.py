@@ -1,4 +1,4 @@
-"""Accuracy of `perfc.llm` on fixed batches, by GPU and runtime."""
+"""Score `perfc.llm` on fixed batches, by GPU and runtime."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
     for target, runtime in keys:
         same = [a for a in answers if (a.row.target, a.row.runtime) == (target, runtime)]
         times = np.array([(a.row.time_s, a.time_s, a.low_s, a.high_s) for a in same])
+        # rates: the shortest time is the upper end
         measured, predicted, high, low = (1 / times).T
         split = "model" if law_name(same[0].row) else "table"
         yield score(split, runtime, measured, predicted, low, high, source=target)

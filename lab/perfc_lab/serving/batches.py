@@ -1,4 +1,4 @@
-"""Fixed batches of ``argonne_batches``: its rows, and the call of ``perfc.llm`` for each."""
+"""Read fixed batches of ``argonne_batches``, and call ``perfc.llm`` for each."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ def fixed_batches(folder: Path) -> Iterator[FixedBatch]:
     for r in read_parquet(folder / f"{TABLE}.parquet").itertuples():
         model, runtime = CONFIGS.get(str(r.model)), RUNTIMES.get(str(r.framework))
         machine = MACHINES.get(str(r.machine))
+        # rows of prompts alone have no answers to time
         if getattr(r, "prompt_alone", False) or not (model and runtime and machine):
             continue
         yield FixedBatch(
@@ -138,6 +139,7 @@ def answered(row: FixedBatch) -> BatchAnswer | str:
 
 
 def _of_report(row: FixedBatch, report: ServingReport) -> BatchAnswer | None:
+    """Return time and interval of a report: of a batch, or of the one request of a server."""
     if report.batch is not None:
         return BatchAnswer(row, report.batch.time_s, report.batch.low_s, report.batch.high_s)
     if report.latencies is None or report.tpot_band is None:

@@ -1,4 +1,4 @@
-"""Checks that teach nothing: requests of real runs replayed, and llama.cpp on many machines."""
+"""Check predictions on rows that nothing is fitted to: replayed requests, and llama.cpp."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RunCheck:
 
     @property
     def error(self) -> float:
-        """Return the relative, of what was measured."""
+        """Return the error relative to the measured number."""
         return self.predicted / self.measured - 1
 
 
@@ -125,12 +125,13 @@ def card_of(text: str) -> CardGroup:
 def llama_cpp(folder: Path) -> Iterator[RunCheck]:
     """Yield the rows of ``llamacpp_speed.parquet``: does it fit, how fast if perfc has the card."""
     model = read_config("llama-3-8b")
-    parameters = 8.03e9
+    parameters = 8.03e9  # of Llama 3 8B
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():
         card = card_of(str(r.device))
         need = parameters * BITS[str(r.precision)] / 8 + GIB
         fits = need <= card.memory_gib * card.cards * GIB
         name = f"{r.device} {r.precision} {r.phase}"
+        # 1 and 2 for no and yes, so that a ratio exists
         yield RunCheck(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
         try:
             machine = load_machine(CARDS[card.name])

@@ -1,4 +1,8 @@
-"""Two numbers of energy of each board, from servers whose power was watched."""
+"""Fit two numbers of energy for each board to servers whose power was measured.
+
+`perfc.serving.power.BoardPower` has them: a factor on the energy of kernels, and the power of a
+board that waits over that of an idle one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Launches of the hosts of published runs that go one by one, and the time of each."""
+"""Return the times of hosts of published runs: to launch a kernel, and to send a token.
+
+`replay` counts launches and tokens with these before a host model is fitted to the rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The numbers of a host's law from measured rows, by least squares without negative numbers."""
+"""Fit the numbers of a host model to measured rows, by least squares without negative numbers.
+
+A row is a sum of amounts, each times one number of the host: it is linear. Errors count as ratios,
+and far ones little, which reweighting gives in a few rounds.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,7 @@ TOKEN_S = 3e-6
 """Seconds for each token of a server that reads a prompt as text: a tokenizer took 2.3 to 3.4
 microseconds on one core."""
 IN_TIME = frozenset({ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S})
+"""Quantities that follow from the time of steps."""
 
 
 def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> HostModel:
@@ -54,13 +59,13 @@ def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> 
     cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
     first = [s for s in cold if s.quantity is ServingQuantity.TTFT_S]
-    known = base or HostModel()
+    law = base or HostModel()
     if len(steps) + len(first) < LEAST_ROWS:
-        return known
+        return law
     trust = HOST_TRUST if base is None else FACTOR_TRUST
     token_s = TOKEN_S if any(reads_text(s.row) for s in first) else 0.0
-    known = replace(known, **_numbers(steps or first, known, trust), token_s=token_s)
-    return replace(known, request_s=_request_s(known, first)) if first and steps else known
+    law = replace(law, **_numbers(steps or first, law, trust), token_s=token_s)
+    return replace(law, request_s=_request_s(law, first)) if first and steps else law
 
 
 def reads_text(row: ServedRow) -> bool:
@@ -119,11 +124,13 @@ def _numbers(
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
     is_factor = np.arange(len(LEARNED)) < len(FACTORS)
+    # ridge: rows that pull each number to where it starts, in units of its usual share of a time
     typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
     pull = np.diag(np.where(is_factor, FACTOR_TRUST, trust) ** 0.5 * typical)
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
+        # squared error over y² for ratios, less for far ones (Cauchy); y/30 bounds the weight
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
         x, _ = nnls(
             np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
@@ -140,6 +147,7 @@ def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
     logs = np.log([s.value for s in first])
 
     def error(request_s: float) -> float:
+        # drawn to the usual time, which also makes the logarithm of 0 finite
         unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
         total = float(np.abs(np.log(request_s + bare) - logs).sum())
         return total + FACTOR_TRUST * abs(unusual)
@@ -169,6 +177,7 @@ def predicted(law: HostModel, sample: ReplayedNumber) -> float:
 def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
     """Return joules and seconds of a token in kernels, for a sample of energy under a law."""
     factors = [getattr(law, name) for name in FACTORS]
+    # a sample of energy has joules by kind of kernel, then seconds by kind
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
     drawn_j, kernels_s = (
         math.fsum(f * a for f, a in zip(factors, half, strict=True)) for half in halves

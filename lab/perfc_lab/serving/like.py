@@ -1,4 +1,7 @@
-"""Times of benchmarks without a server beyond their laws, learned from similar ones."""
+"""Fit processes to what benchmarks without a server take beyond their host models.
+
+`perfc.serving.offline` applies them.
+"""
 
 from __future__ import annotations
 

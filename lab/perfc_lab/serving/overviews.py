@@ -1,4 +1,4 @@
-"""Settings in TensorRT-LLM's performance overviews of their benchmark, and what they measured.
+"""Return settings of TensorRT-LLM's benchmark as its performance overviews give them.
 
 Source: ``docs/source/performance/perf-overview.md`` of each version, *Reproducing Benchmarked
 Results*.

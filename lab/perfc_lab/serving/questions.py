@@ -1,4 +1,4 @@
-"""Published rows as calls of ``perfc.llm``, and the numbers that the reports print."""
+"""Turn published rows into calls of ``perfc.llm``, and read the numbers that reports print."""
 
 from __future__ import annotations
 
@@ -112,6 +112,7 @@ def _version(row: ServedRow) -> str:
 def _server(row: ServedRow) -> dict[str, Any]:
     """Return the options of a server of InferenceX or aiconfigurator."""
     options: dict[str, Any] = {"spread": spread_of(row)}
+    # no settings of the row: those that the generator of its servers has
     server = row.settings
     if server == ServerSettings():
         server = generated(row.runtime, row.version, row.isl, row.concurrency)
@@ -128,6 +129,7 @@ def _server(row: ServedRow) -> dict[str, Any]:
         options |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
     if row.prefill:
         options["prefill_gpus"] = row.prefill[0] * row.prefill[2]
+        # only degrees that are not 1: an empty text would be the degrees of the whole engine
         degrees = prefill_parallel(row).as_json().items() - ALONE.as_json().items()
         options["prefill_parallel"] = ",".join([f"{k}={n}" for k, n in sorted(degrees)]) or "tp=1"
     return options
@@ -149,6 +151,7 @@ def _saturated(row: ServedRow) -> dict[str, Any]:
     return {"max_num_seqs": row.concurrency}
 
 
+# options beyond those that all rows have, by table
 _OF_TABLE = {AIC: _server, TRTLLM: _offline, ML_ENERGY: _saturated}
 
 
@@ -181,6 +184,7 @@ def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Pr
     every = {
         ServingQuantity.TTFT_S: PrintedNumber(ttft, ttft * first.low, ttft * first.high),
         ServingQuantity.TPOT_S: PrintedNumber(tpot, tpot * later.low, tpot * later.high),
+        # a rate: the longest time is the lower end
         ServingQuantity.TOKENS_PER_S: PrintedNumber(rate, rate / later.high, rate / later.low),
         ServingQuantity.ENERGY_J: PrintedNumber(math.nan if energy is None else energy),
     }
@@ -211,5 +215,6 @@ def shipped(
 
 
 def _clear_caches() -> None:
+    """Forget what was read from the fitted files."""
     for cached_call in (host.host_models, power.boards, offline.processes, service.engine_for):
         cached_call.cache_clear()

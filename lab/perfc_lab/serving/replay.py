@@ -1,4 +1,7 @@
-"""Simulated steps of measured rows, as amounts that the numbers of a host model multiply."""
+"""Simulate the steps of measured rows, as amounts that the numbers of a host model multiply.
+
+A time is linear in these numbers: `learn` fits them by least squares.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,7 @@ NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 """Ranks among which heads divide; others have separate sequences each."""
 NO_SETTINGS = ServerSettings()
+# a host without overhead but for launches, so that kernels alone are counted
 BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS: Mapping[str, str] = data_next_to(__file__)
 """Shipped configurations of what publishers name otherwise."""
@@ -174,6 +178,7 @@ def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
 
 
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
+    """Return the amounts of one step."""
     parts = engine.cost.parts("time_s", chunks, decodes, context)
     parts = engine.cost.launched(parts, chunks, decodes)
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
@@ -214,20 +219,22 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     at_once = workers * parallel.attention_data / min(groups, row.concurrency)
     limits, clock = engine.limits(row.isl, row.osl), _ClockCounter(engine)
     run = simulate_disaggregated(work, limits, clock, worker, at_once)
+    # amounts of one prompt alone; its waiting is simulated as a multiple of them
     prompt = [0.0] * len(LEARNED)
     budget = worker.kind.token_budget
     for done in range(0, row.isl, budget):
         part = _amounts(worker, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
     tokens = [(s.decodes, s.decodes * s.steps) for s in run.strides]
-    writing = sum(d * n for d, n in tokens) / sum(n for _, n in tokens)
-    step = _amounts(engine, (), round(writing), row.isl + row.osl / 2)
+    # the mean decode step, by the tokens that steps of each size write
+    mean_decodes = sum(d * n for d, n in tokens) / sum(n for _, n in tokens)
+    step = _amounts(engine, (), round(mean_decodes), row.isl + row.osl / 2)
     prompts = math.fsum([s.ttft_s for s in run.served]) / len(run.served) / _bare_s(prompt)
-    counted = {
+    by_quantity = {
         ServingQuantity.TTFT_S: tuple([prompts * p for p in prompt]),
         ServingQuantity.TPOT_S: tuple([a / engine.speculation.tokens_per_step for a in step]),
     }
-    return [ReplayedNumber(row, q, counted[q], v) for q, v in row.measured.items()]
+    return [ReplayedNumber(row, q, by_quantity[q], v) for q, v in row.measured.items()]
 
 
 def _bare_s(counted: Sequence[float]) -> float:
@@ -244,11 +251,17 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         return _while_full(row, engine, users)
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
+        # no number of users: as many as the memory holds
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
-    held, found_by = cached(row, engine.limits(row.isl, row.osl))
+    cached_tokens, cached_share = cached(row, engine.limits(row.isl, row.osl))
     load = Load(
-        row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
+        row.isl,
+        row.osl,
+        users,
+        spread=spread_of(row),
+        cached_tokens=cached_tokens,
+        cached_share=cached_share,
     )
     counted = _loop(engine, load)
     return [ReplayedNumber(row, q, counted[q], value) for q, value in row.measured.items()]
@@ -286,6 +299,7 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
     run, history = recorded(work, limits, engine)
     begun, ended = (sorted([s.spans[i] for s in run.served]) for i in (1, 2))
     first, last = begun[seats - 1], ended[max(len(ended) - seats - 2, 0)]
+    # too few requests to fill every seat: the whole run
     if last <= first:
         first, last = 0, len(run.strides)
     tokens = float(sum(written(s) for s in run.strides[first:last]))
@@ -317,6 +331,7 @@ def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[f
 
 
 History = list[tuple[float, ...]]
+"""Amounts of all strides before each stride, and of the whole run at the end."""
 
 
 def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[SimulatedRun, History]:
@@ -346,14 +361,17 @@ class _ClockCounter:
 
 
 def _between(history: History, first: int, last: int) -> list[float]:
+    """Return the amounts of some strides."""
     return [b - a for a, b in zip(history[first], history[last], strict=True)]
 
 
 def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """Return the mean of each amount."""
     return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
 
 
 def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    """Return the mean amounts of a token after the first, by the strides of each request."""
     times = [
         [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
         for s in served
@@ -363,5 +381,6 @@ def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
 
 
 def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    """Return the mean amounts between arrival and first token."""
     times = [_between(history, s.spans[0], s.spans[1]) for s in served]
     return _mean(times) if times else ()

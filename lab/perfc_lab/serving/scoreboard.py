@@ -1,4 +1,4 @@
-"""The board of served models."""
+"""Build the board of served models: scores, biases, checks, and rows without an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Errors of serving predictions, by held-out folds."""
+"""Fit the shipped files of serving, and score predictions by models that were left out.
+
+``perfc train serving`` writes what `trained`, `trained_boards` and `trained_processes` return.
+"""
 
 from __future__ import annotations
 
@@ -125,6 +128,7 @@ def trained(
             source=", ".join(sorted({s.row.source for s in of_law})),
             versions=versions_of([s.row for s in of_law]),
         )
+    # saturated servers have no free time for requests: their steps are those of a benchmark
     if SATURATED in laws:
         laws[f"vllm{BENCH}"] = replace(laws[SATURATED], request_s=0.0, token_s=0.0)
     return laws
@@ -163,6 +167,7 @@ def trained_processes(
 
 
 def _timed(evidence: ServingEvidence) -> list[ReplayedNumber]:
+    """Return the samples of times, which hosts are fitted to."""
     return [s for s in evidence.samples if s.quantity is not ServingQuantity.ENERGY_J]
 
 
@@ -178,6 +183,7 @@ def _bands(numbers: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[s
         ]
         if values:
             low, high = edges_of_unseen(values)
+            # the prediction lies in its interval
             bands |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return bands
 
@@ -209,6 +215,7 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
     groups: dict[str, list[float]] = {}
     for model, ratio in ratios:
         groups.setdefault(model, []).append(math.log(ratio))
+    # models of few rows say little about their width, unless there are no others
     large = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
     if len(large) < 2:
         return edges([r for _, r in ratios])
@@ -254,14 +261,14 @@ class Answered:
 
 def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
     """Return at most ``count`` runs of each table and slice, drawn at random; 0 for all."""
-    taken = [s.row for s in evidence.samples] + [u.row for u in evidence.unanswered]
+    every_row = [s.row for s in evidence.samples] + [u.row for u in evidence.unanswered]
     runs: dict[tuple[str, str], dict[object, ServedRow]] = {}
-    for row in taken:
+    for row in every_row:
         runs.setdefault((row.source, kind_of_row(row)), {}).setdefault(row.run, row)
     drawn: list[ServedRow] = []
     for group in runs.values():
         each = list(group.values())
-        Random(0).shuffle(each)
+        Random(0).shuffle(each)  # the same rows every time
         drawn += each[: count or None]
     return drawn
 
@@ -318,6 +325,7 @@ def biases(every: Sequence[Answered]) -> Iterator[Score]:
 def _score(
     rows: Sequence[Answered], source: str, quantity: ServingQuantity, name: str, count: int
 ) -> Score:
+    """Return the score of answers to rows of one table, quantity and slice."""
     printed = [a.printed[quantity] for a in rows]
     measured = np.array([a.row.measured[quantity] for a in rows])
     value, low, high = np.array([(p.value, p.low, p.high) for p in printed]).reshape(-1, 3).T

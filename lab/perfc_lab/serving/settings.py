@@ -1,4 +1,4 @@
-"""Settings of published runs that their table leaves out."""
+"""Return settings of published runs that their table leaves out, from lists in data files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from perfc.passes.runtimes import Batching
 from . import ServerSettings
 from .inferencex import SERVERS, ServedRun
 
+# servers of aiconfigurator's generator, and tasks of ML.ENERGY
 GENERATED = Path(__file__).with_name("aiconfigurator.toml")
 QUESTIONS = Path(__file__).with_name("mlenergy.toml")
 RANGE_RATIO = frozenset({1024, 8192})
@@ -32,6 +33,7 @@ MARGIN, MULTIPLE = 64, 64
 
 @cache
 def _servers() -> dict[str, Any]:
+    """Return InferenceX's lists of servers and of drafting."""
     return tomllib.loads(SERVERS.read_text(encoding="utf-8"))
 
 
@@ -49,6 +51,7 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
             if listed.get("holds_prompt"):
                 whole = -(-(run.isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
+            # of few users and of more
             looks = listed.get("looks_every", (0, 0))[users >= FEW_USERS]
             if groups > 1:
                 looks = listed.get("balances_every", 0)
@@ -94,6 +97,7 @@ def _has_run(listed: Mapping[str, Any], run: ServedRun) -> bool:
 
 @cache
 def _generated() -> dict[str, Any]:
+    """Return the settings that aiconfigurator's generator writes."""
     return tomllib.loads(GENERATED.read_text(encoding="utf-8"))
 
 
@@ -105,8 +109,8 @@ def cache_of(checkpoint: str, runtime: str) -> str:
         runtime: that serves it.
     """
     for listed in _generated()["checkpoint"]:
-        is_it = checkpoint.startswith(listed["prefix"]) and checkpoint.endswith(listed["suffix"])
-        if is_it and listed["runtime"] == runtime:
+        is_named = checkpoint.startswith(listed["prefix"]) and checkpoint.endswith(listed["suffix"])
+        if is_named and listed["runtime"] == runtime:
             return str(listed["cache"])
     return ""
 

@@ -1,4 +1,4 @@
-"""The published tables, read as rows."""
+"""Read the published tables of served models as rows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ TRTLLM, ML_ENERGY, LLAMA_CPP = "trtllm_throughput", "mlenergy", "llamacpp_speed"
 ML_ENERGY_VLLM = "0.11.1"
 """Source: ML.ENERGY, LLM Inference Energy: A Longitudinal Analysis, on leaderboard 3.0, whose rows
 these are."""
+# formats of TensorRT-LLM's pages
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
 FAULTY = frozenset(
     {

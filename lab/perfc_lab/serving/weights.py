@@ -1,4 +1,4 @@
-"""Formats of published weights, where a table says less than a model's files."""
+"""Return formats of published weights, where a table says less than a model's files."""
 
 from __future__ import annotations
 

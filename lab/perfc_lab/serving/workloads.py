@@ -1,4 +1,4 @@
-"""Workloads of published benchmarks: spread of lengths, requests and prefix-cache hits."""
+"""Rebuild workloads of published benchmarks: lengths, requests and hits of the prefix cache."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ asks 50 of each; ten, as its older runner of genai-perf, suit the times to the f
 
 def spread_of(row: ServedRow) -> float:
     """Return the share by which the lengths of a row's requests vary downwards."""
+    # InferenceMAX draws lengths from 0.8 to 1 times the given ones
     return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
 
 
 SHORTEST = 2
-"""Tokens of an answer."""
+"""Least tokens of an answer."""
 
 
 def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
@@ -35,7 +36,7 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     Args:
         row: published run.
         seats: maximum sequences of one server.
-        block_tokens: number of block tokens of its cache.
+        block_tokens: tokens of a block of its cache.
     """
     task = tasks().get(row.dataset)
     if task is None:
@@ -67,6 +68,7 @@ def _drawn(
     """
     if not vary:
         return [mean] * count
+    # of a gamma distribution the shape is 1 / (deviation over mean)²
     draw, shape = random.Random(seed), vary**-2
     lengths = [min(draw.gammavariate(shape, mean / shape), most) for _ in range(count)]
     scale = mean * count / sum(lengths)
@@ -88,9 +90,10 @@ def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
     if not count:
         return 0, 0.0
     users = max(1, round(row.concurrency / row.engines))
-    room = limits.kv_tokens - users * (row.isl + row.osl / 2)
-    share = min(max(room / (row.isl * count), 0.0), 1.0)
+    free_tokens = limits.kv_tokens - users * (row.isl + row.osl / 2)
+    share = min(max(free_tokens / (row.isl * count), 0.0), 1.0)
+    # expected share of prompts that nobody had before the measured rounds, and after them
     missed = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
-    new = count * (missed[0] - missed[1]) / (ROUNDS * users)
+    new_share = count * (missed[0] - missed[1]) / (ROUNDS * users)
     block = limits.block_tokens
-    return (row.isl - 1) // block * block, (1 - new) * share
+    return (row.isl - 1) // block * block, (1 - new_share) * share

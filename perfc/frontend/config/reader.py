@@ -1,4 +1,4 @@
-"""Reads a configuration file into a `LanguageModel`, with the reader of its family.
+"""Read a configuration file into a `LanguageModel`, with the reader of its family.
 
 A family is what ``model_type`` names. Its reader is a function in ``families/``, or a row: an entry
 of data that lists keys and layers, and needs no code.
@@ -108,6 +108,7 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         stacks = tuple(s for s in stacks if not s.is_decoder)
     if is_known(keys, family) and not like:
         check_unread(keys, family)
+    # also keys that no reader uses: a wrong kind of value is a damaged file
     for holder in (keys, keys.inner("text_config"), keys.inner("vision_config")):
         if holder is not None:
             holder.check_kinds()
@@ -163,10 +164,11 @@ def _parts(keys: Keys, family: str) -> Any:
     if is_known(keys, family):
         return _file("wrapped").unwrapped(keys)
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
-    known = given & set(_structural()) - HARMLESS
+    # keys that no family reads say nothing about which row is near
+    known_keys = given & set(_structural()) - HARMLESS
     # where several leave as many, Llama is first, then rows that read fewer keys
     size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
-    unread = {row: len(known - _rows.keys_of(row)) for row in size}
+    unread = {row: len(known_keys - _rows.keys_of(row)) for row in size}
     rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
     for row in rows[:NEAREST]:
         try:
@@ -228,6 +230,7 @@ def _context(keys: Keys) -> int:
     """
     text = keys.inner("text_config") or keys
     positions = text.whole(*POSITIONS, default=0)
+    # biases by distance, which hold at any length
     if text.get("alibi") is True:
         return 0
     scaling = text.inner("rope_scaling") or text.inner("rope_parameters") or Keys({}, keys.where)
@@ -310,7 +313,7 @@ def check_unread(keys: Keys, family: str) -> None:
         if name in HARMLESS or keys.values[name] in NEUTRAL or name not in _structural():
             continue
         readers = _structural()[name]
-        from difflib import get_close_matches
+        from difflib import get_close_matches  # a slow import, only for an error
 
         close = get_close_matches(family, readers, 1, 0.0)
         raise ModelError(

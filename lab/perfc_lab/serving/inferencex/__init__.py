@@ -1,4 +1,4 @@
-"""Settings of published runs whose rows leave them out, by the publisher's lists of runs."""
+"""Complete settings of published runs whose rows leave them out, by the publisher's lists."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Counted(Enum):
     ALL_GPUS = "all GPUs"
     """All GPUs of the run, as one engine's; such rows do not say that prefill is disaggregated."""
     NOTHING = "nothing"
+    """Nothing that the list gives: any row with workers of prompts may be of it."""
 
     __hash__ = object.__hash__
 
@@ -107,6 +108,7 @@ class _List:
                 yield setting
 
     def _fits(self, setting: DisaggregatedRun, run: ServedRun) -> bool:
+        """Return True if the ranks of a row can be those of a setting, as the list counts them."""
         match self.counted:
             case Counted.ALL_GPUS:
                 return setting.gpus == run.ranks
@@ -133,6 +135,7 @@ def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
 
 
 def _read(entry: dict[str, Any]) -> _List:
+    """Return a list as the file has it: lengths, users, five numbers of workers, batch."""
     prompts = tuple(entry.get("prompts", ()))
     settings = tuple(
         ((isl, osl), frozenset(users), DisaggregatedRun(*shape, prompts, batch))
@@ -158,6 +161,7 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
 
 def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:
     """Return the one setting of several lists, which may differ in drafts and batches alone."""
+    # first all must agree, then all but drafts, then all but drafts and batch
     for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
         distinct = {replace(a, **unsaid) for a in every}
         if len(distinct) == 1:
