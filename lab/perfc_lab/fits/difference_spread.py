@@ -71,7 +71,9 @@ KINDS = (
     "reduction",
     "softmax",
 )
+"""Kinds of a processor's kernels, which have a roofline alone."""
 COLUMNS = {"flop": None, "read_bytes": "read_bytes", "write_bytes": "write_bytes"}
+"""Counts of a processor's kernel that stand for its extents."""
 HEAD = 'schema = 1\ntitle = "own errors of kernels: standard deviations of logarithms"\n'
 
 
@@ -156,6 +158,7 @@ def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
 
 def coordinates_of(column: Array) -> Array:
     """Return one extent of many kernels as a coordinate."""
+    # many kernels have the same extent, and each is converted by a call
     unique, back = np.unique(column, return_inverse=True)
     each = [coordinates({"": float(value)})[0][1] for value in unique]
     return np.array(each)[back.reshape(-1)]
@@ -240,7 +243,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
     for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
         ordered = np.argsort(machine.place @ rng.standard_normal(machine.place.shape[1]))
         firsts = rng.integers(0, len(ordered), PAIRS)
-        # neighbours along a line, and any two
+        # seven in ten pairs are neighbours along a random line, the others any two
         steps = np.where(
             rng.random(PAIRS) < 0.7, rng.integers(1, 9, PAIRS), rng.integers(1, len(ordered), PAIRS)
         )
@@ -282,7 +285,7 @@ def stored(folder: Path, name: str) -> list[list[Errors]]:
 
 
 def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
-    """Write them down for the next run."""
+    """Write errors into a folder, for `stored` to read in the next run."""
     for way, machines in zip(("shapes", "machines"), ways, strict=False):
         arrays = {f"place{k}": m.place for k, m in enumerate(machines)}
         arrays |= {f"times{k}": m.times_s for k, m in enumerate(machines)}

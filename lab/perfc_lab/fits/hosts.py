@@ -1,4 +1,4 @@
-"""Fits the host of each runtime to measured runs: time per launch and fixed time of a run.
+"""Fit the host of each runtime to measured runs: time per launch and fixed time of a run.
 
     python -m perfc_lab.fits.hosts DATA [-o analyzers/runs/host.toml]
 
@@ -193,19 +193,20 @@ def samples(data: Path, say: Callable[[str], None]) -> Iterator[HostSample]:
     for graph, rows in sorted(by_graph.items()):
         say(graph)
         with paused_collector():
-            am, known, sources = Analyses(), dict[object, HostRun](), dict[object, Module]()
+            # rows that differ in nothing but their times share a lowered run
+            am, runs, sources = Analyses(), dict[object, HostRun](), dict[object, Module]()
             for row in rows:
                 how, dims = row.deployment, tuple(sorted(row.deployment.dims.items()))
                 key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
                 try:
                     if dims not in sources:
                         sources[dims] = typed(graphs / graph, how.dims)
-                    if key not in known:
-                        known[key] = lowered(sources[dims], row, am)
+                    if key not in runs:
+                        runs[key] = lowered(sources[dims], row, am)
                 except PerfcError as error:
                     say(f"left out: {error}")
                     continue
-                yield HostSample(row, known[key])
+                yield HostSample(row, runs[key])
 
 
 def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
@@ -288,6 +289,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     def residuals(z: np.ndarray) -> np.ndarray:
         device, waiting, fixed_s, _ = parts(z)
         longer = np.maximum(device, waiting)
+        # the smooth maximum has a gradient in both times; powers of ratios do not overflow
         each = (device / longer) ** SHARPNESS + (waiting / longer) ** SHARPNESS
         error = (np.log(longer * each ** (1 / SHARPNESS) + fixed_s) - measured) / OUTLIER
         # root of the pseudo-Huber loss, as least_squares squares what it is given
@@ -351,6 +353,7 @@ def host_of(host: HostClass, rows: Sequence[HostSample]) -> tuple[HostTimes, str
     times = HostTimes(
         (*host.runtimes, *host.also),
         rounded(launch_s),
+        # a further launch inside an operator takes no longer than one from outside
         rounded(np.minimum(launch_s, host.helper_s * launch_s / fit.launch_s)),
         rounded(fit.fixed_s * FIXED),
         host.generation,

@@ -1,4 +1,4 @@
-"""Laws of kernel times: coefficients of physical resources by class and element type.
+"""Fit the laws of kernel times: coefficients of physical resources by class and element type.
 
     python -m perfc_lab.fits.kernel_laws [TRACE ...]
 
@@ -57,6 +57,7 @@ ALSO: Mapping[tuple[str, ...], str] = {("convolution", "f32"): "image convolutio
 MOST_AROUND = 0.8
 """Largest share of an operator's time in the launches around it."""
 STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
+"""Resources of kernels that stream tensors: start and end, bytes of the cache and of memory."""
 Array = NDArray[np.float64]
 R = Resource
 CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
@@ -182,11 +183,12 @@ def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
     for r in chosen:
         shares = {"indexed": 1.0} if "bcast" in str(r.params.get("op")) else {}
         bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32", is_last=r.is_last)
-        made = row_of(bounds, r.time_s, DRAWN, **shares)
-        if made is not None:
-            yield made
+        law_row = row_of(bounds, r.time_s, DRAWN, **shares)
+        if law_row is not None:
+            yield law_row
 
 
+# helper of a trace's kernel, and which of an operator's launches of that helper it is
 HELPERS = {
     "layout in": (Helper.LAYOUT, 0),
     "layout out": (Helper.LAYOUT, -1),
@@ -204,9 +206,10 @@ def traced(path: Path, step: int) -> Iterator[LawRow]:
         bounds = launches_of(r.module, r.device, tf32=tf32, is_last=r.is_last)
         shares = {"indexed": r.indexed, "crossed": r.crossed}
         helper, at = HELPERS.get(r.helper, (None, 0))
-        made = row_of(bounds, r.time_s, source, helper, at, **shares)
-        if made is not None:
-            yield replace(made, others=())
+        law_row = row_of(bounds, r.time_s, source, helper, at, **shares)
+        if law_row is not None:
+            # the time of a trace is that of one kernel
+            yield replace(law_row, others=())
     fill = KernelResources(Helper.FILL.value, "half", {Resource.RAMP: 1e-6})
     for time_s in trace_operators.fills(path)[::step]:
         yield LawRow(fill, time_s, load_machine("h200").name, source)
@@ -228,14 +231,18 @@ def eager_calls(data: Path) -> Iterator[LawRow]:
             time_s = r.latency_us * 1e-6 - LAUNCH_S
             if module is None:
                 continue
-            made = row_of(launches_of(module, str(device)), time_s, CALLED)
-            if made is not None:
-                yield made
+            law_row = row_of(launches_of(module, str(device)), time_s, CALLED)
+            if law_row is not None:
+                yield law_row
 
 
 def law_s(x: Array, c: Array, order: float) -> Array:
-    """Return times; the first column is the ramp, the last the time at the limit of power."""
+    """Return ``c₀ ramp + (Σ (cᵢ xᵢ)^order)^(1/order)``, but no less than power allows.
+
+    The first column of ``x`` is the ramp, the last the time at the limit of power.
+    """
     parts = x[:, 1:-1] * c[1:]
+    # divided by the longest part, so that powers neither overflow nor vanish
     longest = np.maximum(parts.max(axis=1, initial=0.0), 1e-12)
     joined = ((parts / longest[:, None]) ** order).sum(axis=1) ** (1 / order)
     time_s: Array = within_power(x[:, 0] * c[0] + longest * joined, x[:, -1])
@@ -243,7 +250,10 @@ def law_s(x: Array, c: Array, order: float) -> Array:
 
 
 def coefficients(x: Array, time_s: Array, order: float) -> Array:
-    """Return what fits best of several starts."""
+    """Return the coefficients that fit best of several starts of the search.
+
+    Logarithms of coefficients are searched, from -9 to 8, so that none is negative.
+    """
     best: Any = None
     least = np.full(x.shape[1] - 1, -9.0)
     least[0] = math.log(LEAST_RAMP)
@@ -296,7 +306,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     named = {
         term.value: float(f"{v:.3g}")
         for term, v, used in zip(terms, c, x.any(axis=0)[:-1], strict=True)
-        if used and v > 2e-3
+        if used and v > 2e-3  # less is the lower bound of the search, a coefficient of none
     }
     machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
     source = ", ".join(sorted({r.source for r in rows}))
@@ -328,8 +338,9 @@ def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
         weights.append(fit.weights)
     every, weight = np.concatenate(scaled), np.concatenate(weights)
     order = np.argsort(every)
-    place = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
-    low, high = (float(np.interp(q, place, every[order])) for q in QUANTILES)
+    # share of the weight below the middle of each row
+    rank = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    low, high = (float(np.interp(q, rank, every[order])) for q in QUANTILES)
     return {
         key: replace(
             fit.law,

@@ -1,4 +1,4 @@
-"""Time, power and energy of trainings under a power limit, from the same training without one.
+"""Fit time, power and energy of trainings under a power limit to the same trainings without one.
 
     python -m perfc_lab.fits.power_caps DATA
 
@@ -19,10 +19,14 @@ import pandas as pd
 from perfc.analyzers.runs.power_cap import EDGES, CapLaw
 
 KEY = ["device", "dataset", "network", "batch", "optimizer"]
+"""Columns of one training, which was run under several limits."""
 
 
 def rows(data: Path) -> pd.DataFrame:
-    """Return every training under a limit, with itself under the highest."""
+    """Return every training under a limit, over the same under the highest limit.
+
+    ``demand`` is the limit over the power that the training draws without one.
+    """
     table = pd.read_parquet(data / "zeus_train_power.parquet")
     numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
     table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()
@@ -40,7 +44,7 @@ def rows(data: Path) -> pd.DataFrame:
 def fitted(table: pd.DataFrame) -> CapLaw:
     """Return the medians between the edges, each at the middle of its rows."""
     parts = [table[(table.demand > a) & (table.demand <= b)] for a, b in pairwise(EDGES)]
-    parts = [p for p in parts if len(p) > 3]
+    parts = [p for p in parts if len(p) > 3]  # a median of fewer says little
     return CapLaw(
         tuple(float(p.demand.median()) for p in parts),
         tuple(float(p.power.median()) for p in parts),

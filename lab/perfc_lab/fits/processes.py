@@ -1,4 +1,4 @@
-"""Bytes of libraries and of a kernel in the growth of a process, by runtime.
+"""Fit the bytes of libraries and of a kernel in the growth of a process, by runtime.
 
     python -m perfc_lab.fits.processes MODELS
 
@@ -50,29 +50,33 @@ def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
 
 
 def fitted(rows: list[tuple[int, int, int]]) -> LibraryBytes:
-    """Return the bytes with the least sum of relative errors."""
+    """Return the bytes with the least sum of relative errors, by linear programming.
+
+    Variables are the bytes of libraries, those of a kernel, and an absolute error for each run.
+    """
     growth, grown, kernels = np.array(rows, float).T
     count = len(rows)
     sides = np.column_stack([np.ones(count), kernels])
-    slack, left = -np.eye(count), growth - grown
+    slack, rest = -np.eye(count), growth - grown
     best = linprog(
         np.concatenate([[0, 0], 1 / growth]),
+        # |libraries + kernels - rest| is at most the error
         np.block([[sides, slack], [-sides, slack]]),
-        np.concatenate([left, -left]),
+        np.concatenate([rest, -rest]),
     )
     return LibraryBytes(float(best.x[0]), float(best.x[1]))
 
 
 def main() -> None:
     """Write the file, and print the median error on its rows."""
-    made: dict[str, LibraryBytes] = {}
+    by_framework: dict[str, LibraryBytes] = {}
     for name, table in DATASETS.items():
         rows = rows_of(name, table, Path(sys.argv[1]))
-        of = made[runtime(table).framework.value] = fitted(rows)
-        errors = [abs((grown + of.bytes_of(kernels)) / g - 1) for g, grown, kernels in rows]
-        print(f"{table}: {len(rows)} runs, median error {median(errors):.1%}: {of}")
+        library = by_framework[runtime(table).framework.value] = fitted(rows)
+        errors = [abs((grown + library.bytes_of(kernels)) / g - 1) for g, grown, kernels in rows]
+        print(f"{table}: {len(rows)} runs, median error {median(errors):.1%}: {library}")
     comment = "Written by `python -m perfc_lab.fits.processes` from the runs of `datasets`."
-    FILE.write_text(as_toml(made, comment), encoding="utf-8")
+    FILE.write_text(as_toml(by_framework, comment), encoding="utf-8")
 
 
 if __name__ == "__main__":

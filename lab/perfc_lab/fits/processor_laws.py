@@ -1,4 +1,4 @@
-"""Laws of kernels on processors: coefficients of resources by runtime and class.
+"""Fit the laws of kernels on processors: coefficients of resources by runtime and class.
 
     python -m perfc_lab.fits.processor_laws
 
@@ -79,6 +79,7 @@ COVERAGE = 0.9
 UNKNOWN = (0.5, 1.0, 2.0)
 """Ratios that count among those of each class."""
 INTEGER_PARTS = re.compile("Quant|Integer")
+"""Operators of quantized models that no other model has."""
 PLAIN, INTEGERS = ("f32", ""), ("i8", "u8")
 """Element types of laws without one in their names, and those of quantized models."""
 COLUMNS = tuple(Resource)
@@ -118,7 +119,10 @@ Row = tuple[ProcessorKernel, KernelResources]
 
 
 def half(network: str) -> int:
-    """Return the half of a network, by its name."""
+    """Return the half that a network belongs to, 0 or 1, by a digest of its name.
+
+    The same in every process, and independent of the order of the data.
+    """
     return hashlib.sha256(network.encode()).digest()[0] % 2
 
 
@@ -130,21 +134,24 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
     added_s = profiler_s(dataset)
     shared = Counter((r.model, r.dims, r.threads, r.part) for r in table)
-    known: dict[tuple[object, ...], tuple[KernelResources, ...]] = {}
+    resources: dict[tuple[object, ...], tuple[KernelResources, ...]] = {}
     for r in table:
-        if r.kernel < 0:
+        if r.kernel < 0:  # nodes that launch no analyzed kernel
             continue
         run, at = (dataset, r.model, r.dims, r.threads), on[r.threads]
         key = r.op, r.ops, r.operands, r.results, r.views, r.kind, r.threads
-        if key not in known:
-            known[key] = tuple(at.of(subject_of(r)))
+        if key not in resources:
+            resources[key] = tuple(at.of(subject_of(r)))
         # other kernels of quantized models are those of all
         is_known = dataset.endswith("int8") and not INTEGER_PARTS.search(r.ops)
         is_whole = shared[r.model, r.dims, r.threads, r.part] == r.launches == 1
         alone = is_whole and not is_known
         # the runtime's transpositions of a result are not among what was inserted
         is_separate = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
-        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * (alone and is_separate))
+        # a time of 0 says that a kernel was not measured alone
+        yield ProcessorKernel(
+            run, resources[key], corrected_s(r, added_s) * (alone and is_separate)
+        )
         if r.moved_bytes:
             is_clear = alone and ("Reorder" in r.runtime_ops or r.dtype in INTEGERS)
             copies = tuple(at.of_copy(r.moved_bytes, r.dtype))
@@ -157,7 +164,7 @@ def profiler_s(dataset: str) -> dict[int, float]:
     for m in read(ROOT / dataset / "models.csv.gz", ModelRow):
         if m.time_s < SHORT_S:
             each[m.threads].append((m.kernel_s - m.time_s) / m.runtime_kernels)
-    return {threads: max(float(np.median(some)), 0.0) for threads, some in each.items()}
+    return {threads: max(float(np.median(times)), 0.0) for threads, times in each.items()}
 
 
 def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
@@ -174,6 +181,7 @@ def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
     # a resource that few kernels have says nothing of others
     x = x * ((x > 0).sum(axis=0) >= least)
     c: Array = np.zeros(x.shape[1])
+    # reweighted four times: a row off by more than `OUTLIER` counts less
     for _ in range(4):
         c, _ = nnls(x * weight[:, None], time_s * weight)
         error = np.abs(x @ c / time_s - 1)
@@ -190,8 +198,8 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
     """Return the coefficients of each name with enough rows."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for k in kernels:
-        for one in k.names if k.time_s > 0 else ():
-            groups[f"{starts(k)[0]} {one.name}"].append((k, one))
+        for subject in k.names if k.time_s > 0 else ():
+            groups[f"{starts(k)[0]} {subject.name}"].append((k, subject))
     result: dict[str, ProcessorFit] = {}
     random = np.random.default_rng(0)
     for name, rows in groups.items():
@@ -200,8 +208,9 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
         counts = Counter(machine_of(k) for k, _ in rows)
         chosen = [r for r in rows if random.random() < MOST_ROWS / counts[machine_of(r[0])]]
         time_s = np.array([k.time_s for k, _ in chosen])
+        # squared: every machine has the same weight, however many rows it has
         weights = np.sqrt([1 / min(counts[machine_of(k)], MOST_ROWS) for k, _ in chosen])
-        x = np.array([amounts(one) for _, one in chosen])
+        x = np.array([amounts(subject) for _, subject in chosen])
         least = 1 if name.startswith("ort ") else RARE
         c = solved(x, time_s, weights * time_s**LONGER, least)
         for at in USUAL[: 1 + name.startswith("torch")]:
@@ -245,15 +254,16 @@ def starts(kernel: ProcessorKernel) -> list[str]:
 
 def named(kernel: ProcessorKernel) -> list[str]:
     """Return the names of a kernel's laws, the most specific first."""
-    return [f"{start} {one.name}" for start in starts(kernel) for one in kernel.names]
+    return [f"{start} {subject.name}" for start in starts(kernel) for subject in kernel.names]
 
 
 def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
+    # names with the element type and without, in turn with the same resources
     each = zip(named(kernel), kernel.names * 2, strict=False)
-    for name, one in each:
+    for name, subject in each:
         if name in fits:
-            return name, float(np.dot(fits[name].coefficients, amounts(one)))
+            return name, float(np.dot(fits[name].coefficients, amounts(subject)))
     return "", 0.0
 
 
@@ -263,7 +273,7 @@ def decode_laws() -> dict[str, KernelLaw]:
     with (ROOT / "cpu-genoa-2c-llamacpp/tokens.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     macs = [{b: float(n) for b, _, n in map(PAIR, r["macs"].split())} for r in rows]
-    widths = sorted({b for one in macs for b in one})
+    widths = sorted({bits for of_row in macs for bits in of_row})
     each, prompts = list[list[float]](), list[float]()
     for r, mac in zip(rows, macs, strict=True):
         machine = load_machine(target / f"{r['threads']}t")
@@ -291,6 +301,7 @@ def decode_laws() -> dict[str, KernelLaw]:
             for b, c in zip(widths, products, strict=True)
         },
     }
+    # products with a vector whose bits have no law are taken for the narrowest
     coefficients["gemm.stored.vector"] = coefficients[f"gemm.{widths[0]} bits"]
     ends, machines = ((low, low), (high, high)), ("cpu-genoa-2c",)
     return {
@@ -314,6 +325,7 @@ def main() -> None:
     errors: dict[str, list[float]] = defaultdict(list)
     kinds: dict[str, list[float]] = defaultdict(list)
     sums: dict[Run, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    # each half is predicted by a fit to the other
     for part in (0, 1):
         fits = fitted(parts[1 - part])
         for k in parts[part]:
@@ -366,8 +378,8 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
     best = int(np.abs(np.log(ratios)).mean(axis=1).argmin())
     error = ratios[best] - 1
     for machine in sorted(set(machines)):
-        mine = np.abs(error[np.array(machines) == machine])
-        print(f"{machine}: {len(mine)} runs, median {np.median(mine):.1%}, mean {mine.mean():.1%}")
+        here = np.abs(error[np.array(machines) == machine])
+        print(f"{machine}: {len(here)} runs, median {np.median(here):.1%}, mean {here.mean():.1%}")
     logs, named = np.abs(np.log(ratios[best])), np.array(machines)
     reach = max(float(np.quantile(logs[named == m], COVERAGE)) for m in {*machines})
     print(f"{nodes_s[best]:.2g} s a node, reach {reach:.2f}")

@@ -1,4 +1,4 @@
-"""Fits what whole runs on a processor take in addition to their kernels.
+"""Fit the time of whole runs on a processor beyond that of their kernels.
 
     python -m perfc_lab.fits.processor_runs DATA MODELS
 
@@ -105,9 +105,10 @@ def held_out(rows: np.ndarray, names: Sequence[str], *costs: np.ndarray) -> np.n
     """Return ``log(measured / predicted)`` of each row by the fit of runs of other names."""
     result = np.zeros(len(rows))
     for name in set(names):
-        mine = np.array(names) == name
-        law = fitted(rows[~mine], *costs)
-        result[mine] = np.log(rows[mine, 0] / (rows[mine, 1:] @ law))
+        is_tested = np.array(names) == name
+        law = fitted(rows[~is_tested], *costs)
+        # columns after the time are those that the three costs multiply
+        result[is_tested] = np.log(rows[is_tested, 0] / (rows[is_tested, 1:] @ law))
     return result
 
 
@@ -136,9 +137,9 @@ def of_spaces(folder: Path) -> Iterator[Run]:
     frame = frame[(frame["batch"] == 1) & frame["device"].isin(list(EAGER))]
     for space, network in SPACES.items():
         chosen = dict(list(architectures(folder, space).items())[:NETWORKS])
-        mine = frame[(frame["space"] == space) & frame["arch_index"].isin(list(chosen))]
+        of_space = frame[(frame["space"] == space) & frame["arch_index"].isin(list(chosen))]
         columns = ["device", "arch_index", "latency_ms"]
-        for device, index, time_ms in mine[columns].itertuples(index=False):
+        for device, index, time_ms in of_space[columns].itertuples(index=False):
             target = EAGER[device]
             yield run_of(network(chosen[index]), "eager", target, target, time_ms / 1e3)
 
@@ -158,9 +159,9 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
         runs: runs of all runtimes.
         costs: factors, and costs of a group, to choose from.
     """
-    mine = [run for run in runs if run.runtime == name]
-    rows = np.array([run[3:] for run in mine])
-    rest = held_out(rows, [run.group for run in mine], *costs)
+    of_runtime = [run for run in runs if run.runtime == name]
+    rows = np.array([run[3:] for run in of_runtime])
+    rest = held_out(rows, [run.group for run in of_runtime], *costs)
     factor, launch_s, group_s = fitted(rows, *costs)
     error = np.abs(np.expm1(-rest))
     # split conformal prediction: the quantile of n + 1, of which the next run is one
@@ -168,8 +169,12 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     print(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median {np.median(error):.1%}"
     )
-    targets = {run.target for run in mine}
-    reach, has_others = float(np.sort(np.abs(rest))[rank - 1]), targets == {r.group for r in mine}
+    targets = {run.target for run in of_runtime}
+    # groups that are machines were left out as such, so that the interval holds for others too
+    reach, has_others = (
+        float(np.sort(np.abs(rest))[rank - 1]),
+        targets == {r.group for r in of_runtime},
+    )
     return ProcessorLaw(
         sorted(targets), factor, launch_s, reach, len(rows), has_others, group_s=group_s
     )

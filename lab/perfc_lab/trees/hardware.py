@@ -88,6 +88,7 @@ def hardware_features(machine: Machine, host: HostProcessors | None = None) -> t
         machine: the GPU.
         host: host of the GPU; that of the vendor's own system by default.
     """
+    # the first part of a target's name is the GPU, the rest its form and memory
     host_numbers = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
     return (*_gpu(machine), *(_host(host_numbers) if host_numbers else (math.nan,) * 7))
 
@@ -143,10 +144,12 @@ def _host(host: HostProcessors) -> tuple[float, ...]:
 
 
 def _stated(machine: Machine, key: str) -> float:
+    """Return a number of the device as its target file states it; NaN without."""
     number = machine.device(key)
     return math.nan if number is None else number.value
 
 
 def _capacity(machine: Machine, level: str) -> float:
+    """Return the bytes of a level of memory; NaN where the target file has none."""
     number = machine.facts.get(f"memory.{level}.capacity_bytes")
     return math.nan if number is None else number.value

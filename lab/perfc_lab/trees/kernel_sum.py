@@ -1,4 +1,7 @@
-"""Predictions from kernels, fitted host overhead and the scheduler, for rows outside of the fit."""
+"""Predict served models from kernel times, fitted host overhead and the scheduler.
+
+`predictors` fits a `KernelSum` to training rows and lets trees correct it on others.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ SHARES = (
     "grouping",
     "caches",
 )
+"""Features of a row that follow from its sum, as `KernelSum.shares` describes them."""
 
 
 @lru_cache(maxsize=256)
@@ -110,25 +114,25 @@ class KernelSum:
         self.keeps_up = keeps_up
         samples = [s for row in train for _, s in row.parts]
         timed = [s for s in samples if s.quantity is not ServingQuantity.ENERGY_J]
-        named: dict[str, list[ReplayedNumber]] = {}
+        by_law: dict[str, list[ReplayedNumber]] = {}
         for sample in timed:
-            named.setdefault(law_name(sample), []).append(sample)
+            by_law.setdefault(law_name(sample), []).append(sample)
         self.laws = {
             name: fitted(group, of_other_hosts(timed, law_name, name))
-            for name, group in named.items()
+            for name, group in by_law.items()
         }
         self.everywhere = fitted(timed) if timed else HostModel()
         energies = [r for r in train if r.target is Target.ENERGY]
         self.boards = self._energy(energies)
-        driven: dict[bool, list[TreeRow]] = {}
+        by_launch: dict[bool, list[TreeRow]] = {}
         for row in energies:
-            driven.setdefault(row.served.is_eager, []).append(row)
+            by_launch.setdefault(row.served.is_eager, []).append(row)
         self.boards_of = {
             is_eager: self._energy(group)
-            for is_eager, group in driven.items()
+            for is_eager, group in by_launch.items()
             if len(group) >= LEAST_ROWS
         }
-        """By whether hosts launch each kernel."""
+        """Power of boards, separately where hosts launch each kernel and where they do not."""
 
     def law(self, sample: ReplayedNumber) -> HostModel:
         """Return the law of a sample's runtime; that of all runtimes where none was fitted."""
@@ -146,9 +150,9 @@ class KernelSum:
             case Target.MEMORY:
                 return row.expected
             case Target.ENERGY:
-                known = self.boards_of.get(row.served.is_eager, self.boards)
+                boards = self.boards_of.get(row.served.is_eager, self.boards)
                 kernels_j, idle_j, _ = self.joules(row)
-                return board_of(known, row.machine).joules(kernels_j, idle_j)
+                return board_of(boards, row.machine).joules(kernels_j, idle_j)
             case Target.THROUGHPUT:
                 if not row.parts:
                     return math.nan
@@ -184,6 +188,7 @@ class KernelSum:
         return np.array([self._shares(row) for row in rows])
 
     def _shares(self, row: TreeRow) -> list[float]:
+        """Return `shares` of one row."""
         timed, served = self.timed(row), row.served
         if not timed:
             return [math.nan] * len(SHARES)
@@ -198,6 +203,7 @@ class KernelSum:
         time_s = max(total, SMALLEST)
         kernels, exchanges = shares["kernels"] + shares["prompts"], shares["exchanges"]
         sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
+        # a sequence has half of its answer in the mean
         caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
         return [
             math.log(time_s / max(row.tokens, 1.0)),

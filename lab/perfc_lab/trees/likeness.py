@@ -48,6 +48,7 @@ class RowAspect(Enum):
 
 
 PARTS = (*COLUMNS, *SHARES)
+"""Columns of a table of features and shares."""
 LAYOUT = ("GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "drafted")
 LOAD = ("users", "users of a rank", "SL", "output tokens", "time of a token")
 OF_TIME = ("prompts", "exchanges", "host", "sequences", "caches")
@@ -62,6 +63,7 @@ PLACES: tuple[tuple[RowAspect, int, float], ...] = (
 """Aspects in which near rows are similar, how many columns each has, and the logarithm of the reach
 that a search starts from."""
 KINDS = RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.LAYOUT, RowAspect.MODEL
+# combinations that several terms of `AspectSums` have
 _ENGINE = (RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.MODEL)
 _PLACE = (RowAspect.LOAD, RowAspect.RANKS)
 _WHOLE = (*_PLACE, RowAspect.SHARES)
@@ -94,12 +96,12 @@ class AspectSums(Enum):
     def form(self) -> SimilarityAspects:
         """Return the form of the process."""
         near: dict[Enum, Near] = {}
-        at = 0
+        column = 0
         for aspect, count, start in PLACES:
-            near[aspect] = Near(slice(at, at + count), has_each=True, start=start)
-            at += count
+            near[aspect] = Near(slice(column, column + count), has_each=True, start=start)
+            column += count
         kinds: dict[Enum, tuple[int, ...]] = {aspect: (i,) for i, aspect in enumerate(KINDS)}
-        return SimilarityAspects(self.value, kinds, near, at, RowAspect.MODEL)
+        return SimilarityAspects(self.value, kinds, near, column, RowAspect.MODEL)
 
 
 RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
@@ -138,6 +140,7 @@ class Likeness:
         processes, means, known = {}, {}, tabulated(rows, table)
         for name, places in by_table(rows).items():
             if len(places) >= LEAST_ROWS:
+                # the process is 0 far from all rows: with the mean taken out, that is the mean
                 means[name] = float(left[places].mean())
                 beyond = left[places] - means[name]
                 processes[name] = fitted_process(terms.form, known.take(places), beyond, RECIPE)
@@ -152,13 +155,13 @@ class Likeness:
         """
         import numpy as np
 
-        places, said = tabulated(rows, table), np.zeros(len(rows))
+        positions, residuals = tabulated(rows, table), np.zeros(len(rows))
         for name, places_of_table in by_table(rows).items():
             if name in self.processes:
-                said[places_of_table] = self.means[name] + self.processes[name].beyond(
-                    places.take(places_of_table)
+                residuals[places_of_table] = self.means[name] + self.processes[name].beyond(
+                    positions.take(places_of_table)
                 )
-        return said
+        return residuals
 
 
 def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
@@ -189,6 +192,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
     }
     places = [(column | counted | kinds)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
+    # -1 where nobody says, below every count; logarithms, as features span magnitudes
     every = np.nan_to_num(table, nan=-1.0)
     every = np.sign(every) * np.log1p(np.abs(every))
     columns = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
@@ -204,7 +208,10 @@ def counted_of(amounts: Array) -> Array:
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
-    """Return the numbers of what rows have in common or not, ``[rows, KINDS]``."""
+    """Return a number for each kind of a row, equal for equal kinds, ``[rows, KINDS]``.
+
+    Checksums are cut to 24 bits, which float32 holds exactly.
+    """
     import numpy as np
 
     return np.array(
@@ -213,6 +220,7 @@ def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
 
 
 def _kinds(row: TreeRow) -> tuple[str, ...]:
+    """Return the kinds of a row as texts, in the order of `KINDS`."""
     served = row.served
     layout = (
         served.tensor,

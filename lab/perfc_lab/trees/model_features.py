@@ -19,6 +19,7 @@ MODEL = ("BS", "SL", "QT", "TN", "TE", "TM", "TP", "TM_mem", "MPE", "NHL", "NAH"
 edges, multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size,
 sizes of the vocabulary and of that of token types."""
 METHODS = ("awq", "gptq")
+"""Methods of quantisation that are features besides the formats."""
 SINGLE = "f32"
 QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
 """Formats of linear layers; a tree reads the place in this list."""

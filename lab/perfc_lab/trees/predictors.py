@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOTALS = ("TM", "TP", "TM_mem")
+"""Multiply-accumulates, parameters and bytes of a model."""
 RESIDUAL = (
     "BS",
     "QT",
@@ -140,8 +141,8 @@ class PlainTrees:
         # one random fold is like the others and suffices; models and machines differ
         tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
-        of = ("trees", kind.value, self.features.name, digest_of(rows))
-        return best_of(table, logs, tests, self.grid, self.features.places, cache, of)
+        key = ("trees", kind.value, self.features.name, digest_of(rows))
+        return best_of(table, logs, tests, self.grid, self.features.places, cache, key)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """Return the target of each row."""
@@ -257,12 +258,14 @@ class ResidualTrees:
 
         self.kind = kind
         candidates = (*CANDIDATES, *FINE) if kind is HeldOutKind.RANDOM else CANDIDATES
+        # memory is computed, not summed from kernels: every base has the same
         if rows[0].target is Target.MEMORY:
             candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
         shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
         names = COLUMNS if kind is HeldOutKind.RANDOM else RESIDUAL
         self.columns = (*(COLUMNS.index(name) for name in names), *shares)
         folds = np.array(inner_folds(rows, kind))
+        # errors of every candidate on each row, by a training without the row's fold
         unseen = np.zeros((len(rows), len(candidates)))
         for fold in dict.fromkeys(folds.tolist()):
             training = [row for row, name in zip(rows, folds, strict=True) if name != fold]
@@ -351,11 +354,12 @@ def together(errors: Array) -> list[int]:
     best: list[int] = []
     for count in range(1, MOST_TOGETHER + 1):
         means = np.abs(np.expm1((total + errors) / count)).mean(axis=0)
-        place = int(means.argmin())
-        chosen.append(place)
-        total = total + errors[:, place : place + 1]
-        if means[place] < least:
-            least, best = float(means[place]), list(chosen)
+        index = int(means.argmin())
+        chosen.append(index)
+        total = total + errors[:, index : index + 1]
+        # a later round may do worse, and one after it better: the best of all rounds stays
+        if means[index] < least:
+            least, best = float(means[index]), list(chosen)
     return best
 
 

@@ -1,4 +1,7 @@
-"""Measured rows as trees read them: features, a target, and amounts of the kernel sum."""
+"""Turn measured rows of served models into what trees read: features, a target, kernel times.
+
+`rows_of` reads a table; `features_of` also serves a model that was not measured.
+"""
 
 from __future__ import annotations
 
@@ -129,17 +132,26 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
 def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator[TreeRow]:
     """Yield the numbers of a row that chapter 6 predicts."""
     # kernel counts by quantity
-    by = {sample.quantity: sample for sample in counted}
+    counts = {sample.quantity: sample for sample in counted}
     measured, value = served.measured, tokens_per_s(served)
-    if ServingQuantity.TOKENS_PER_S in by:
-        sample = by[ServingQuantity.TOKENS_PER_S]
+    if ServingQuantity.TOKENS_PER_S in counts:
+        sample = counts[ServingQuantity.TOKENS_PER_S]
+        # a sample's value is its time
         yield tree_row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
-    elif served.source == AIC and ServingQuantity.TPOT_S in by and ServingQuantity.TTFT_S in by:
+    elif (
+        served.source == AIC
+        and ServingQuantity.TPOT_S in counts
+        and ServingQuantity.TTFT_S in counts
+    ):
+        # the time of an answer: the first token, then one step for each later one
         decodes, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
-        parts = ((1.0, by[ServingQuantity.TTFT_S]), (decodes, by[ServingQuantity.TPOT_S]))
+        parts = ((1.0, counts[ServingQuantity.TTFT_S]), (decodes, counts[ServingQuantity.TPOT_S]))
         yield tree_row(served, Target.THROUGHPUT, value, parts, tokens)
-    if ServingQuantity.ENERGY_J in by:
-        parts = ((1.0, by[ServingQuantity.ENERGY_J]), (1.0, by[ServingQuantity.TOKENS_PER_S]))
+    if ServingQuantity.ENERGY_J in counts:
+        parts = (
+            (1.0, counts[ServingQuantity.ENERGY_J]),
+            (1.0, counts[ServingQuantity.TOKENS_PER_S]),
+        )
         yield tree_row(served, Target.ENERGY, measured[ServingQuantity.ENERGY_J], parts, 1.0)
     if ServingQuantity.MEMORY_BYTES in measured:
         row = tree_row(served, Target.MEMORY, measured[ServingQuantity.MEMORY_BYTES], (), 1.0)
@@ -237,6 +249,7 @@ def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[
     assert model is not None
     batch = float(served.concurrency) or math.nan
     weights = WeightFormat.NVFP4.value if served.weights == EXPERTS_NVFP4 else served.weights
+    # GPUs of disaggregated prefill: ranks of a worker times workers
     prompts = served.prefill[0] * served.prefill[2] if served.prefill else 0
     return (
         *model_features(model, batch, served.isl, weights),
@@ -324,18 +337,18 @@ def qwen_speed(folder: Path) -> Iterator[ServedRow]:
             name,
             target,
             "vllm" if r.framework == "vLLM" else "transformers",
-            "",
+            "",  # version
             QWEN_WEIGHTS[str(r.precision)],
-            "",
+            "",  # type of the cache
             int(r.gpus),
-            1,
-            1,
-            1,
+            1,  # ranks of experts,
+            1,  # of attention,
+            1,  # and engines
             max(1, int(r.input_tokens)),
             int(r.output_tokens),
-            1,
+            1,  # users
             False,
-            (),
+            (),  # prefill is not disaggregated
             False,
             value,
             str(r.precision),

@@ -1,4 +1,7 @@
-"""Errors of every way of predicting, on rows left out in every way."""
+"""Score predictors of served models on rows that were left out of their training.
+
+`experiment` calls `scores_of` for each target, predictor and kind of folds.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +68,13 @@ def left_out(
             start = time.process_time()
             predictor = make()
             predictor.fit(seen, kind)
-            said = predictor.predict([rows[i] for i in test]).tolist()
-            return [time.process_time() - start, *said]
+            values = predictor.predict([rows[i] for i in test]).tolist()
+            return [time.process_time() - start, *values]
 
-        cpu_s, *said = cache.numbers((method, kind.value, fold, every), numbers)
+        # seconds are stored with the predictions, as a cached fold takes none
+        cpu_s, *values = cache.numbers((method, kind.value, fold, every), numbers)
         seconds += cpu_s
-        predicted[test] = said
+        predicted[test] = values
     say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
     return predicted, seconds
 
@@ -129,14 +133,14 @@ def held_of(
         folds: folds of all rows.
         is_own: which rows are tested.
     """
-    has = np.isfinite(ratios) & (ratios > 0)
-    is_tested = has & is_own
+    is_answered = np.isfinite(ratios) & (ratios > 0)
+    is_tested = is_answered & is_own
     few = len(set(folds[is_own].tolist())) <= LEAST_FOLDS
-    groups = [is_tested, has] if few else [is_tested]
+    groups = [is_tested, is_answered] if few else [is_tested]
 
     def ends(fold: Hashable) -> tuple[float, float] | None:
-        known = [ratios[some & (folds != fold)].tolist() for some in groups]
-        each = [edges(one) for one in known if len(one) >= LEAST_RATIOS]
+        of_others = [ratios[group & (folds != fold)].tolist() for group in groups]
+        each = [edges(values) for values in of_others if len(values) >= LEAST_RATIOS]
         return (min(low for low, _ in each), max(high for _, high in each)) if each else None
 
     return coverage_by_fold(ratios[is_tested].tolist(), folds[is_tested].tolist(), ends)
@@ -151,15 +155,15 @@ def score_of(
     seconds: float,
 ) -> Score:
     """Return the score of rows of a target; those without a prediction are counted."""
-    value, has = np.array([row.value for row in rows]), np.isfinite(said)
+    value, is_answered = np.array([row.value for row in rows]), np.isfinite(said)
     return score(
         kind.value,
         source,
-        value[has],
-        said[has],
+        value[is_answered],
+        said[is_answered],
         has_order=True,
         predictor=method,
         quantity=rows[0].target.value,
         fit_s=seconds,
-        unanswered=int((~has).sum()),
+        unanswered=int((~is_answered).sum()),
     )

@@ -1,4 +1,7 @@
-"""``perfc llm --predictor trees``: throughput, memory and energy by the trees of Chapter 6."""
+"""Answer ``perfc llm --predictor trees``: throughput, memory and energy by the shipped trees.
+
+They are those of the thesis's Chapter 6, trained on all rows by `weights.train`.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,7 @@ def predict(run: ModelRun) -> PublishedPrediction:
     row = of_pass if encodes else served_of(run)
     rate = quantity(run, family, Target.THROUGHPUT, row)
     energy = quantity(run, family, Target.ENERGY, row)
+    # trees know no physics: no pass is faster than its lower bound or draws more than the board
     if encodes:
         most = run.batch * run.isl / eager_pass(model, run.target, run.batch, run.isl).total.floor_s
         rate = limited(rate, 0.0, most, "the lower bound of the time")
@@ -91,6 +95,7 @@ def limited(given: QuantityPrediction, least: float, most: float, what: str) -> 
 
     if moved(given.value) == given.value:
         return given
+    # an interval may be missing
     low, high = (end and moved(end) for end in (given.low, given.high))
     reason = f"the trees predict {given.value / moved(given.value):.3g} times the limit: {what}"
     outside = (*given.outside, reason)
@@ -101,7 +106,7 @@ def served_of(run: ModelRun) -> ServedRow:
     """Return the row that a served run would have."""
     divided = run.parallel
     return ServedRow(
-        "",
+        "",  # of no table
         run.model.name,
         run.model.name,
         run.target,
@@ -117,9 +122,9 @@ def served_of(run: ModelRun) -> ServedRow:
         run.osl,
         run.batch,
         run.is_offline,
-        (),
-        False,
-        {},
+        (),  # prefill is not disaggregated,
+        False,  # kernels are recorded,
+        {},  # and nothing was measured
     )
 
 
@@ -150,6 +155,7 @@ def quantity(
     value = trees(trees.completed(features_of(row, run.model)))
     ends = [trees.ends.get(kind.value) for kind in kinds or [HeldOutKind.RANDOM]]
     low = high = None
+    # an unseen model on an unseen machine has the factors of both
     if all(end is not None for end in ends):
         low = value * math.prod(end[0] for end in ends if end is not None) * ratio.low
         high = value * math.prod(end[1] for end in ends if end is not None) * ratio.high
@@ -163,13 +169,13 @@ def amount_of(run: ModelRun, name: str, target: Target) -> Interval:
     Raises:
         ParseError: the machine has no model of power.
     """
-    made = eager_pass(run.model, name, run.batch, run.isl)
+    prediction = eager_pass(run.model, name, run.batch, run.isl)
     if target is Target.THROUGHPUT:
-        time = made.total
+        time = prediction.total
         return Interval(1 / time.high_s, 1 / time.time_s, 1 / time.low_s)
-    if made.energy is None:
+    if prediction.energy is None:
         raise ParseError(f"no power of {name} is known", where="--target")
-    return Interval(made.energy.low_j, made.energy.energy_j, made.energy.high_j)
+    return Interval(prediction.energy.low_j, prediction.energy.energy_j, prediction.energy.high_j)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Rows of trees without kernel sums: served models, and passes of models that were measured here.
+"""Read the training rows of the shipped trees: served models, and passes measured on an H200.
 
 A pass reads a batch of sequences once, as the thesis measured encoders (Section 6.4).
 """
@@ -24,6 +24,7 @@ from ..rows import Target, TreeRow, features_of, tokens_per_s, tree_row
 FILES = "h200/nlp*.csv.gz"
 PASSES = "passes"
 PREFIX = "hf:"
+"""Start of the names of models of transformers in the files."""
 NAMES: Mapping[str, str] = {
     "llama3-8b": "llama-3-8b",
     "llama2-7b": "llama-2-7b",
@@ -69,15 +70,16 @@ def pass_rows(folder: Path) -> Iterator[TreeRow]:
 
 
 def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[TreeRow]:
+    """Yield the rows of one measured pass, its cells by the names of the file's columns."""
     precision = PRECISIONS.get(cells["prec"])
     if not cells["eager_ms"] or precision is None or cells["mode"] == "train":
         return
     name = cells["name"].removeprefix(PREFIX)
     length = int(cells["size"]) + int(cells["ctx"])
     served = pass_of(NAMES.get(name, name), target, precision, int(cells["batch"]), length, version)
-    if (known := model_of(served.model)) is None:
+    if (published := model_of(served.model)) is None:
         return
-    model = with_precision(known, precision)
+    model = with_precision(published, precision)
     timed = {ServingQuantity.TTFT_S: float(cells["eager_ms"]) / 1e3}
     served, features = replace(served, measured=timed), features_of(served, model)
     row = TreeRow(PASSES, served.model, target, Target.MEMORY, 0.0, features, served)
@@ -102,18 +104,18 @@ def pass_of(
         "transformers",
         version,
         precision,
-        "",
-        1,
-        1,
-        1,
-        1,
+        "",  # type of the cache
+        1,  # ranks of a product,
+        1,  # of experts,
+        1,  # of attention,
+        1,  # and engines
         length,
-        0,
+        0,  # tokens of an answer
         batch,
-        True,
-        (),
-        True,
-        {},
+        True,  # one batch
+        (),  # no disaggregated prefill
+        True,  # launched kernel by kernel
+        {},  # nothing measured yet
     )
 
 
