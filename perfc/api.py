@@ -16,8 +16,7 @@ from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.deployment.step import as_configured, trained_in
 from perfc.frontend.collector import paused_collector
-from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.frontend.pytorch.torch_module import check_example, graph_of
+from perfc.frontend.pytorch import graph_of
 from perfc.ir import Module, Type, Value
 from perfc.ir.symbolic.sizes import bound_type
 from perfc.machine import Machine, load_machine
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
+    from perfc.frontend.pytorch.torch_inputs import Inputs
 
 Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
 """PyTorch objects that can be exported."""
@@ -324,6 +324,8 @@ def analyzed(
         source = am.apply(Sizes(tuple(sizes)), module)
     source = am.apply(Retype("f32"), source) if how.widens(model) else source
     if example is not None:
+        from perfc.frontend.pytorch.torch_module import check_example
+
         check_example(source, example)
     module = prepared(source, how, am)
     am.get(Liveness(), module)

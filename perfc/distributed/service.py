@@ -20,7 +20,7 @@ from perfc.frontend.config.precision import (
     type_named,
     usual_type,
 )
-from perfc.frontend.pytorch.torch_module import graph_of
+from perfc.frontend.pytorch import graph_of
 from perfc.ir import evaluate
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import ALONE, KEYS, Parallel

@@ -55,9 +55,14 @@ def is_configuration(model: object) -> bool:
     """Return True if a model is given by its configuration; imports the reader only if needed."""
     if not isinstance(model, str | os.PathLike):
         return False
-    from .formats import config, gguf, head_of, safetensors
+    from .formats import format_of, head_of, onnx
 
-    head = head_of(path := os.fspath(model))
+    path = os.fspath(model)
+    if format_of(path) is onnx:
+        return False
+    from .formats import config, gguf, safetensors
+
+    head = head_of(path)
     return any(form.reads(path, head) for form in (config, gguf, safetensors))
 
 
@@ -65,8 +70,7 @@ def format_name(model: object) -> str:
     """Return the format of a model: a module of ``formats``, a converter, or a graph's exporter."""
     from perfc.ir import Module
 
-    from .formats import conversion, format_of, head_of
-    from .reading.convertible import source_of
+    from .formats import format_of
     from .reading.module_name import NamedModule
 
     if isinstance(model, NamedModule):
@@ -77,11 +81,14 @@ def format_name(model: object) -> str:
         # a message of ONNX, as against a module of PyTorch
         return "" if hasattr(model, "SerializeToString") else "python"
     given = model if isinstance(model, bytes) else os.fspath(model)
-    form = format_of(given)
-    if form is conversion and isinstance(given, str):
-        source = source_of(given, head_of(given))
-        return "" if source is None else source.extra
-    return str(form.__name__).rpartition(".")[2]  # type: ignore[attr-defined]
+    name = str(format_of(given).__name__).rpartition(".")[2]  # type: ignore[attr-defined]
+    if name != "conversion" or isinstance(given, bytes):
+        return name
+    from .formats import head_of
+    from .reading.convertible import source_of
+
+    source = source_of(given, head_of(given))
+    return "" if source is None else source.extra
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:

@@ -15,8 +15,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.rounding import Erf
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
-from perfc.ir.problem.backward import forward_of
+from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span, forward_of
 from perfc.ir.problem.window import WindowOperation
 from perfc.passes.fusion.kernel import ConvAlgorithm, Helper, Kernel
 

@@ -25,7 +25,7 @@ from ... import (
     storage_bytes,
     tensor,
 )
-from ...problem.rows import Rows, Span
+from ...problem import Rows, Span
 from .normalization import STATISTICS_ALU, Normalization
 
 RMS_ALU = 4

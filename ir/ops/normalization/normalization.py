@@ -24,7 +24,7 @@ from ... import (
     single,
     tensor,
 )
-from ...problem.rows import Rows, Span
+from ...problem import Rows, Span
 from ...symbolic.fresh import data_extent
 from ...tensors.types import dtype_of
 

@@ -23,7 +23,7 @@ from ... import (
     shape_at,
     tensor,
 )
-from ...problem.rows import Span
+from ...problem import Span
 from ..elementwise.cast import Cast
 from ..elementwise.elementwise import Reciprocal, Sqrt
 from .normalization import Normalization, channels_of, rows_before

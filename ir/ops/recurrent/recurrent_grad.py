@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ABSENT, Extents, Inputs, Kind, Op, Positive, Types, frozen, has, tensor
-from ...problem.recurrence import Recurrence
+from ...problem import Recurrence
 
 PARTS = ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P")
 """Operands of the forward pass, in order."""

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..config import ModuleCode, ServingPrecision
 
 
+PLAIN = (b"\x08", b"\x1f")
+"""First bytes of ONNX files, plain and compressed: no other format is imported to read them."""
+
+
 @record
 class ReadOptions:
     """Options of reading a model.
@@ -66,6 +70,8 @@ def format_of(model: str | bytes | os.PathLike[str]) -> ModelFormat:
 
     path = "" if isinstance(model, bytes) else os.fspath(model)
     head = model[:HEAD_BYTES] if isinstance(model, bytes) else head_of(path)
+    if head[:1] in PLAIN and path.lower().endswith((".onnx", ".onnx.gz")):
+        return cast("ModelFormat", onnx)
     others = cast("list[ModelFormat]", [m for m in modules(__name__) if m is not onnx])
     return next((f for f in others if f.reads(path, head)), cast("ModelFormat", onnx))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .torch_module import is_torch_module
+from . import is_torch_module
 
 OPTIMIZERS = ("adafactor", "muon", "adamw", "adam", "sgd")
 """Optimizers by the part of a trainer's name that says them; longer names first, as ``adamw`` has

@@ -23,11 +23,12 @@ from perfc.errors import ModelError
 from perfc.ir.graph import CHECKPOINTED
 
 from ..reading.module_name import SOURCE_FOLDERS
+from . import is_torch_module
 from .catalogs import CATALOGS, LOADED, parameters_of
 from .constructions import foreign_files, record_constructions
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred, positions_of
-from .torch_module import archive_of, is_torch_module, why, with_autocast
+from .torch_module import archive_of, why, with_autocast
 from .trainers import trained
 
 MOST_FRAMES = 8

@@ -16,8 +16,8 @@ from perfc.deployment.keywords import with_signature
 from perfc.deployment.prices import Offer, Prices, Region, region_named
 from perfc.deployment.prices.regions import WORLD
 from perfc.errors import ParseError, PerfcError
+from perfc.frontend.pytorch import graph_of
 from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir import record
 from perfc.machine import Machine, load_machine
 from perfc.view.presentation import WIDTH, data_frame

@@ -296,7 +296,7 @@ def test_inputs_of_a_file_are_refused(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_python_gives_a_name_shapes_tensors_and_scalars(net: Path) -> None:
     torch = pytest.importorskip("torch")
-    from perfc.frontend.pytorch.torch_module import graph_of
+    from perfc.frontend.pytorch import graph_of
 
     for inputs in ((3, 8, 8), {"x": torch.zeros(2, 3, 8, 8)}, ((3, 8, 8, torch.float32),)):
         (x,) = graph_of(f"{net}:Net", inputs=inputs).graph.inputs
