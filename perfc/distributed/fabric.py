@@ -72,9 +72,12 @@ class Fabric:
         return self.known[key]
 
     def _time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
+        """Return the time of a collective: learned within a node, by the link model beyond it."""
         nodes = group.nodes(self.cluster.gpus_per_node)
+        # the link model takes equally many ranks on each node: rounded up
         ranks = group.size if nodes == 1 else nodes * -(-group.size // nodes)
         if exchange is Exchange.SEND_RECEIVE:
+            # a message between neighbors, which are on two nodes if the group spans several
             ranks, nodes = 2, 2 if group.nodes(self.cluster.gpus_per_node) > 1 else 1
         if nodes == 1 and exchange is not Exchange.SEND_RECEIVE:
             path = str(self.cluster.machine.path)

@@ -139,6 +139,7 @@ class PartCost:
             item: bytes of an element of a gradient.
             machine: whose memory the gradients pass.
         """
+        # two gradients are read and their sum is written
         moved, level = 3 * count * item, machine.level("device")
         if not moved or level is None:
             return self
@@ -205,6 +206,7 @@ def costs(
     """
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)
+    # kernels of all sizes as one table, so that predictors run once
     each = [bounds(table, machine, env, tf32=tf32) for env in envs]
     kernels = tuple([bound for one in each for bound in one.kernels])
     if not kernels:
@@ -247,6 +249,7 @@ def part_of(
     ahead = [r for r in rows if r.role is Waiter.FORWARD]
     whole_s = math.fsum([r.count * r.time.time_s for r in rows])
     dense, experts = parameters_of(forward)
+    # width of the model: the last extent of what comes from the part before
     hidden = width(inputs[0]) if inputs else None
     all_saved, of_products, replicated = saved_bytes(forward, saved, env, hidden)
     return PartCost(

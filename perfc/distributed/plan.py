@@ -133,6 +133,7 @@ def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     """Return the settings that no other beats in both time and memory, fastest first."""
     best: list[DividedStepCost] = []
     least = math.inf
+    # the faster a setting, the earlier: a later one is on the front only with less memory
     for cost in sorted(settings, key=lambda c: (c.time_s, c.memory.total)):
         if cost.memory.total < least:
             best.append(cost)
@@ -159,6 +160,7 @@ def divisions(
         experts = {1}
         if work.has_experts:
             ranks = tensor * context * data
+            # ranks that share products are in one group of experts
             experts = {e for e in _powers(ranks) if e == 1 or e % tensor == 0}
         # without copies there is nothing to shard
         zeros = (0, 1, 2, 3) if data * context > 1 else (0,)

@@ -30,6 +30,7 @@ class TrainingTypes:
 
     def of_trainer(self, framework: str) -> TrainingTypes:
         """Return the types of a framework's published runs."""
+        # f32 weights have f32 gradients, whatever the framework
         sums = SUMMED_BYTES.get(framework) if self.master_bytes else None
         return replace(self, gradient_bytes=sums or self.gradient_bytes)
 

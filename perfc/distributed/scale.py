@@ -109,6 +109,7 @@ def scale(
     points: list[ScalePoint] = []
     first: float | None = None
     failed: PerfcError | None = None
+    # a number of devices that the model cannot be divided among is a point without cost
     for n in sorted(set(wanted)):
         try:
             cost = _at(work, parallel, training, n, wanted, is_weak, law)
@@ -173,6 +174,7 @@ def largest_micro_batch(
         is_weak: True if those samples are of the fewest devices, else of every number of them.
     """
     each = parallel.devices // parallel.data
+    # with strong scaling the most copies have the fewest samples each
     end = min if is_weak else max
     copies = max(end(sizes_of(parallel, gpus)) // each, 1)
     most = MOST_SAMPLES if training.seq == 1 else max(MOST_TOKENS // training.seq, 1)
@@ -191,6 +193,7 @@ def largest_micro_batch(
         return 1
     largest = 1
     while largest * 2 <= most and fits(place, largest * 2):
+        # micro-batches must divide the samples of a step
         if training.batch % (copies * largest * 2):
             break
         largest *= 2

@@ -70,6 +70,7 @@ def work_of(
 
     from .costs.graph_work import GraphWork
 
+    # a model in memory has no file name
     called = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
@@ -100,6 +101,7 @@ def language_work(
     usual = usual_type(machine.takes)
     name = usual if is_frozen else dtype
     precision = training_precision(name, machine.takes)
+    # 16-bit products leave it to the runtime which f32 products use TF32
     tf32 = {"tf32": Tf32.ALL, "f32": Tf32.NONE}.get(name)
     frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
     work = LanguageWork(
@@ -247,7 +249,7 @@ def scale(
     if is_largest := not (micro_batch or fixed.micro_batches):
         largest = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
         training = replace(training, micro_batch=largest)
-    if not batch:
+    if not batch:  # so far the largest, which limits no micro-batch
         training = replace(training, batch=_fewest_samples(fixed, training, gpus))
     return scaled(
         work,

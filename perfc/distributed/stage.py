@@ -72,6 +72,7 @@ class StageWork:
         return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 
     def _sum(self, name: str) -> float:
+        """Return the sum of a field of `PartCost` over the parts of the stage."""
         return math.fsum([getattr(p, name) for p in self.every_part])
 
     @cached_property
@@ -127,6 +128,7 @@ class StageWork:
         return part.backward_s + (self._again_s(part) if is_layer else 0.0)
 
     def _again_s(self, part: PartCost) -> float:
+        """Return the time of recomputing a layer in its backward pass."""
         match self.training.checkpointing:
             case RecomputePolicy.NONE:
                 return 0.0

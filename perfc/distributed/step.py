@@ -21,6 +21,7 @@ from .schedules import schedule_named
 from .stage import StageWork
 from .training import CHECKPOINTINGS, Training
 
+# names of the parts of a step's time, besides those of `kinds`
 COMPUTATION = "computation"
 RECOMPUTATION = "recomputation"
 BUBBLE = "pipeline bubble"
@@ -85,6 +86,7 @@ class DividedStepCost:
         """Return the largest overhead besides computation, or computation if all are small."""
         losses = {name: s for name, s in self.parts_s.items() if name != COMPUTATION}
         name = max(losses, key=lambda n: losses[n], default=COMPUTATION)
+        # an overhead below 2 % of the step is no bottleneck
         return name if losses and losses[name] > 0.02 * self.time_s else COMPUTATION
 
 
@@ -153,7 +155,7 @@ def step_cost(
     parts = scaled(alone, known, training)
     first = StageWork(work, parts, 0, parallel, training, links, count)
     stages = [replace(first, stage=i) for i in sorted({0, min(1, last), last})]
-    each = list(map(_stage, stages))
+    each = list(map(_stage, stages))  # first, second for those in the middle, last
     slowest = max(each, key=lambda e: e.busy_s)
     parts_s = _parts_s(slowest, each[min(1, len(each) - 1)], known)
     time_s = sum(parts_s.values())
@@ -212,6 +214,7 @@ def undivided_flop(work: TrainingWork, training: Training) -> float:
 
 def flop_per_mac(work: TrainingWork) -> float:
     """Return the FLOPs of both passes per multiply-accumulate: frozen weights have no gradient."""
+    # 2 forward, 2 for the gradient of the input, 2 for that of the weight
     return 4.0 if work.lora_rank else 6.0
 
 
@@ -292,6 +295,7 @@ class _Stage:
 
 
 def _stage(work: StageWork) -> _Stage:
+    """Return a stage with the losses of each kind of parallelism."""
     each = {k.name: k.of_micro_batch(work) for k in kinds() if k.of_micro_batch is not None}
     once = {k.name: k.of_step(work) for k in kinds() if k.of_step is not None}
     return _Stage(work, each, once)
@@ -340,6 +344,7 @@ def update_bytes(work: StageWork) -> float:
     zero = work.parallel.zero
     if work.training.is_frozen or not work.training.has_update:
         return 0.0
+    # with ZeRO of any stage each copy updates its part alone
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
     return held * work.training.recipe.traffic_bytes(work.training.optimizer)

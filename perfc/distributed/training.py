@@ -25,7 +25,8 @@ class Training:
         optimizer: name as for ``--train``.
         checkpointing: policy of recomputation.
         overlap: whether communication of gradients and parameters overlaps with computation.
-        bucket_bytes: gradients that are reduced at once.
+        bucket_bytes: gradients that are reduced at once; bucket_cap_mb of PyTorch's
+            DistributedDataParallel.
         recipe: element types.
         is_frozen: whether only adapters are trained, whose size is neglected.
         has_update: whether the optimizer is part of the step.

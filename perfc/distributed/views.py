@@ -171,6 +171,7 @@ def scale_document(view: ScaleView) -> Document:
         if c is None:
             notes.append(Note(f"{p.gpus} GPUs: {p.why}", is_warning=True))
             continue
+        # `misfits` has one note for all that do not fit
         if not c.fits:
             continue
         rows.append(c)

@@ -1,4 +1,7 @@
-"""Kernels of a part of a model in both passes, each with its role."""
+"""Kernels of a part of a model in both passes, each with its role: what waits for its result.
+
+`both_passes` differentiates and fuses a part once; `parts.costs` then times its kernels.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Waiter(Enum):
 
 @record
 class Ran:
-    """Equal kernels with their time.
+    """Equal kernels of a part with their time.
 
     Args:
         count: number of kernels.
@@ -81,6 +84,7 @@ class BothPasses:
         both = differentiated(typed)
         am.get(Cost(), both.module)
         whole = am.get(Fuse(runtime), both.module)
+        # one row for equal kernels of one role; collectives are timed by `kinds`
         firsts: dict[tuple[int, Waiter], Kernel] = {}
         count: Counter[tuple[int, Waiter]] = Counter()
         for kernel in whole.kernels:
@@ -117,6 +121,7 @@ class BothPasses:
 
         Checkpointing runs these again.
         """
+        # backwards: a kernel is needed if what comes after it reads its result
         needed, count = set(self.saved), Counter[int]()
         for kernel in reversed(self.forward):
             if not needed.isdisjoint(kernel.writes):

@@ -64,7 +64,7 @@ class GraphWork(TrainingWork):
         self.seq = seq
         self.target = str(load_machine(deployment.target).path)
         self.is_divisible = False
-        self.known: dict[int, RankParts] = {}
+        self.known: dict[int, RankParts] = {}  # by samples of a micro-batch
         self.has_step_law = False
         self.runtime = deployment.runtime
 
@@ -114,6 +114,7 @@ class GraphWork(TrainingWork):
         return self.known[samples]
 
     def _parts(self, samples: int) -> RankParts:
+        """Return the parts of a copy: its forward kernels cut by time, with their backward ones."""
         report = self._report(samples, self.runtime or CLUSTER_DEFAULT)
         times = self._times(report)
         if not self.runtime:
@@ -126,21 +127,25 @@ class GraphWork(TrainingWork):
                 times = report.prediction.kernels
         env = report.env
         rows = rows_of(report.roofline.kernels, times)
+        # indices of the rows of the forward pass; those of its layers, without the loss
         ahead = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
         written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
         before = [i for i in ahead if rows[i].bound.kernel.anchor.loc.phase is not Phase.LOSS]
         loss = next((i for i in ahead if i > max(before, default=-1)), len(rows))
         cuts = cuts_of([rows[i].time.time_s for i in before])
-        made = []
+        parts = []
+        # between two cuts are forward kernels and, after each, its backward kernels
         for first, last in pairwise([*[before[i] for i in cuts[:-1]], loss, len(rows)]):
             forward = [r.bound.kernel for r in rows[first:last] if r.role is Waiter.FORWARD]
-            behind = [r.bound.kernel for r in rows[first:last] if r.role is not Waiter.FORWARD]
-            made.append(part_of(forward, rows[first:last], env, saved_values(behind, written)))
-        once = sum(parameters_of([rows[i].bound.kernel for i in ahead]))
-        tied = sum([p.parameters + p.expert_parameters for p in made]) - once
-        logits = made[-1].saved_bytes * self.recipe.weight_bytes / LOG_BYTES
-        made[-1] = replace(made[-1], saved_bytes=logits)
-        return RankParts(nothing(env), tuple(made[:-1]), made[-1], tied)
+            backward = [r.bound.kernel for r in rows[first:last] if r.role is not Waiter.FORWARD]
+            parts.append(part_of(forward, rows[first:last], env, saved_values(backward, written)))
+        # a parameter that several parts read counts in each of them, but is stored once
+        distinct = sum(parameters_of([rows[i].bound.kernel for i in ahead]))
+        tied = sum([p.parameters + p.expert_parameters for p in parts]) - distinct
+        # a fused loss saves logits in the type of products in place of log probabilities
+        logits = parts[-1].saved_bytes * self.recipe.weight_bytes / LOG_BYTES
+        parts[-1] = replace(parts[-1], saved_bytes=logits)
+        return RankParts(nothing(env), tuple(parts[:-1]), parts[-1], tied)
 
     def _report(self, samples: int, runtime: str) -> Report:
         """Return the analysis of the passes of one copy."""
@@ -188,6 +193,8 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
     forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
     places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}
     backward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase is Phase.BACKWARD]
+    # of: position of the forward kernel by index of the backward kernel; the first backward
+    # kernels without one belong to the last forward kernel
     at, of = len(forward) - 1, dict[int, int]()
     for i in backward:
         names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
@@ -212,6 +219,7 @@ def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[
         for v in bounds[i].kernel.reads:
             readers.setdefault(v, []).append(i)
     result: set[int] = set()
+    # from the last backward kernel on, so that readers are classified before what they read
     for i in reversed(of):
         by = [j for v in bounds[i].kernel.writes for j in readers.get(v, ())]
         if any(of[j] != of[i] or j in result for j in by):

@@ -45,12 +45,16 @@ class MemoryParts:
 
 def memory_of(work: StageWork) -> MemoryParts:
     """Return the memory of a rank; that of the first stage has the most micro-batches in flight."""
+    # parameters, and the number of copies among which ZeRO divides their states
     zero = work.parallel.zero
     dense = work.parameters, max(work.copies.size, 1)
     experts = work.expert_parameters, max(work.expert_copies.size, 1)
 
     def share(from_stage: int, item: float) -> float:
-        """Return the bytes of a state that ZeRO divides from a given stage on."""
+        """Return the bytes of a state that ZeRO divides from a given stage on.
+
+        ZeRO 1 divides optimizer states, 2 gradients too, 3 parameters too.
+        """
         return sum([n / (c if zero >= from_stage else 1) * item for n, c in (dense, experts)])
 
     in_flight = work.schedule.in_flight(work.pipeline) if work.parallel.pipeline > 1 else 1.0

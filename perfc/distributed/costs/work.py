@@ -190,6 +190,7 @@ class LanguageWork(TrainingWork):
             message = f"{seq} tokens do not divide among {parallel.context} ranks"
             raise ModelError(message, where=self.name)
         local = seq // parallel.context
+        # sizes that a search needs anyway are estimated and cached together
         several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
         share = parallel.tensor, parallel.expert
         return parts_of(self, share, several, local, (seq - local) // 2)[several.index(samples)]
@@ -231,6 +232,7 @@ def parts_of(
     def cost(module: Module) -> list[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
 
+    # most layers of a model are equal: each kind is costed once, at all sizes
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
         lowered = partial(layer_part, expert_groups=groups_of(layer, share, model.name))
@@ -242,6 +244,7 @@ def parts_of(
     tied, each = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
     if work.lora_rank:
         first, last = ([p.frozen(each) for p in ends] for ends in (first, last))
+    # a frozen table has no gradients to sum, but is stored once as well
     tied, tied_bytes = (0.0, each * tied) if work.lora_rank else (tied, 0.0)
     last = [part.adding(tied, work.recipe.sent_bytes, load_machine(work.target)) for part in last]
     layers = [tuple([kinds[layer][i] for layer in work.stack.layers]) for i in range(len(samples))]
@@ -265,6 +268,7 @@ def frozen_layer(
     halves = ServingPrecision(half=work.precision.half)
     narrow = replace(halves, weights=work.frozen, experts=WeightFormat.HALF)
     stored, wide = (_layer_bytes(work.model, lowered(p, parallel)) for p in (narrow, halves))
+    # bytes that dequantization moves: codes with their scales are read, 16-bit weights written
     moved = 0.0
     for name, nbytes in wide.items():
         scope = name.removesuffix("weight")
@@ -302,6 +306,7 @@ def tied_elements(stack: Stack, ranks: int) -> float:
     table = stack.embedding
     if not isinstance(table, TokenEmbedding) or not any(h.is_tied for h in stack.heads):
         return 0.0
+    # the vocabulary is padded to a multiple of the ranks
     return float(-(-table.vocab // ranks) * table.width)
 
 

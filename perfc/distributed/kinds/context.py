@@ -26,8 +26,10 @@ def of_micro_batch(work: StageWork) -> Loss:
     for number, part in work.layers:
         nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
         hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
+        # forward once, backward twice: with the gradients of keys and values
         time_s = 3 * (size - 1) * hop_s
         hidden_s = ATTENTION_SHARE * (part.forward_s + part.backward_s)
+        # however much attention hides, one hop is exposed
         loss += Loss(max(time_s - hidden_s, hop_s), time_s)
     return loss
 

@@ -37,6 +37,7 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
     A bucket starts when its gradients are computed and the one before it is done. The step waits
     for those that end after the backward pass.
     """
+    # end of computation so far, end of communication, bytes of the open bucket
     clock = stream = waiting = total_s = experts = 0.0
     for part in reversed(work.every_part):
         clock += work.backward_s(part)

@@ -21,11 +21,13 @@ def of_micro_batch(work: StageWork) -> Loss:
     if size < 2:
         return Loss()
     group = RankGroup(size, 1)
+    # dispatch and combine, forward and backward, and again forward where layers are recomputed
     passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
     nodes = group.nodes(work.fabric.cluster.gpus_per_node)
     places, loss = nodes if nodes > 1 else size, Loss()
     for number, part in work.layers:
         if routed := work.model.routed(number):
+            # mean number of places that `routed` experts lie on, each place equally likely
             sent = places * (1 - (1 - 1 / places) ** routed)
             # each rank of a group that shares products sends its part of the tokens
             nbytes = part.boundary_bytes * sent / work.parallel.tensor

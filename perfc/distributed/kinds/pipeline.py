@@ -15,9 +15,11 @@ def of_step(work: StageWork) -> Loss:
     if stages < 2:
         return Loss()
     group = RankGroup(stages, work.parallel.devices // stages)
+    # with sequence parallelism each rank has, and sends, its part of the tokens
     nbytes = work.boundary_bytes / (work.parallel.tensor if work.parallel.sequence else 1)
     time_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
     waits = work.schedule.hand_overs(work.pipeline)
+    # one forward and one backward for each micro-batch and virtual stage
     messages = 2.0 * work.micro_batches * work.pipeline.virtual
     return Loss(waits * time_s, messages * time_s)
 
