@@ -37,5 +37,5 @@ class StoredTensors:
     def weight_bytes(self) -> Dim:
         """Return the bytes of all stored tensors in the runtime."""
         report = cast("Report", self)
-        held = in_memory(all_weights(report.module.graph), report.deployment.table)
-        return dim_sum(storage(w.type) or 0 for w in held)
+        tensors = in_memory(all_weights(report.module.graph), report.deployment.table)
+        return dim_sum(storage(w.type) or 0 for w in tensors)

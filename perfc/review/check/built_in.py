@@ -28,11 +28,11 @@ def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config
 
 def said(config: Config) -> str:
     """Describe the built-in budgets in a line."""
-    how = config.budgets[0].deployment
-    sizes = ", ".join(f"{name}={size}" for name, size in how.dims.items()) or "batch 1"
+    deployment = config.budgets[0].deployment
+    sizes = ", ".join(f"{name}={size}" for name, size in deployment.dims.items()) or "batch 1"
     limits = ", ".join(f"{level.value} {text}" for level, text in LIMITS.items())
     keys = ", ".join(metric.key for metric in METRICS)
-    setting = f"{limits}; {how.target}, {sizes}"
+    setting = f"{limits}; {deployment.target}, {sizes}"
     return (
         f"no budgets given: built-in ones for {keys} ({setting}); perfc init writes them to a file"
     )
@@ -62,8 +62,8 @@ def models_in(root: Path) -> list[str]:
         folders[:] = [f for f in folders if not is_foreign(Path(here, f))]
         models += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
         if len(models) > MOST_MODELS:
-            what = f"more than {MOST_MODELS:,} models below this folder"
-            raise ModelError(what, where=str(root), hint="name some, or write a perfc.toml")
+            message = f"more than {MOST_MODELS:,} models below this folder"
+            raise ModelError(message, where=str(root), hint="name some, or write a perfc.toml")
     return sorted(models)
 
 
@@ -113,12 +113,12 @@ def file_text(
         modules: PyTorch modules with budgets.
         proposed: PyTorch modules to write as comments.
     """
-    how = {"target": target, **given}
+    fields = {"target": target, **given}
     lines = [
         "# What the models of this project may cost. `perfc check` compares them with perfc.lock;",
         "# `perfc check --write-baseline MODEL` accepts an intended change.",
-        *(budget_lines(models, how) if models else ()),
-        *(line for m in modules for line in module_lines(m, how)),
+        *(budget_lines(models, fields) if models else ()),
+        *(line for m in modules for line in module_lines(m, fields)),
     ]
     for name in proposed:
         lines += [

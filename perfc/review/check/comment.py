@@ -188,8 +188,8 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
         yield "<details><summary>why</summary>"
         yield ""
         for r in why:
-            said = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, r["notes"])])
-            yield f"- **{escaped(str(r['model']))}**: {escaped(said)}"
+            reasons = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, r["notes"])])
+            yield f"- **{escaped(str(r['model']))}**: {escaped(reasons)}"
         yield ""
         yield "</details>"
 

@@ -223,10 +223,10 @@ class BudgetReader:
         if not isinstance(entry, dict):
             raise self.fault("models", "models is not a table", index)
         fields = tuple(name.replace("_", "-") for name in KEYS)
-        known = ("source", "name", "input", "kwargs", "jax", *fields, *BY_KEY)
+        allowed = ("source", "name", "input", "kwargs", "jax", *fields, *BY_KEY)
         for key in entry:
-            if key not in known:
-                raise self.fault(key, f"no key {key!r} in a model", index, known=known)
+            if key not in allowed:
+                raise self.fault(key, f"no key {key!r} in a model", index, known=allowed)
         source, inputs = entry.get("source"), entry.get("input", [])
         inputs = [inputs] if isinstance(inputs, str) else inputs
         if not isinstance(source, str) or not is_named(source):
@@ -273,10 +273,10 @@ class BudgetReader:
         """Parse one ``[[budget]]`` table."""
         if not isinstance(entry, dict):
             raise self.fault("budget", "budget is not a table", index)
-        known = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
+        allowed = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
         for key in entry:
-            if key not in known:
-                raise self.fault(key, f"no key {key!r} in a budget", index, known=known)
+            if key not in allowed:
+                raise self.fault(key, f"no key {key!r} in a budget", index, known=allowed)
         globs = entry.get("model", "**/*.onnx")
         models = tuple(
             # no name of a model has a backslash: it is a path of Windows

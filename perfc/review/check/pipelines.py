@@ -77,14 +77,14 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
 def sarif(views: CheckViews) -> dict[str, Json]:
     """Return the log of one check."""
     annotations = [a for a in annotated(views) if a.level in LEVELS]
-    said = {key: f"A model exceeds its budget of {key}." for key in BY_KEY}
-    said[CHANGE] = "A line of code changes what a model costs."
-    used = [key for key in said if any(a.rule == f"perfc-{key}" for a in annotations)]
+    texts = {key: f"A model exceeds its budget of {key}." for key in BY_KEY}
+    texts[CHANGE] = "A line of code changes what a model costs."
+    used = [key for key in texts if any(a.rule == f"perfc-{key}" for a in annotations)]
     rules: list[Json] = [
         {
             "id": f"perfc-{key}",
             "name": "".join(part.capitalize() for part in key.split("_")),
-            "shortDescription": {"text": said[key]},
+            "shortDescription": {"text": texts[key]},
             "help": {"text": "intended? perfc check --write-baseline MODEL"},
             "properties": {"tags": ["performance", "budget"]},
         }

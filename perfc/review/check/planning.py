@@ -84,8 +84,8 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], 
                     error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
             path = CodeModel(budget.module) if budget.module else config.root / model
-            how = budget.deployment.for_model(model if budget.module else path)
-            case = BaselineCase.of(model, targets[budget.target], how)
+            deployment = budget.deployment.for_model(model if budget.module else path)
+            case = BaselineCase.of(model, targets[budget.target], deployment)
             # two budgets with one setting: one case with the limits of both
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
@@ -136,9 +136,9 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
         digest = digest_of(p.path.module) if isinstance(p.path, CodeModel) else cache.digest(p.path)
     except OSError as error:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
-    known = cache.get(p.case, digest, target)
-    if known is not None:
-        return CaseFigures(known, False)
+    cached = cache.get(p.case, digest, target)
+    if cached is not None:
+        return CaseFigures(cached, False)
     entry, is_alone = analysed(p, target)
     if is_alone:
         # the digest is of one file: it does not change with side files of weights

@@ -93,7 +93,7 @@ def check(
     notes += [*successions, *unchecked]
     if everything:
         cases, replaced = {p.case for p in plan}, lineage.replaced
-        gone = [
+        removed = [
             c
             for c in against.entries
             # names with ../ are those of other projects (`lineage.with_moved`)
@@ -103,7 +103,7 @@ def check(
             Result(
                 c, BaselineStatus.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),)
             )
-            for c in gone
+            for c in removed
         ]
         errors += unmatched(config, models)
     relative_rules = any(r.limit.is_relative for b in config.budgets for r in b.rules)
@@ -159,15 +159,15 @@ def compared(
         measured = lineage.measured.get(p.case)
         if measured is None:
             continue
-        of, rules = lineage.compared(p), p.budget.rules
-        again = partial(judge, p.case, rules, old=of.old, predictor=pair, alone=measured.entry)
-        result = replace(again(of.new), module=p.budget.module, former=of.former)
+        entries, rules = lineage.compared(p), p.budget.rules
+        again = partial(judge, p.case, rules, old=entries.old, predictor=pair, alone=measured.entry)
+        result = replace(again(entries.new), module=p.budget.module, former=entries.former)
         result = surer(result, config.lock, config.root, lineage.revision, rules, again)
         results.append(replace(result, was_analysed=measured.was_analysed))
-        errors += incomparable(config, p, of.old, of.new, baseline)
+        errors += incomparable(config, p, entries.old, entries.new, baseline)
         unchecked += unknown(config, p, measured.entry)
-        successions += [of.note] if of.note else []
-        is_new = of.old is None and not of.note and lineage.against.path is not None
+        successions += [entries.note] if entries.note else []
+        is_new = entries.old is None and not entries.note and lineage.against.path is not None
         if is_new and any(r.limit.is_relative for r in rules):
             name = config.shown(p.case.model)
             why = lineage.against.absent.get(p.case)

@@ -43,8 +43,8 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
         hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(unknown[0], missing)}"
         name = f"dims.{unknown[0]} of {where}"
-        what = f"{name} is not a symbol of the model, whose {missing[0]} is not given"
-        raise ModelError(what, where=path, hint=f"{hint}; give it, or add a budget for it")
+        message = f"{name} is not a symbol of the model, whose {missing[0]} is not given"
+        raise ModelError(message, where=path, hint=f"{hint}; give it, or add a budget for it")
     return given
 
 
@@ -125,10 +125,12 @@ def size_line(
     """Format the line about one size."""
     where = f"{config.place(budget.dims_line)}: dims.{name}"
     if is_error:
-        known = sorted(set().union(*sizes.values()))
-        theirs = f"their symbols: {', '.join(known) or 'none'}"
-        return f"{where} is not a symbol of any model of the budget ({theirs}{guess(name, known)})"
+        declared = sorted(set().union(*sizes.values()))
+        listing = f"their symbols: {', '.join(declared) or 'none'}"
+        return (
+            f"{where} is not a symbol of any model of the budget ({listing}{guess(name, declared)})"
+        )
     models = ", ".join(lacking[:SHOWN])
     more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
-    of = f"{len(lacking)} of {plural(len(sizes), 'model')}"
-    return f"{where} is not a symbol of {of}, whose sizes are all given: {models}{more}"
+    count = f"{len(lacking)} of {plural(len(sizes), 'model')}"
+    return f"{where} is not a symbol of {count}, whose sizes are all given: {models}{more}"

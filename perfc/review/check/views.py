@@ -173,9 +173,9 @@ def result_row(r: Result, root: Path) -> ResultRow:
 
 def setting_of(r: Result) -> str:
     """Return the setting of a model with its sizes; "" if it has no budget."""
-    known = r.entry or r.baseline
-    if known is not None and known.sizes:
-        return known.setting(r.case)
+    entry = r.entry or r.baseline
+    if entry is not None and entry.sizes:
+        return entry.setting(r.case)
     return r.case.setting if r.case.target else ""
 
 
@@ -220,8 +220,8 @@ def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Fie
         head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
         for f in r.figures:
             worst = next((w for w in r.findings if w.metric == f.metric), None)
-            said = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
-            yield [*head, *(getattr(f, n) for n in names), *said]
+            verdict = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
+            yield [*head, *(getattr(f, n) for n in names), *verdict]
         if not r.figures:
             yield [*head, *(None for _ in names), r.outcome, "; ".join(r.notes)]
     for line in views.errors:
@@ -352,7 +352,7 @@ def others(views: CheckViews) -> Section | None:
     rows = []
     for r in views.results:
         if r.standing in ("new", "removed", "skipped"):
-            what = ", ".join(r.notes)
+            text = ", ".join(r.notes)
             if r.standing == "new":
                 shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
                 named = {m.key: m for m in SHOWN}
@@ -360,8 +360,8 @@ def others(views: CheckViews) -> Section | None:
                     f"{m.key} {written(f.value, m.unit, is_bound=f.is_bound)}"
                     for f, m in ((f, named[f.metric]) for f in shown)
                 ]
-                what = ", ".join([f"on {r.setting}", *figures, *r.notes])
-            rows.append((r.standing, Name(r.model, r.model), what))
+                text = ", ".join([f"on {r.setting}", *figures, *r.notes])
+            rows.append((r.standing, Name(r.model, r.model), text))
     return Section("others", "not compared", (Table(columns, tuple(rows)),)) if rows else None
 
 

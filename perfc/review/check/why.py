@@ -37,12 +37,14 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     new: str | CodeModel = str((root / case.model).resolve())
     if result.module is not None:
         new = CodeModel(result.module)
-    known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
+    model_sizes = {
+        name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes
+    }
     # sizes of the budget that this model has
-    dims = {name: value for name, value in case.dims if symbol_key(name) in known}
+    dims = {name: value for name, value in case.dims if symbol_key(name) in model_sizes}
     try:
-        how = replace(case.deployment, dims=dims)
-        sides = both(SideSetting(old, how), SideSetting(new, how))
+        deployment = replace(case.deployment, dims=dims)
+        sides = both(SideSetting(old, deployment), SideSetting(new, deployment))
         return compare(*sides, change=code_change(old, new))
     except PerfcError:
         # what the revision does not have, or cannot be read there, has nothing to be compared with
@@ -51,7 +53,7 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
 
 def explained(result: CheckResult, revision: str) -> CheckResult:
     """Add an explanation for each changed model that git has at ``revision``."""
-    known: dict[str, dict[str, Any]] = {
+    comparisons: dict[str, dict[str, Any]] = {
         r.case.model: {"why": r.why, "source": r.source, "lines": r.lines}
         for r in result.results
         if r.why
@@ -60,10 +62,10 @@ def explained(result: CheckResult, revision: str) -> CheckResult:
     for r in result.results:
         if r.standing is BaselineStatus.CHANGED and not r.why:
             # settings of one model share a comparison
-            if r.case.model not in known:
+            if r.case.model not in comparisons:
                 difference = since(result.root, r, revision) if r.former else None
-                known[r.case.model] = reasons(difference) if difference else {}
-            r = replace(r, **known[r.case.model])
+                comparisons[r.case.model] = reasons(difference) if difference else {}
+            r = replace(r, **comparisons[r.case.model])
         results.append(r)
     return replace(result, results=tuple(results))
 

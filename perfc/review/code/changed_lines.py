@@ -96,8 +96,8 @@ class SourceSyntax:
 
     def function(self, line: int) -> tuple[int, int] | None:
         """Return first and last line of the function of a line."""
-        each = (s[:2] for s in self.around(line) if isinstance(s[2], FUNCTIONS))
-        return next(each, None)
+        spans = (s[:2] for s in self.around(line) if isinstance(s[2], FUNCTIONS))
+        return next(spans, None)
 
     def defined(self, lines: tuple[int, int]) -> set[str]:
         """Return names that lines give a value, or that are functions or classes around them."""
@@ -246,9 +246,9 @@ def code_change(old: object, new: object) -> CodeChange | None:
 
 def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
     """Yield changed lines since ``commit`` without comments, new names of variables and moves."""
-    each = [(f, change.source(f)) for f in change.imported]
+    sources = [(f, change.source(f)) for f in change.imported]
     for file, hunks in groupby(change.hunks, key=lambda h: h.file):
-        used = {n for f, s in each for _, n in s.names if f == file or n not in s.variables}
+        used = {n for f, s in sources for _, n in s.names if f == file or n not in s.variables}
         new = change.source(file).tree if file.endswith(".py") else None
         if new is None:
             yield from hunks  # not Python, or removed: every line counts

@@ -41,18 +41,18 @@ def entry_points(root: Path, is_foreign: Callable[[Path], bool]) -> list[EntryPo
     """
     classes = {path: [*classes_in(path)] for path in sources_in(root, is_foreign)}
     every = [c for here in classes.values() for c in here]
-    known, count = {MODULE}, 0
-    while count < len(known):  # a class may follow its subclasses
-        count = len(known)
-        known |= {c.name for c in every if known & {*bases_of(c)}}
+    modules, count = {MODULE}, 0
+    while count < len(modules):  # a class may follow its subclasses
+        count = len(modules)
+        modules |= {c.name for c in every if modules & {*bases_of(c)}}
     # what another class creates or extends is not outermost
-    parts = {name for c in every if c.name in known for name in created_in(c)}
+    parts = {name for c in every if c.name in modules for name in created_in(c)}
     bases = {name for c in every for name in bases_of(c)}
     points = [
         EntryPoint(f"{importable(path.relative_to(root))}:{c.name}", has_method(c, EXAMPLES))
         for path, here in classes.items()
         for c in here
-        if c.name in known - parts - bases and has_method(c, "forward")
+        if c.name in modules - parts - bases and has_method(c, "forward")
     ]
     return sorted(points, key=lambda e: (not e.has_examples, e.name))[:MOST_SHOWN]
 

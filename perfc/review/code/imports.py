@@ -38,8 +38,8 @@ def digest_of(model: NamedModule) -> str:
     sha = hashlib.sha256(repr((model.name, model.inputs, model.kwargs)).encode())
     library = "jax" if model.is_jax else "torch"
     root = folder_of(model)
-    near = [p for folder in {f.parent for f in files} for p in folder.iterdir()]
-    settings = [p for p in near if p.suffix in SETTINGS and p.name != "perfc.toml"]
+    neighbors = [p for folder in {f.parent for f in files} for p in folder.iterdir()]
+    settings = [p for p in neighbors if p.suffix in SETTINGS and p.name != "perfc.toml"]
     for path in sorted(files + settings[:MOST_FILES]):
         sha.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + content(path))
     for package in sorted(packages | {library}):
@@ -76,8 +76,8 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
         for name in imported(path, content(path)):
             level = len(name) - len(name.lstrip("."))
             # one dot is the folder of the file, each further dot one folder up
-            near = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
-            files = files_of(name[level:], near)
+            folders = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
+            files = files_of(name[level:], folders)
             waiting += files
             # not a file of the project: a package, whose version counts
             if not files and not level:
@@ -92,8 +92,8 @@ def files_of(name: str, places: Sequence[Path]) -> list[Path]:
         here = place
         for part in name.split(".") if name else ():
             here = here / part
-            tried = (here / "__init__.py", here.with_name(f"{part}.py"))
-            files += [f for f in tried if f.is_file()][:1]
+            candidates = (here / "__init__.py", here.with_name(f"{part}.py"))
+            files += [f for f in candidates if f.is_file()][:1]
         if not name and (place / "__init__.py").is_file():
             files.append(place / "__init__.py")
         if files:

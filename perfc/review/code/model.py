@@ -52,8 +52,8 @@ class CodeModel:
         """
         folder = folder_of(self.module)
         if self.patch:
-            with patched(folder, self.patch) as there:
-                return exported(replace(self.module, folder=str(there)), dims)
+            with patched(folder, self.patch) as checkout:
+                return exported(replace(self.module, folder=str(checkout)), dims)
         if not self.revision:
             return exported(self.module, dims)
         commit = commit_of(folder, self.revision)
@@ -62,11 +62,11 @@ class CodeModel:
         key = (commit, str(folder), *setting_of(self.module, dims))
         # a commit does not change: its export is valid as long as this process
         if key not in _EXPORTS:
-            with checked_out(folder, commit) as there:
-                then = replace(self.module, folder=str(there))
-                if not sources_of(then):
+            with checked_out(folder, commit) as checkout:
+                old_module = replace(self.module, folder=str(checkout))
+                if not sources_of(old_module):
                     raise ModelError(f"{self.revision} does not have it", where=str(self))
-                _EXPORTS[key] = exported(then, dims)
+                _EXPORTS[key] = exported(old_module, dims)
         return _EXPORTS[key]
 
 

@@ -113,10 +113,10 @@ def fused_attention(text: str, _root: str) -> str:
 def attention(statements: Sequence[str]) -> tuple[int, str] | None:
     """Return the number of the statement with the values, and what replaces all up to it."""
     soft = SOFTMAX.fullmatch(statements[0])
-    name, _, whole = statements[0].partition(" = ")
+    name, _, expression = statements[0].partition(" = ")
     # the softmax may assign to another name; the values must be the last use of both
     written = name
-    scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else whole)
+    scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else expression)
     if scores is None or not name.isidentifier():
         return None
     query, key, by, factor = scores.groups()
@@ -144,8 +144,8 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
             soft, name = later_softmax, later_softmax[1]
             continue
         values = [*re.finditer(VALUES.format(name), statement)]
-        rest = " ".join(statements[count:])
-        is_last = len(values) == 1 == len(re.findall(rf"\b({name}|{written})\b", rest))
+        remaining = " ".join(statements[count:])
+        is_last = len(values) == 1 == len(re.findall(rf"\b({name}|{written})\b", remaining))
         if not (soft and is_last and all(map(is_operand, parts))):
             return None
         given = [query, key, values[0][1] or values[0][2], *map("=".join, options.items())]

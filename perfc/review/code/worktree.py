@@ -25,8 +25,8 @@ def commit_of(folder: Path, revision: str) -> str:
     """
     if not is_revision(revision, str(folder)):
         raise ModelError(f"git has no revision {revision!r} here", where=str(folder))
-    done = git(["rev-parse", "--verify", f"{revision}^{{commit}}"], folder=str(folder))
-    return done.stdout.decode().strip()
+    result = git(["rev-parse", "--verify", f"{revision}^{{commit}}"], folder=str(folder))
+    return result.stdout.decode().strip()
 
 
 @contextmanager
@@ -41,9 +41,9 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
         tree = Path(place, "tree")
         command = [*PLAIN, "worktree", "add", "--quiet", "--detach", str(tree), commit]
         try:
-            done = git(command, folder=str(top))
-            if done.returncode != 0:
-                last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            result = git(command, folder=str(top))
+            if result.returncode != 0:
+                last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
                 raise ModelError(f"git cannot check out {commit[:12]}: {''.join(last)[:200]}")
             inside = tree / os.path.relpath(os.path.realpath(folder), os.path.realpath(top))
             if not inside.is_dir():
@@ -75,8 +75,8 @@ def patched(folder: Path, patch: str) -> Iterator[Path]:
                 # folders on the way to a patched file are real, all else is a link
                 elif name not in real and entry.name != ".git":
                     Path(place, name).symlink_to(entry)
-        done = git(["apply", "-"], folder=place, given=patch.encode())
-        if done.returncode != 0:
-            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        result = git(["apply", "-"], folder=place, given=patch.encode())
+        if result.returncode != 0:
+            last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise ModelError(f"the patch does not apply: {''.join(last)[:200]}")
         yield Path(place)

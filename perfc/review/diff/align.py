@@ -287,13 +287,15 @@ def colour(
     count = len(graph.nodes)
     colours = [OUTSIDE] * count
     for k in range(count - 1, -1, -1) if back else range(count):
-        near: Sequence[object]
+        neighbors: Sequence[object]
         if back:
-            near = sorted([(colours[u], slot) for u, slot in graph.after[k]])
+            neighbors = sorted([(colours[u], slot) for u, slot in graph.after[k]])
         else:
             makers = [colours[p] if p != OUTSIDE else OUTSIDE for p in graph.before[k]]
-            near = makers if graph.is_ordered and not is_commutative(graph, k) else sorted(makers)
-        key = (back, labels[k], tuple(near))
+            neighbors = (
+                makers if graph.is_ordered and not is_commutative(graph, k) else sorted(makers)
+            )
+        key = (back, labels[k], tuple(neighbors))
         colours[k] = memo.setdefault(key, len(memo))
     return colours
 

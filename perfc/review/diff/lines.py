@@ -100,7 +100,7 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
     names = {n.name for n in nodes}
     saving = [f for f in findings if f.gain and f.gain.time_s > 0]
     # the remedy is at an operator of this line, or else the largest of the run
-    near = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
+    remedies = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
     # new nodes before old ones
     sites = frames_of(n for c in culprits for side in c.nodes[::-1] for n in side)
     site = next((n.loc.source for side in first.nodes[::-1] for n in side), "")
@@ -113,7 +113,7 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
         + (f" and {count} more" if count else ""),
         sum(c.delta.time_s for c in culprits),
         added + live_bytes[1] - live_bytes[0],
-        f"{near[0].rule} ({near[0].code})" if near else "",
-        near[0].gain.time_s if near and near[0].gain else 0.0,
+        f"{remedies[0].rule} ({remedies[0].code})" if remedies else "",
+        remedies[0].gain.time_s if remedies and remedies[0].gain else 0.0,
         tuple([site for site in sites if site != first.source][:MOST_SITES]),
     )

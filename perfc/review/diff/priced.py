@@ -40,8 +40,8 @@ def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:
 def patched(side: SideSetting, patch: str) -> SideSetting:
     """Return a side with a patch, which may change how it is run too."""
     code = in_code(side.model).patched(patch)
-    how = side.deployment.for_model(code.module).with_values(changed_by(patch))
-    return replace(side, model=code, deployment=how)
+    deployment = side.deployment.for_model(code.module).with_values(changed_by(patch))
+    return replace(side, model=code, deployment=deployment)
 
 
 def saved(difference: Difference) -> tuple[float, str]:

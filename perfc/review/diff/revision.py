@@ -47,10 +47,10 @@ def last_commit(path: Path) -> str:
     """Return the last commit that changed a file; empty without one or without git."""
     arguments = ["log", "-1", "--format=%H", "--", path.name]
     try:
-        done = git(arguments, folder=str(path.parent))
+        result = git(arguments, folder=str(path.parent))
     except ModelError:
         return ""
-    return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
+    return result.stdout.decode("ascii", "replace").strip() if result.returncode == 0 else ""
 
 
 def new_files(folder: Path, revision: str) -> list[str]:
@@ -66,12 +66,12 @@ def new_files(folder: Path, revision: str) -> list[str]:
         ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
     ):
         try:
-            done = git(arguments, folder=str(folder))
+            result = git(arguments, folder=str(folder))
         except ModelError:
             return []
-        if done.returncode != 0:
+        if result.returncode != 0:
             return []
-        names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+        names = result.stdout.decode("utf-8", "surrogateescape").split("\0")
         listed.append(dict.fromkeys(filter(None, names)))
     before, now = listed
     return [name for name in now if name not in before]
@@ -96,11 +96,11 @@ def renamed(folder: Path, revision: str) -> dict[str, str]:
         "--",
     ]
     try:
-        done = git(arguments, folder=str(folder))
+        result = git(arguments, folder=str(folder))
     except ModelError:
         return {}
-    names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    return dict(zip(names[2::3], names[1::3], strict=False)) if done.returncode == 0 else {}
+    names = result.stdout.decode("utf-8", "surrogateescape").split("\0")
+    return dict(zip(names[2::3], names[1::3], strict=False)) if result.returncode == 0 else {}
 
 
 def blob(spec: str, target: Path) -> None:
@@ -114,8 +114,8 @@ def blob(spec: str, target: Path) -> None:
     if revision.startswith("-") or "\0" in spec or "\n" in spec:
         raise ModelError("not a revision of git", where=spec)
     with target.open("wb") as stream:
-        done = git(["cat-file", "blob", name], folder=folder, stdout=stream.fileno())
-    if done.returncode == 0:
+        result = git(["cat-file", "blob", name], folder=folder, stdout=stream.fileno())
+    if result.returncode == 0:
         return
     if not is_revision(revision, folder):
         hint = "no such file either" if "/" in spec or "." in spec else "give a file"
@@ -146,8 +146,8 @@ def content(spec: str) -> str | None:
     name, folder = placed(spec)
     if not is_revision(revision, folder):
         raise ModelError(f"git has no revision {revision!r} here", where=spec)
-    done = git(["cat-file", "blob", name], folder=folder)
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    result = git(["cat-file", "blob", name], folder=folder)
+    return result.stdout.decode("utf-8", "replace") if result.returncode == 0 else None
 
 
 def stored(pointer: Path) -> Path | None:
@@ -159,7 +159,7 @@ def stored(pointer: Path) -> Path | None:
     if not text.startswith(LFS_POINTER) or match is None:
         return None
     oid = match[1].decode()
-    done = git(["rev-parse", "--git-common-dir"])
+    result = git(["rev-parse", "--git-common-dir"])
     # layout of the store of Git LFS: folders by the first two pairs of digits
-    path = Path(done.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    path = Path(result.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
     return path if path.is_file() else None

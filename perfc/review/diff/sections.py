@@ -95,10 +95,10 @@ def blame(views: DiffViews, top: int | None) -> Section:
     metric = BY_KEY[views.blame_metric]
     if not any(r.share for r in views.blame):
         return Section("blame", "blame", (Note(unchanged(views)),))
-    whole = sum(r.is_named for r in views.blame)
+    named_count = sum(r.is_named for r in views.blame)
     line = (
         f"{100 * EXPLAINED:.0f} % of the change in {metric.title} comes from "
-        f"{plural(whole, 'cause')}: {in_words(views.blame)}"
+        f"{plural(named_count, 'cause')}: {in_words(views.blame)}"
     )
     columns = (
         Column("share", "share", Unit.SHARE),

@@ -69,8 +69,8 @@ class SideSetting:
         """
         with self.named(path):
             by_name = {symbol_name(key): size for key, size in dims.items()}
-            how = replace(self.deployment, dims=by_name)
-            return analyze(path, deployment=how, values=self.values)
+            deployment = replace(self.deployment, dims=by_name)
+            return analyze(path, deployment=deployment, values=self.values)
 
     @contextmanager
     def named(self, path: str | Module) -> Iterator[None]:
@@ -142,23 +142,23 @@ def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) ->
 
 def same_symbols(old: Module, new: Module) -> dict[str, str]:
     """Return symbols at the same position of inputs with equal name or index."""
-    ours, theirs = old.graph.inputs, new.graph.inputs
-    by_name = {v.name: v for v in theirs}
-    if all(v.name in by_name for v in ours):
-        pairs = [(v, by_name[v.name]) for v in ours]
-    elif len(ours) == len(theirs):
-        pairs = list(zip(ours, theirs, strict=True))
+    old_inputs, new_inputs = old.graph.inputs, new.graph.inputs
+    by_name = {v.name: v for v in new_inputs}
+    if all(v.name in by_name for v in old_inputs):
+        pairs = [(v, by_name[v.name]) for v in old_inputs]
+    elif len(old_inputs) == len(new_inputs):
+        pairs = list(zip(old_inputs, new_inputs, strict=True))
     else:
-        pairs = [(v, by_name[v.name]) for v in ours if v.name in by_name]
+        pairs = [(v, by_name[v.name]) for v in old_inputs if v.name in by_name]
     twins: dict[str, str] = {}
     for a, b in pairs:
         if not isinstance(a.type, TensorType) or not isinstance(b.type, TensorType):
             continue
         if a.type.rank == b.type.rank:
             for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
-                one, two = name_of(x), name_of(y)
-                if one and two and two not in twins.values():
-                    twins.setdefault(one, two)
+                name, twin = name_of(x), name_of(y)
+                if name and twin and twin not in twins.values():
+                    twins.setdefault(name, twin)
     return twins
 
 

@@ -228,9 +228,9 @@ class Linter:
 
     def outcome(self, files: Iterable[Linted], errors: Iterable[str] = ()) -> LintOutcome:
         """Build the outcome from the files, with findings about the configuration."""
-        done = tuple(files)
+        linted = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
-        return LintOutcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
+        return LintOutcome(linted, tuple((where, f) for f in self.unused()), tuple(errors))
 
 
 def with_sources(findings: Iterable[Finding], report: Report) -> list[Finding]:

@@ -165,12 +165,15 @@ class Subject:
         key = ("deployed", tuple(sorted(changes.items())))
         if key not in self.memory.gains and not self.memory.is_full:
             report = self.report
-            how = replace(report.deployment, **changes)  # type: ignore[arg-type]
+            deployment = replace(report.deployment, **changes)  # type: ignore[arg-type]
             try:
-                then = analyze(
-                    report.model, deployment=how, values=report.values, predictor=report.predictor
+                other = analyze(
+                    report.model,
+                    deployment=deployment,
+                    values=report.values,
+                    predictor=report.predictor,
                 )
-                pair = then.prediction.total.time_s, then.roofline.floor_s
+                pair = other.prediction.total.time_s, other.roofline.floor_s
                 self.memory.gains[key] = Gain.of(self.now, pair, GainBasis.DEPLOYMENT)
             except PerfcError:
                 # a precision or a runtime that this model cannot have
@@ -257,10 +260,10 @@ class Subject:
         """Return the gain of running other kernels, from their predictions."""
         from perfc.analyzers.runs.prediction import predicted
 
-        then = predicted(
+        prediction = predicted(
             replace(self.report.execution, bounds=roof, kernels=kernels, module=module)
         )
-        then_s = self.report.prediction.time_of(then)
+        then_s = self.report.prediction.time_of(prediction)
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:

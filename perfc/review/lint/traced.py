@@ -97,8 +97,8 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
                 if key not in operators:
                     kernels = tuple(names[kernel] for kernel in key[1])
                     given = calls[call] if call >= 0 else None
-                    which = class_of(kernels[0], given.operator if given else "")
-                    operators[key] = LaunchedOperator(given, kernels, which)
+                    kernel_class = class_of(kernels[0], given.operator if given else "")
+                    operators[key] = LaunchedOperator(given, kernels, kernel_class)
                 executions.append(
                     TracedExecution(operators[key], sum(rows.duration_ns[at] for at in part))
                 )

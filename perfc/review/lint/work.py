@@ -81,16 +81,16 @@ class LintWork:
 
     def lint_all(self, paths: Iterable[str]) -> LintOutcome:
         """Lint every file; files that cannot be analyzed become errors of the outcome."""
-        done: list[Linted] = []
+        linted: list[Linted] = []
         errors: list[str] = []
         for path in paths:
             try:
                 now = self.lint(path)
                 old = self.before(path) if self.revision and now.findings else None
-                done.append(now.beyond(old, self.linter.least_share) if old else now)
+                linted.append(now.beyond(old, self.linter.least_share) if old else now)
             except PerfcError as error:
                 errors.append(named(error, path))
-        return self.linter.outcome(done, errors)
+        return self.linter.outcome(linted, errors)
 
     def before(self, path: str) -> Linted | None:
         """Lint the model at the revision; None if git does not have it there.

@@ -35,17 +35,17 @@ def change_block(difference: Difference, after: Views, title: str) -> VerdictBlo
     rows = {BY_KEY[row.metric]: row for row in views.totals}
     time = rows[Metric.TIME]
     first = ScreenFigure("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
-    rest = [change(time)]
+    figures = [change(time)]
     if views.blame:
         culprit = views.blame[0]
-        what = in_words(views.blame, 1)
-        rest.append(ScreenFigure("from", share(culprit.share), clipped(what), Style.PLAIN))
-    rest += [
+        cause = in_words(views.blame, 1)
+        figures.append(ScreenFigure("from", share(culprit.share), clipped(cause), Style.PLAIN))
+    figures += [
         ScreenFigure(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
         for m in OTHER_METRICS
         if m in rows and rows[m].delta
     ]
-    return VerdictBlock(text(title), first, tuple(rest), limit_blocks(after.verdict.limits))
+    return VerdictBlock(text(title), first, tuple(figures), limit_blocks(after.verdict.limits))
 
 
 def target_of(views: DiffViews) -> str:

@@ -46,8 +46,8 @@ class CastChain(Rule):
             edits: tuple[Edit, ...]
             if dtype_of(source) is to:
                 edits = (ReadInstead(node.results[0], source),)
-                what = f"Cast to {to}, the type of its operand"
-                yield self.rewriting(subject, (node,), edits, what, "drop it")
+                chain = f"Cast to {to}, the type of its operand"
+                yield self.rewriting(subject, (node,), edits, chain, "drop it")
                 continue
             before = subject.graph.producers.get(source)
             first = operand(before) if before is not None else None
@@ -64,8 +64,8 @@ class CastChain(Rule):
             edits, advice = (ReadInstead(node.results[0], first),), "drop it"
             if old is not to:
                 edits, advice = (Rewire(node, (first, *node.inputs[1:])),), "convert once"
-            what = f"Cast {old} → {between} → {to}"
-            yield self.rewriting(subject, (node, before), edits, what, advice)
+            chain = f"Cast {old} → {between} → {to}"
+            yield self.rewriting(subject, (node, before), edits, chain, advice)
 
 
 def operand(node: Node) -> Value | None:

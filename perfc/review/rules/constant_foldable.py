@@ -54,15 +54,15 @@ class ConstantFoldable(Rule):
                 continue
             constant.update(node.results)
             order[node] = len(order)
-            mine = group_of[node] = [node]
+            joined = group_of[node] = [node]
             for v in node.inputs:
                 maker = graph.producers.get(v) if v is not None else None
                 other = group_of.get(maker) if maker is not None else None
-                if other is not None and other is not mine:
+                if other is not None and other is not joined:
                     # the smaller group moves, so that a node moves log(n) times at most
-                    mine, less = (mine, other) if len(mine) > len(other) else (other, mine)
-                    mine.extend(less)
-                    group_of.update(dict.fromkeys(less, mine))
+                    joined, less = (joined, other) if len(joined) > len(other) else (other, joined)
+                    joined.extend(less)
+                    group_of.update(dict.fromkeys(less, joined))
         groups = list({id(g): g for g in group_of.values()}.values())
         aliases = [g[0] for g in groups if is_alias(g)]
         if aliases:

@@ -43,12 +43,12 @@ class DepthwiseOnMatrixPath(Rule):
                 continue
             if bound.binding is not Ceiling.VECTOR:
                 continue
-            rest = [t for c, t in bound.sustained.items() if c is not Ceiling.VECTOR]
-            then = max(rest, default=0.0)
+            others = [t for c, t in bound.sustained.items() if c is not Ceiling.VECTOR]
+            next_s = max(others, default=0.0)
             lower = [t for c, t in bound.floor.items() if c is not Ceiling.VECTOR]
-            gain = subject.lightened(i, then, max(lower, default=0.0))
+            gain = subject.lightened(i, next_s, max(lower, default=0.0))
             window = "x".join(map(str, problem.static_extents))
-            times = bound.sustained_s / then if then else 0.0
+            times = bound.sustained_s / next_s if next_s else 0.0
             message = (
                 f"depthwise {window} convolution: vector units at {times:.1f}x the next ceiling"
             )

@@ -40,10 +40,10 @@ class HalfIsland(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield islands among the executed nodes."""
         for ups, inside, downs in islands(subject, WIDE, HALF):
-            wide = stored_as(inside, DType.F32, HALF)
+            stored_wide = stored_as(inside, DType.F32, HALF)
             shape_key = (self.code, subject.shape_key((*ups, *inside)))
-            edits = without_casts((*ups, *downs), inside, wide)
-            gain = subject.rewriting(edits, shape_key, tuple(wide.values()))
+            edits = without_casts((*ups, *downs), inside, stored_wide)
+            gain = subject.rewriting(edits, shape_key, tuple(stored_wide.values()))
             if gain is None or gain.time_s <= 0:
                 continue
             half = dtype_of(ups[0].results[0])

@@ -48,10 +48,10 @@ class IdleDevice(TraceRule):
         short = sum(ns < SHORT_NS for ns in rows.duration_ns)
         if idle_ns:
             gain = subject.saves(idle_ns)
-            what = plural(len(rows), "launch", "launches")
+            number = plural(len(rows), "launch", "launches")
             yield self.at(
                 "",
-                f"the device waits {seconds(idle_ns)} ({share(gain.share)}) for {what}, of which "
+                f"the device waits {seconds(idle_ns)} ({share(gain.share)}) for {number}, of which "
                 f"{short:,} are shorter than {seconds(SHORT_NS)}",
                 "record a CUDA graph (torch.compile(mode='reduce-overhead')), fuse, or use a "
                 "larger batch",

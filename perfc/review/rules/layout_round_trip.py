@@ -50,9 +50,9 @@ class LayoutRoundTrip(Rule):
                 node = subject.graph.producers.get(v)
                 if node is None or subject.lone_reader(v) is None:
                     break
-                there = permutation(node)
-                if there is not None:
-                    if between and _undoes(there, back):
+                first_perm = permutation(node)
+                if first_perm is not None:
+                    if between and _undoes(first_perm, back):
                         yield self._finding(subject, node, between, last)
                     break
                 v = moving_operand(node)

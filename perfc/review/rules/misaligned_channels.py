@@ -58,9 +58,9 @@ class MisalignedChannels(Rule):
                 continue
             padded = padding(required, wanted)
             gain = subject.lightened(i, unpadded(bound, padded))
-            each = " of each group" if problem.groups > 1 else ""
+            of_group = " of each group" if problem.groups > 1 else ""
             names = ", ".join(f"{a} {x} (of {wanted[x]})" for x, a in off.items())
-            message = f"{bound.dtype} convolution with channels{each} {names}: "
+            message = f"{bound.dtype} convolution with channels{of_group} {names}: "
             yield self.finding(
                 f"{message}{share(padded)} of its MACs are padding",
                 "choose channel counts that are whole multiples",

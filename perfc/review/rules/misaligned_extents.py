@@ -101,12 +101,12 @@ def unpadded(bound: KernelBound, share: float) -> float:
     The analysis counts required MACs; with padding the unit takes ``1 / (1 - share)`` times as
     long.
     """
-    rest = max(
+    other_s = max(
         (t for c, t in bound.sustained.items() if c not in (Ceiling.MATRIX, Ceiling.WAVES)),
         default=0.0,
     )
     # a kernel that is shorter than its launch does not end earlier
-    rest = max(rest, bound.time_s if bound.launch_gap_s else 0.0)
+    other_s = max(other_s, bound.time_s if bound.launch_gap_s else 0.0)
     matrix = max(bound.sustained.get(c, 0.0) for c in (Ceiling.MATRIX, Ceiling.WAVES))
-    padded = max(matrix / (1 - share), rest)
-    return bound.time_s - (padded - max(matrix, rest))
+    padded = max(matrix / (1 - share), other_s)
+    return bound.time_s - (padded - max(matrix, other_s))

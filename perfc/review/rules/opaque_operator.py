@@ -35,10 +35,12 @@ class OpaqueOperator(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield one finding per operator name, at its first node."""
         for (name, tier), nodes in subject.report.cost.uncounted.items():
-            known = "only its bytes are known" if tier is Tier.BYTES else "not even its bytes are"
+            knowledge = (
+                "only its bytes are known" if tier is Tier.BYTES else "not even its bytes are"
+            )
             count = f" x{len(nodes)}" if len(nodes) > 1 else ""
             yield self.finding(
-                f"unknown cost of {name}{count}: {known}",
+                f"unknown cost of {name}{count}: {knowledge}",
                 "give it a function body, or write it in standard operators",
                 nodes=nodes,
             )

@@ -41,12 +41,12 @@ class OversizedIntermediate(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield the chain of kernels around each large tensor."""
-        held = capacity(subject.report.machine, "l2")
+        l2_bytes = capacity(subject.report.machine, "l2")
         seen: set[Value] = set()
         for i, bound in enumerate(subject.kernels):
             for v in bound.kernel.writes:
                 size = subject.nbytes(v)
-                if v in seen or size is None or size <= held:
+                if v in seen or size is None or size <= l2_bytes:
                     continue
                 chain, passed = followed(subject, i, v, size)
                 seen.update(passed)
@@ -61,8 +61,8 @@ class OversizedIntermediate(Rule):
                     f"{len(chain)} kernels around it read and write otherwise"
                 )
                 is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)
-                how = "a fused operator (Attention, opset 23)" if is_attention else ""
-                advice = f"{how or 'computing it in tiles'} keeps it on chip"
+                fused = "a fused operator (Attention, opset 23)" if is_attention else ""
+                advice = f"{fused or 'computing it in tiles'} keeps it on chip"
                 yield self.finding(message, advice, nodes=nodes, tensor=v.name, gain=gain)
 
 
@@ -75,10 +75,10 @@ def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[in
             return chain, passed
         chain.append(readers[0])
         kernel = subject.kernels[readers[0]].kernel
-        made = [w for w in kernel.writes if subject.nbytes(w) == size]
-        if len(kernel.writes) != 1 or not made:
+        passed_on = [w for w in kernel.writes if subject.nbytes(w) == size]
+        if len(kernel.writes) != 1 or not passed_on:
             return chain, passed
-        v = made[0]
+        v = passed_on[0]
         passed.append(v)
 
 

@@ -48,10 +48,10 @@ class QuantizationFallback(Rule):
             gain = subject.lightened(i, 0.0, 0.0)
             names = " and ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in converting))
             partner = _partner(subject, converting[0])
-            what = f"{names} next to {partner}" if partner else names
+            converted = f"{names} next to {partner}" if partner else names
             runtime = subject.report.kernels.runtime.name
             yield self.finding(
-                f"{what} runs as a separate kernel under {runtime}",
+                f"{converted} runs as a separate kernel under {runtime}",
                 "quantise every operand and the result of the operator, or none",
                 nodes=converting,
                 gain=gain,
@@ -69,9 +69,9 @@ class QuantizationFallback(Rule):
         if not bound.dtype.is_float or bound.dtype.bits < 16:
             return
         machine = subject.report.machine
-        wide = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=bound.tf32)
-        narrow = machine.entry(Unit.MATRIX, DType.I8.code)
-        now, then = (p.sustained or p.nominal for p in (wide, narrow))
+        wide_rate = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=bound.tf32)
+        narrow_rate = machine.entry(Unit.MATRIX, DType.I8.code)
+        now, then = (p.sustained or p.nominal for p in (wide_rate, narrow_rate))
         # narrower operands shorten what the matrix unit takes, nothing else
         factor = {c: min(now.value / then.value, 1.0) for c in (Ceiling.MATRIX, Ceiling.WAVES)}
         time_s = max((t * factor.get(c, 1.0) for c, t in bound.sustained.items()), default=0.0)

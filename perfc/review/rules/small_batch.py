@@ -59,8 +59,8 @@ class SmallBatch(Rule):
         except PerfcError:
             # the model is fixed to its batch
             return
-        then = many.prediction.total.time_s / TIMES, many.roofline.floor_s / TIMES
-        gain = Gain.of(subject.now, then, GainBasis.DEPLOYMENT)
+        per_item = many.prediction.total.time_s / TIMES, many.roofline.floor_s / TIMES
+        gain = Gain.of(subject.now, per_item, GainBasis.DEPLOYMENT)
         if gain.share < LEAST_SHARE:
             return
         part = share(1 - gain.share)

@@ -68,11 +68,11 @@ def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
         place = at + way * step
         if not 0 <= place < len(stream):
             return None
-        what = stream[place].what
-        if what.class_name is TracedClass.MATMUL:
+        operator = stream[place].what
+        if operator.class_name is TracedClass.MATMUL:
             # a layer has one operand with two axes, its weights
-            return place if sum(len(t.sizes) > 2 for t in what.tensors) > 1 else None
-        if what.class_name not in _INNER:
+            return place if sum(len(t.sizes) > 2 for t in operator.tensors) > 1 else None
+        if operator.class_name not in _INNER:
             return None
     return None
 

@@ -37,16 +37,16 @@ class UnfusedElementwise(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield all maximal chains as one finding: no edit of the file fixes them."""
-        taken: set[int] = set()
+        in_runs: set[int] = set()
         runs: list[list[int]] = []
         for start in range(len(subject.kernels)):
-            if start in taken:
+            if start in in_runs:
                 continue
             run = [start]
-            while (after := following(subject, run[-1])) is not None and after not in taken:
+            while (after := following(subject, run[-1])) is not None and after not in in_runs:
                 run.append(after)
             if len(run) > 1:
-                taken.update(run)
+                in_runs.update(run)
                 runs.append(run)
         if not runs:
             return
@@ -54,7 +54,7 @@ class UnfusedElementwise(Rule):
         labels = " → ".join(subject.kernels[i].kernel.label for i in longest[:5])
         more = " → …" if len(longest) > 5 else ""
         runtime = subject.report.kernels.runtime.name
-        count = f"{len(runs)} places, {len(taken)}" if len(runs) > 1 else f"{len(taken)}"
+        count = f"{len(runs)} places, {len(in_runs)}" if len(runs) > 1 else f"{len(in_runs)}"
         where = f", the longest at {subject.kernels[longest[0]].kernel.anchor.name}"
         yield self.finding(
             f"{count} consecutive elementwise kernels under {runtime}{where}: {labels}{more}",
@@ -69,8 +69,8 @@ def fusing() -> Iterator[str]:
     """Yield the runtimes that fuse such chains."""
     chain = Kind.ELEMENTWISE
     usual = (t for t in tables() if not t.below and not t.is_recorded)
-    known = (t for t in usual if t.framework is not Framework.OTHER)
-    compiling = (t for t in known if t.launch is LaunchMode.GRAPH or t.steps is Steps.COMPILED)
+    named = (t for t in usual if t.framework is not Framework.OTHER)
+    compiling = (t for t in named if t.launch is LaunchMode.GRAPH or t.steps is Steps.COMPILED)
     return (t.name for t in compiling if chain in t.epilogue.get(chain, ()))
 
 

@@ -58,12 +58,12 @@ class UnfusedKernels(TraceRule):
                     chains.setdefault(tuple(e.what.name for e in chain), []).append(chain)
         short = [n for n, same in chains.items() if self.gain(subject, same).share < LEAST_GAIN]
         if len(short) > 1:
-            rest = [chain for names in short for chain in chains.pop(names)]
+            others = [chain for names in short for chain in chains.pop(names)]
             yield self.at(
                 "",
-                f"{len(short)} other sequences of elementwise kernels: {amount(sizes_of(rest))}",
+                f"{len(short)} other sequences of elementwise kernels: {amount(sizes_of(others))}",
                 ADVICE,
-                self.gain(subject, rest),
+                self.gain(subject, others),
             )
         for names, same in chains.items():
             more = f" → … ({len(names)})" if len(names) > LONGEST else ""

@@ -42,7 +42,7 @@ class UntouchedWeights(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield weights that are only read partially."""
         total = subject.extent(subject.report.weight_bytes)
-        most: dict[Value, int] = {}
+        read_bytes: dict[Value, int] = {}
         first: dict[Value, int] = {}
         for i, bound in enumerate(subject.kernels):
             kernel = bound.kernel
@@ -50,9 +50,9 @@ class UntouchedWeights(Rule):
                 if v.weight is not None:
                     # at most: launches in a loop may read the same rows
                     nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
-                    most[v] = most.get(v, 0) + nbytes
+                    read_bytes[v] = read_bytes.get(v, 0) + nbytes
                     first.setdefault(v, i)
-        for v, touched in most.items():
+        for v, touched in read_bytes.items():
             size = subject.nbytes(v)
             if size is None or size - touched < max(LEAST_SHARE * total, LEAST_BYTES):
                 continue

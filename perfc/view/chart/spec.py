@@ -164,8 +164,8 @@ def _roof_labels(chart: Chart) -> Json:
     roofs = [line for line in labelled(chart) if line.level is None]
     peaks = {line.name: line.end[1] for line in lines_of(chart) if not line.is_sustained}
     # a measured line less than a label below its peak has its label above the peak's line
-    near = 10 ** (LABEL_HEIGHT * decades(chart) / HEIGHT)
-    over = [peaks[x.name] if peaks[x.name] < near * x.end[1] else x.end[1] for x in roofs]
+    overlap = 10 ** (LABEL_HEIGHT * decades(chart) / HEIGHT)
+    over = [peaks[x.name] if peaks[x.name] < overlap * x.end[1] else x.end[1] for x in roofs]
     heights = spread(chart, over)
     rows: list[Json] = [
         {"x": line.end[0], "y": y, "text": f"{line.text} {_kind(line)}"}

@@ -148,8 +148,8 @@ def block(part: Part) -> Block:
 
 def bars_block(part: Bars) -> BarsBlock | NoteBlock:
     """Return bars that need no script, or the caption if there is nothing to draw."""
-    caption, most = printable(part.caption), max(part.values, default=0.0)
-    if most <= 0:
+    caption, largest = printable(part.caption), max(part.values, default=0.0)
+    if largest <= 0:
         return NoteBlock(caption, False)
     values = bucketed(part.values, MOST_BARS)
     # a bar that stands for several numbers has no label of one
@@ -159,9 +159,9 @@ def bars_block(part: Bars) -> BarsBlock | NoteBlock:
         Bar(
             round(i * width, 3),
             round(width, 3),
-            round(100 - 100 * max(v, 0.0) / most, 3),
+            round(100 - 100 * max(v, 0.0) / largest, 3),
             ": ".join(w for w in (printable(label), quantity(v, part.unit)) if w),
         )
         for i, (v, label) in enumerate(zip(values, labels, strict=True))
     )
-    return BarsBlock(caption, quantity(most, part.unit), drawn)
+    return BarsBlock(caption, quantity(largest, part.unit), drawn)

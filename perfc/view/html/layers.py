@@ -60,7 +60,7 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
             waits[b] += 1
             below[a].append(b)
     ready = [v for v in range(count) if not waits[v]]
-    done = [False] * count
+    is_placed = [False] * count
     order: list[int] = []
     first = 0
     while len(order) < count:
@@ -68,15 +68,15 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
             v = heapq.heappop(ready)
         else:
             # all wait for each other: the first goes without waiting
-            first = next(u for u in range(first, count) if not done[u])
+            first = next(u for u in range(first, count) if not is_placed[u])
             v = first
-        if done[v]:
+        if is_placed[v]:
             continue
-        done[v] = True
+        is_placed[v] = True
         order.append(v)
         for u in below[v]:
             waits[u] -= 1
-            if not waits[u] and not done[u]:
+            if not waits[u] and not is_placed[u]:
                 heapq.heappush(ready, u)
     return order
 
@@ -101,9 +101,9 @@ def ordered(rank: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
     above, below = neighbours(len(rank), edges)
     place = {v: float(i) for row in rows for i, v in enumerate(row)}
     for sweep in range(SWEEPS):
-        near = above if sweep % 2 == 0 else below
+        neighbors = above if sweep % 2 == 0 else below
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            row.sort(key=lambda v: mean([place[u] for u in near[v]], place[v]))
+            row.sort(key=lambda v: mean([place[u] for u in neighbors[v]], place[v]))
             for i, v in enumerate(row):
                 place[v] = i - (len(row) - 1) / 2  # centered, to compare ranks of any width
     return [row[i : i + WIDEST] for row in rows for i in range(0, len(row), WIDEST)]
@@ -154,8 +154,8 @@ def in_columns(rows: Sequence[Sequence[int]], at: dict[int, float]) -> Drawing:
 
 def best_height(spans: Sequence[tuple[float, float]]) -> int:
     """Return the ranks per column that bring the drawing nearest to the shape of a window."""
-    most = max(len(spans) // TALLEST, 1)
-    heights = {max(math.ceil(len(spans) / n), TALLEST) for n in range(1, most + 1)}
+    most_columns = max(len(spans) // TALLEST, 1)
+    heights = {max(math.ceil(len(spans) / n), TALLEST) for n in range(1, most_columns + 1)}
 
     def unlikeness(height: int) -> float:
         starts = range(0, len(spans), height)

@@ -146,8 +146,8 @@ def number(value: float | None) -> float | None:
 def interned(at: Callable[[int], str], count: int) -> Json:
     """Return distinct texts, and the index of the text at each position."""
     places: dict[str, int] = {}
-    which = [places.setdefault(at(i), len(places)) for i in range(count)]
-    return {"texts": list(places), "which": which}
+    indices = [places.setdefault(at(i), len(places)) for i in range(count)]
+    return {"texts": list(places), "which": indices}
 
 
 def roofline(report: Report, views: Views) -> Json:
@@ -236,7 +236,7 @@ def graph(report: Report, wires: Wiring) -> Json:
                 home[c] = m
     parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
     ops = interned(lambda i: text(op_of(wires, i)), len(wires.nodes))
-    whole = drawing(len(wires.nodes), wires.edges)
+    layout = drawing(len(wires.nodes), wires.edges)
     anchors = [-1] * len(wires.nodes)
     position = {n: i for i, n in enumerate(wires.nodes)}
     named = {n.name: i for i, n in enumerate(wires.nodes)}
@@ -258,7 +258,7 @@ def graph(report: Report, wires: Wiring) -> Json:
         "modules": [text(m.name) for m in modules],
         "parent": [number_of[parents[m]] if m in parents else -1 for m in modules],
         "scopes": list(scopes(modules, number_of, home, wires)),
-        "whole": {"x": whole.x, "y": whole.y, "edges": [v for e in wires.edges for v in e]},
+        "whole": {"x": layout.x, "y": layout.y, "edges": [v for e in wires.edges for v in e]},
     }
 
 

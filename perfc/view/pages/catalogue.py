@@ -38,8 +38,8 @@ def documentation(cls: type[Op]) -> OpDoc:
             continue
         for name, text in _parts(parent.__doc__ or "")[1].items():
             sections.setdefault(name, text)
-    known = [name for name in SECTIONS if name in sections]
-    return OpDoc(summary, {name: _filled(sections[name], cls) for name in known})
+    present = [name for name in SECTIONS if name in sections]
+    return OpDoc(summary, {name: _filled(sections[name], cls) for name in present})
 
 
 def _filled(text: str, cls: type[Op]) -> str:

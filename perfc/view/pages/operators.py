@@ -153,8 +153,8 @@ def describe(cls: type[Op]) -> Iterator[str]:
         operands = ", ".join(f"`{n}: {t}`" for n, t in shown.operands.items())
         numbers = ", ".join(f"`{unit} = {text}`" for unit, text in shown.numbers.items())
         # only an operator with attributes, in braces, is more than its name
-        made = f"`{shown.operator}` of " if "{" in shown.operator else ""
-        yield f"- **Example**: {made}{operands} → `{shown.result}`: {numbers}"
+        application = f"`{shown.operator}` of " if "{" in shown.operator else ""
+        yield f"- **Example**: {application}{operands} → `{shown.result}`: {numbers}"
     yield ""
 
 

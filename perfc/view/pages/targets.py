@@ -188,12 +188,12 @@ def show_text(machine: Machine, *, markdown: bool = False) -> str:
         *(_cells(r, numbers, spread=spread) for r in rows(machine)),
     ]
     others = [("key", "value", *more, "from"), *_others(machine, numbers, spread=spread)]
-    of = f" (each GPU {machine.name})" if machine.cluster else ""
-    lines = [f"{machine.label}: {machine.description}{of}"]
+    gpu = f" (each GPU {machine.name})" if machine.cluster else ""
+    lines = [f"{machine.label}: {machine.description}{gpu}"]
     if machine.aliases:
         lines.append(f"also {', '.join(machine.aliases)}")
     if markdown:
-        lines = [f"## {machine.label}", "", f"{machine.description}{of}.", ""]
+        lines = [f"## {machine.label}", "", f"{machine.description}{gpu}.", ""]
         lines += [*_markdown(table), "", *_markdown(others)]
     else:
         # without the spread, keys and values need no heading

@@ -36,8 +36,8 @@ def lower_limits(table: KernelTable) -> dict[str, int]:
     """Return the lower limits of the symbols in the formulas of kernels."""
     # equal kernels have equal formulas
     kinds = {k.identity: k for k in table.kernels}.values()
-    each = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in kinds)
-    formulas = dict.fromkeys(d for formulas in each for d in formulas if isinstance(d, Poly))
+    parts = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in kinds)
+    formulas = dict.fromkeys(d for formulas in parts for d in formulas if isinstance(d, Poly))
     return {s.key: s.lo for d in formulas for s in symbols(d)}
 
 

@@ -82,12 +82,12 @@ def place_of(source: str, model: str) -> tuple[str, int]:
     if where.endswith(".py"):
         return where, 1
     path = where.replace(".", "/")
-    tried = (
+    candidates = (
         Path(folder, path + end).as_posix()
         for folder in SOURCE_FOLDERS
         for end in (".py", "/__init__.py")
     )
-    return next((t for t in tried if os.path.isfile(t)), model), 1
+    return next((t for t in candidates if os.path.isfile(t)), model), 1
 
 
 def unreadable(line: str) -> Annotation:

@@ -101,20 +101,22 @@ class Lineage:
         if line.new == line.old:
             text = f"{name}: another setting than in the baseline, compared on the new one"
             return ComparedEntries(new, before, former, f"{text} ({step})")
-        ours, theirs = (
+        new_names, old_names = (
             " and ".join(map(self.config.shown, models)) for models in (line.new, line.old)
         )
         if not any(b.covers(case.model) for b in self.config.budgets):
             step = f"no budget is about it: add it to {self.config.shown(self.config.path.name)}"
-        return ComparedEntries(new, before, former, f"{ours}: in place of {theirs} ({step})")
+        return ComparedEntries(
+            new, before, former, f"{new_names}: in place of {old_names} ({step})"
+        )
 
     def former(self, p: PlannedCheck, model: str) -> Entry | None:
         """Return the entry of an old model under the setting of a case; None if it has none.
 
         If the baseline has other settings only, the model is read from git.
         """
-        known = self.against.entries.get(replace(p.case, model=model))
-        return known or committed(self.config, self.against, self.revision, p, model)
+        entry = self.against.entries.get(replace(p.case, model=model))
+        return entry or committed(self.config, self.against, self.revision, p, model)
 
 
 def lineage_of(
@@ -255,10 +257,10 @@ def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry:
     from ...code.model import CodeModel
 
     target = digests.of_target(load_machine(p.budget.target))
-    then = at_revision(root, p.budget.module, model, revision)
-    if isinstance(then, CodeModel):
-        return planning.analysed(replace(p, path=then), target)[0]
-    with opened(then) as file:
+    old_model = at_revision(root, p.budget.module, model, revision)
+    if isinstance(old_model, CodeModel):
+        return planning.analysed(replace(p, path=old_model), target)[0]
+    with opened(old_model) as file:
         return planning.analysed(replace(p, path=Path(file)), target)[0]
 
 

@@ -132,8 +132,10 @@ def from_text(text: str, path: Path) -> Baseline:
     if type(schema) is not int or schema < 1:
         raise reader.fault("schema", "no schema number")
     if schema > SCHEMA:
-        what = f"schema {schema} is newer than this perfc knows ({SCHEMA})"
-        raise NewerSchemaError(what, where=f"{path}:{reader.line('schema')}", hint="update perfc")
+        message = f"schema {schema} is newer than this perfc knows ({SCHEMA})"
+        raise NewerSchemaError(
+            message, where=f"{path}:{reader.line('schema')}", hint="update perfc"
+        )
     predictor = reader.text(reader.table(tree, "perfc"), "digest")
     targets = reader.table(tree, "target")
     models = tree.get("model", [])

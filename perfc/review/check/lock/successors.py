@@ -211,10 +211,14 @@ class _Pairing:
 
     def likeness(self, name: str, old: str) -> tuple[float, bool, float]:
         """Return an order of pairs: structure, then file name, then size."""
-        ours, theirs = self.structure((name,), ()), self.structure((), (old,))
+        new_counts, old_counts = self.structure((name,), ()), self.structure((), (old,))
         sizes = [e.figures.get(Metric.PARAMETERS) for e in (self.now[name], self.before[old])]
         logs = [math.log1p(f.value) if f else 0.0 for f in sizes]
-        return round(cosine(ours, theirs), 2), stem(name) == stem(old), -abs(logs[0] - logs[1])
+        return (
+            round(cosine(new_counts, old_counts), 2),
+            stem(name) == stem(old),
+            -abs(logs[0] - logs[1]),
+        )
 
 
 def stem(name: str) -> str:
@@ -247,19 +251,19 @@ def together(entries: Sequence[Entry]) -> Entry:
     figures = {}
     for metric in first.figures:
         parts = [e.figures.get(metric) for e in entries]
-        known = [f for f in parts if f is not None]
-        if len(known) == len(entries):
+        given = [f for f in parts if f is not None]
+        if len(given) == len(entries):
             # ends of intervals are combined as their values are: the widest possible interval
             add = max if metric in LARGEST else sum
             ends = [
-                [end for f in known if (end := getattr(f, side)) is not None]
+                [end for f in given if (end := getattr(f, side)) is not None]
                 for side in ("low", "high")
             ]
-            low, high = (add(e) if len(e) == len(known) else None for e in ends)
+            low, high = (add(e) if len(e) == len(given) else None for e in ends)
             figures[metric] = Figure(
-                add(f.value for f in known),
-                max(f.origin for f in known),
-                any(f.is_bound for f in known),
+                add(f.value for f in given),
+                max(f.origin for f in given),
+                any(f.is_bound for f in given),
                 low,
                 high,
             )

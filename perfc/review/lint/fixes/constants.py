@@ -22,7 +22,7 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
     import numpy as np
 
     arrays: dict[str, Any] = {}
-    rest: list[Value] = []
+    unknown: list[Value] = []
     for v in values:
         ints = v.known.ints if v.known is not None else None
         # extents are 64-bit integers; known contents of other types lack the type of their elements
@@ -30,9 +30,9 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
         if ints is not None and is_extent and v.known is not None:
             arrays[v.name] = np.array(ints, np.int64).reshape(v.known.shape)
         else:
-            rest.append(v)
-    if rest:
-        names = [v.name for v in rest]
+            unknown.append(v)
+    if unknown:
+        names = [v.name for v in unknown]
         arrays.update(zip(names, _run(_ancestors(model, names)), strict=True))
     return arrays
 

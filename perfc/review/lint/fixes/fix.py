@@ -51,8 +51,8 @@ class FixedModel:
     @property
     def gain_s(self) -> float:
         """Return the time saved according to the analysis of the fixed model."""
-        now, then = self.before.time_s, self.after.time_s
-        return 0.0 if abs(now - then) <= 1e-9 * now else now - then
+        before_s, after_s = self.before.time_s, self.after.time_s
+        return 0.0 if abs(before_s - after_s) <= 1e-9 * before_s else before_s - after_s
 
 
 def fixed_model(work: LintWork, path: str) -> FixedModel | None:
@@ -70,10 +70,10 @@ def fixed_model(work: LintWork, path: str) -> FixedModel | None:
         if not wanted:
             break
         editor = OnnxEditor(model)
-        done = editor.apply(wanted)
-        if not done:
+        applied = editor.apply(wanted)
+        if not applied:
             break
-        fixed += done
+        fixed += applied
         model = editor.exported()
         latest = work.lint(path, model)
     if not fixed:

@@ -54,7 +54,7 @@ class OnnxEditor:
 
     def apply(self, findings: Iterable[Finding]) -> list[Finding]:
         """Apply findings whose edits do not overlap, and return the fixed ones."""
-        done: list[Finding] = []
+        applied: list[Finding] = []
         busy: set[str] = set()
         for finding in findings:
             names = {name for e in finding.edits for name in touched(e)}
@@ -72,8 +72,8 @@ class OnnxEditor:
                 self._carry_out(e)
             self._forget_shapes(finding)
             busy |= names
-            done.append(finding)
-        return done
+            applied.append(finding)
+        return applied
 
     def exported(self) -> onnx.ModelProto:
         """Export the edited model.

@@ -71,7 +71,7 @@ class KernelKindRow:
 def render(views: Views) -> str:
     """Return the screen as self-contained HTML; names from files are escaped."""
     v = views.verdict
-    model, machine, *how = (clipped(part) for part in running(views))
+    model, machine, *setting = (clipped(part) for part in running(views))
     ordered = groups(views.kernels)
     lines = rest_lines(ordered, KINDS, v, NO_LIMIT)
     rest = "".join(s.text for line in lines for s in line)
@@ -80,7 +80,7 @@ def render(views: Views) -> str:
         .render(
             model=model,
             machine=machine,
-            how=" · ".join(how),
+            how=" · ".join(setting),
             facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
             grade="" if v.confidence is None else GRADES[v.confidence.grade],
             strip=strip(v),
@@ -143,14 +143,14 @@ def kind_of(key: str) -> str:
 
 def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
     """Return the rows of kernels."""
-    most = max((g.predicted_share for g in shown), default=0.0)
+    largest = max((g.predicted_share for g in shown), default=0.0)
     rows: list[KernelKindRow] = []
     for g in shown:
         each_s = ratio(g.predicted_share * total_s, len(g.rows))
         percent = share(g.predicted_share)
         cells = (percent, str(len(g.rows)), time_text(each_s), time_text(g.first.floor_s))
         bar = BarPart(
-            percent, round(100 * ratio(g.predicted_share, most), 2), kind_of(g.first.held_by)
+            percent, round(100 * ratio(g.predicted_share, largest), 2), kind_of(g.first.held_by)
         )
         words, where = clipped(title_of(g.first)), clipped(place_of(g))
         rows.append(KernelKindRow(words, where, cells, bar, title(g.first.held_by)))
@@ -160,5 +160,5 @@ def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
 def bars(live_bytes: Sequence[float]) -> list[float]:
     """Return heights of the memory chart in percent of the highest."""
     values = bucketed(live_bytes, SPANS)
-    most = max(values, default=0.0)
-    return [round(100 * ratio(value, most), 1) for value in values] if most > 0 else []
+    largest = max(values, default=0.0)
+    return [round(100 * ratio(value, largest), 1) for value in values] if largest > 0 else []

@@ -61,9 +61,9 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     # kinds of kernels and changes share the lines that remain; a table of changes has a head
     remaining = MOST_LINES - len(first) - MARGINS
     changes = useful(views)[: max(remaining - LEAST_KINDS - 1, 1)]
-    most = max(remaining - len(changes) - bool(changes), 1)
+    most_kinds = max(remaining - len(changes) - bool(changes), 1)
     # a number above the default is a wish to see more than one screen
-    shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most)]
+    shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most_kinds)]
     yield from first
     if shown:
         yield ()

@@ -211,8 +211,8 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
         if column.is_spare and i in shown:
             shown = [k for k in shown if k != i and table.columns[k].name != column.pair]
     names = [k for k in shown if table.columns[k].is_name and not table.columns[k].wraps]
-    rest = sum(need[k] + len(GAP) for k in shown if k not in names)
-    if len(names) > 1 and rest + len(names) * (LEAST_NAME + len(GAP)) > width:
+    other_width = sum(need[k] + len(GAP) for k in shown if k not in names)
+    if len(names) > 1 and other_width + len(names) * (LEAST_NAME + len(GAP)) > width:
         shown.remove(names[-1])
     left_out = [c.heading for i, c in enumerate(table.columns) if i not in shown]
     rows = tuple(tuple(row[i] for i in shown) for row in table.rows)

@@ -37,14 +37,14 @@ def written(title: str, events: Sequence[dict[str, object]]) -> str:
 
 def named(process: int, words: str, track: int | None = None) -> Iterator[dict[str, object]]:
     """Yield the name of a process, or of one of its tracks, which has the place of its number."""
-    what = {"ph": "M", "pid": process} | ({} if track is None else {"tid": track})
+    event = {"ph": "M", "pid": process} | ({} if track is None else {"tid": track})
     yield {
-        **what,
+        **event,
         "name": f"{'process' if track is None else 'thread'}_name",
         "args": {"name": words},
     }
     if track is not None:
-        yield {**what, "name": "thread_sort_index", "args": {"sort_index": track}}
+        yield {**event, "name": "thread_sort_index", "args": {"sort_index": track}}
 
 
 def tracks(views: Views, title: str) -> Iterator[dict[str, object]]:

@@ -131,16 +131,16 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     if not view.line_bytes:
         return
     total = size_text(view.total_bytes)
-    of = "" if view.capacity_bytes is None else f" of {size_text(view.capacity_bytes)}"
+    capacity = "" if view.capacity_bytes is None else f" of {size_text(view.capacity_bytes)}"
     bound = "at least " if view.is_bound else ""
     reserved = f"{view.allocator} holds {size_text(view.reserved_bytes)}"
     too_much = ", does not fit" if view.fits is False else ""
-    yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {reserved}"),))
-    whole = max(view.total_bytes, 1)
+    yield Facts((Fact("device", None, f"{bound}{total}{capacity}{too_much}; {reserved}"),))
+    total_bytes = max(view.total_bytes, 1)
     columns = (
         Column("part", cell=lambda p: p.name),
         Column("nbytes", "at the peak", cell=lambda p: in_bytes(p.nbytes)),
-        Column("share", unit=Unit.SHARE, cell=lambda p: p.nbytes / whole),
+        Column("share", unit=Unit.SHARE, cell=lambda p: p.nbytes / total_bytes),
         Column("words", "contents", is_name=True, cell=lambda p: WORDS[p.name]),
     )
     ordered = sorted(view.parts, key=lambda p: -p.nbytes)

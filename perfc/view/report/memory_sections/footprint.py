@@ -127,29 +127,29 @@ def footprint(
     key = report.deployment.table_name, *env.items()
     once = partial(report.analyses.once, report.module)
     if shared:
-        done = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
+        replayed = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
         line, at, parts = once(("live memory", *key), peak, lambda _: True)
     else:
-        done, (line, at, parts) = unlimited(), peak()
+        replayed, (line, at, parts) = unlimited(), peak()
     if workspace:
         parts = {**parts, BufferRole.WORKSPACE: parts.get(BufferRole.WORKSPACE, 0) + workspace}
     limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
-        if done.reserved_bytes > capacity.tensor_bytes:
+        if replayed.reserved_bytes > capacity.tensor_bytes:
             # a full device makes an allocator give back what it holds
             with contextlib.suppress(OutOfMemoryError):
-                done = _replayed(table, env, make(capacity.tensor_bytes), workspace)
+                replayed = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     result = Footprint(
         parts,
-        done.allocated_bytes,
-        done.reserved_bytes,
+        replayed.allocated_bytes,
+        replayed.reserved_bytes,
         *limits,
         make.title,
         table.names[at] if line else "",
         table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in line),
-        done.reserved_line,
+        replayed.reserved_line,
         table.phases,
         table.is_bound,
     )

@@ -48,11 +48,11 @@ def curve_of(report: Report) -> tuple[CurvePoint, ...]:
     curve = Checkpoints.of(*parts(report), report.env).curve()
     level = report.machine.level("device")
     bytes_per_s = level.bandwidth.value if level is not None else 0.0
-    most = max(curve[-1].kept_bytes, 1)
+    largest_bytes = max(curve[-1].kept_bytes, 1)
     return tuple(
         CurvePoint(
             p.kept_bytes,
-            p.kept_bytes / most,
+            p.kept_bytes / largest_bytes,
             p.cost_bytes / bytes_per_s if bytes_per_s else None,
             p.cost_bytes,
         )

@@ -249,5 +249,5 @@ def words(remedy: Remedy, total_s: float) -> str:
     """Describe a change: the time of the run with it, and the saving."""
     saved = f"-{share(ratio(remedy.saving_s, total_s))}"
     saved += "" if remedy.items == 1 else f" per item, {remedy.items} × the items"
-    how = remedy.option or remedy.basis
-    return f"{remedy.name} ({how}): {time_text(remedy.time_s)}, {saved}"
+    means = remedy.option or remedy.basis
+    return f"{remedy.name} ({means}): {time_text(remedy.time_s)}, {saved}"

@@ -127,9 +127,11 @@ def known(report: Report, table: PredictionTable) -> str:
 def unknown(report: Report, table: PredictionTable) -> str:
     """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
-        how = "on other hosts (--host-launch)" if table.is_host_bound else "with as wide a spread"
+        condition = (
+            "on other hosts (--host-launch)" if table.is_host_bound else "with as wide a spread"
+        )
         of_network = "this network was" if table.publications else "similar whole runs were"
-        return next(iter(table.outside), f"{of_network} measured, {how}")
+        return next(iter(table.outside), f"{of_network} measured, {condition}")
     if table.is_host_bound and report.deployment.host_launch is not None:
         return "host-bound, and launch times on a host vary"
     if table.is_host_bound:

@@ -80,11 +80,11 @@ class Coverage:
     @property
     def line(self) -> str:
         """Return the coverage in one sentence."""
-        of = "known " if self.opaque else ""
+        known = "known " if self.opaque else ""
         parts = [
             f"{t.tier} {share(t.node_share)} of {plural(self.nodes_executed, 'node')}, "
-            f"{tier_share(t.flop, t.flop_share, f'{of}flop')}, "
-            f"{tier_share(t.nbytes, t.bytes_share, f'{of}bytes')}"
+            f"{tier_share(t.flop, t.flop_share, f'{known}flop')}, "
+            f"{tier_share(t.nbytes, t.bytes_share, f'{known}bytes')}"
             for t in self.tiers
         ]
         text = "coverage: " + ("; ".join(parts) or "no node executes")

@@ -74,19 +74,19 @@ def reason(row: KernelRow, launch_s: float) -> str:
     """Explain the time of a kernel by its limiting ceiling."""
     is_above = row.margin and row.next_bound and row.held_by == row.bound
     above = f", {row.margin:.1f} × as long as {title(row.next_bound)}" if is_above else ""
-    held = row.ceilings.get(row.held_by)
+    limiting = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
     match row.held_by:
         case "launch":
-            what = "the known part of the kernel" if row.is_bound else "the kernel"
-            each = row.sustained_s / row.launches if row.launches else 0.0
+            timed = "the known part of the kernel" if row.is_bound else "the kernel"
+            each_s = row.sustained_s / row.launches if row.launches else 0.0
             text = (
-                f"launch takes longer than {what}: {time_text(launch_s)} "
-                f"for {time_text(each)} of work"
+                f"launch takes longer than {timed}: {time_text(launch_s)} "
+                f"for {time_text(each_s)} of work"
             )
-        case "waves" if held and matrix:
+        case "waves" if limiting and matrix:
             # time of the matrix unit at full waves over that of whole waves
-            idle = 1 - matrix.sustained_s / held.sustained_s
+            idle = 1 - matrix.sustained_s / limiting.sustained_s
             text = f"{share(idle)} of tile slots empty in partial waves{above}"
         case "matrix":
             text = f"{row.mac} {row.dtype} on matrix units{above}"

@@ -242,12 +242,12 @@ def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
         classes = times.setdefault(name, {})
         classes[k.class_name] = classes.get(k.class_name, 0.0) + k.time_s
         counts[name] = counts.get(name, 0) + 1
-    whole = sum(sum(c.values()) for c in times.values())
+    total_s = sum(sum(c.values()) for c in times.values())
     answered = (
         PredictorShare(
             name,
             counts[name],
-            ratio(sum(classes.values()), whole),
+            ratio(sum(classes.values()), total_s),
             tuple(sorted(classes, key=lambda c: (-classes[c], c))),
         )
         for name, classes in times.items()

@@ -140,12 +140,12 @@ def _words(rate: UncertainRate) -> str:
     match rate.rounds:
         case 0:
             least = f"{worst} to " if rate.worst != rate.best else ""
-            how = f"measured while other programs ran, {least}{best}"
+            measured = f"measured while other programs ran, {least}{best}"
         case 1:
-            how = f"measured once, {best}"
+            measured = f"measured once, {best}"
         case _:
-            how = f"{worst} to {best} in {rate.rounds} rounds"
-    return f"{rate.ceiling} ({share(rate.time_share)} of the time): {how}"
+            measured = f"{worst} to {best} in {rate.rounds} rounds"
+    return f"{rate.ceiling} ({share(rate.time_share)} of the time): {measured}"
 
 
 def unit_of(key: str) -> Unit:

@@ -184,9 +184,9 @@ class Verdict:
 
 def runtime_words(report: Report) -> str:
     """Return the title of the runtime, that it stands in for the model's own, a plain export."""
-    how, title = report.deployment, runtime_title(report.kernels.runtime)
-    usual = runtimes_for(report.model) if "runtime" in how.usual else ()
-    words = f"as under {title}" if usual and how.table not in usual else title
+    deployment, title = report.deployment, runtime_title(report.kernels.runtime)
+    usual = runtimes_for(report.model) if "runtime" in deployment.usual else ()
+    words = f"as under {title}" if usual and deployment.table not in usual else title
     return words if optimizer_of(report) is None else f"{words}, plain export"
 
 
