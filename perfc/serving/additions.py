@@ -136,14 +136,14 @@ def longest_of(added: Additions, model: LanguageModel, tokens: int) -> int | Non
     if given is None or given == "auto":
         return None if given is None else 0
     # 0 for a text that is no whole number, which the next line refuses
-    most = int(given) if str(given).isdecimal() else 0
-    if not most or 0 < model.context < most:
+    limit = int(given) if str(given).isdecimal() else 0
+    if not limit or 0 < model.context < limit:
         positions = f"1 to {model.context:,}" if model.context else "a number of tokens"
         raise ParseError(f"{given!r} tokens", where=where, hint=f"{positions}, or auto")
-    if tokens > most:
-        message = f"{most:,} tokens, and a request has {tokens:,}"
+    if tokens > limit:
+        message = f"{limit:,} tokens, and a request has {tokens:,}"
         raise ParseError(message, where=where, hint="lower --isl or --osl")
-    return most
+    return limit
 
 
 def of_host(added: Additions) -> dict[str, Any]:

@@ -281,16 +281,16 @@ class Engine:
             return program.experts_read(EVERY) * min(share, 1.0)
         if not self.kind.offloaded_bytes:
             return 0.0
-        held = self._cost_of(self.model, self.parallel).demand(1, 1, 1).weight_bytes
-        return min(held, self.kind.offloaded_bytes)
+        weight_bytes = self._cost_of(self.model, self.parallel).demand(1, 1, 1).weight_bytes
+        return min(weight_bytes, self.kind.offloaded_bytes)
 
     @property
     def _link_over_host(self) -> float:
         """Return the rate of the link over that of the host's memory if the host has experts."""
         if not self.kind.hosted_layers:
             return 0.0
-        read = SUSTAINED * Sheet(load_machine(self.kind.hosted_by)).device_bytes_per_s
-        return host_link(self.machine, "--n-cpu-moe") / read
+        host_bytes_per_s = SUSTAINED * Sheet(load_machine(self.kind.hosted_by)).device_bytes_per_s
+        return host_link(self.machine, "--n-cpu-moe") / host_bytes_per_s
 
     @property
     def _hosted_s(self) -> float:
@@ -342,7 +342,7 @@ class Engine:
         # a share of the device need not count what no engine allocates
         outside = 0.0 if kind.counts_graphs or kind.pool_of is not PoolOf.DEVICE else GRAPH_BYTES
         outside += 0.0 if context is None else CONTEXT_BYTES - context
-        there = capacity_of(load_machine(kind.host)) if kind.host else None
+        room = capacity_of(load_machine(kind.host)) if kind.host else None
         hosted = self.offloaded_bytes + demand.hosted_bytes
         return MemoryPlan(
             float(usable),
@@ -351,7 +351,7 @@ class Engine:
             overhead,
             pool_of=kind.pool_of,
             outside_bytes=outside,
-            host_bytes=there.usable_bytes / self.ranks - hosted if there is not None else None,
+            host_bytes=room.usable_bytes / self.ranks - hosted if room is not None else None,
         )
 
     def _share(self, usable_bytes: int) -> float:
@@ -381,8 +381,8 @@ class Engine:
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
         seqs = -(-kind.max_num_seqs // groups)
         if states or not plan.demand.kv_bytes:  # states limit sequences, not tokens
-            held = plan.sequences(isl + osl)
-            seqs = min(seqs, max(held // groups, min(held, 1)))
+            fitting = plan.sequences(isl + osl)
+            seqs = min(seqs, max(fitting // groups, min(fitting, 1)))
             tokens = seqs * each
         return Limits(
             seqs,

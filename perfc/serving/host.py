@@ -103,8 +103,8 @@ class HostModel:
 
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Return the seconds of one step."""
-        each = amounts(kernels_s, exchanges_s, prompts, decodes)
-        return sum([a * b for a, b in zip(learned_of(self), each, strict=True)])
+        step_amounts = amounts(kernels_s, exchanges_s, prompts, decodes)
+        return sum([a * b for a, b in zip(learned_of(self), step_amounts, strict=True)])
 
 
 FACTORS = ("kernels", "prompts", "exchanges")

@@ -124,9 +124,9 @@ def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:
         ParseError: an unknown name.
     """
     # the annotations of a TypedDict include those of its bases: all options
-    known = ServingOptions.__annotations__
-    for name in options.keys() - known.keys():
-        raise ParseError(f"no {name!r}", where="llm", hint=f"there are {', '.join(known)}")
+    options_known = ServingOptions.__annotations__
+    for name in options.keys() - options_known.keys():
+        raise ParseError(f"no {name!r}", where="llm", hint=f"there are {', '.join(options_known)}")
     given = {name: value for name, value in options.items() if name in DEFAULTS}
     added = {name: value for name, value in options.items() if name not in DEFAULTS}
     return cast("ServingSettings", {**DEFAULTS, **given}), cast("Additions", added)

@@ -150,11 +150,11 @@ def search(
     Raises:
         PerfcError: no setting can serve the model.
     """
-    known = prices or Prices()
-    each_price = {m.name: known.of(m) for m in machines}
+    all_prices = prices or Prices()
+    each_price = {m.name: all_prices.of(m) for m in machines}
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
-    query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
+    query = _Query(model, machines, load, runtime, all_prices, reserve, is_priced=bool(currency))
     bounds = [  # no setting of an engine is better than with kernels at their rooflines
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)

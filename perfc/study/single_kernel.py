@@ -180,16 +180,16 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     kernel = KERNELS.get(kind)
     if kernel is None:
         raise ParseError(f"no kernel {kind[:32]!r}", hint=f"there are {', '.join(KERNELS)}")
-    named = function or (kernel.functions[0] if kernel.functions else "")
-    if named and named not in kernel.functions:
-        known = ", ".join(kernel.functions) or "none"
-        raise ParseError(f"no function {named[:32]!r} of {kind}", hint=f"there are {known}")
+    variant = function or (kernel.functions[0] if kernel.functions else "")
+    if variant and variant not in kernel.functions:
+        functions = ", ".join(kernel.functions) or "none"
+        raise ParseError(f"no function {variant[:32]!r} of {kind}", hint=f"there are {functions}")
     e = checked(kind, kernel, extents)
     names: dict[str, SymbolDecl] = {}
     inputs: list[Value | None] = []
-    shapes = kernel.shapes(e, named)
+    shapes = kernel.shapes(e, variant)
     # names of operands without the marks of optional and variadic ones
-    operands = [name.rstrip("?*+") for name in kernel.make(e, named).operands[: len(shapes)]]
+    operands = [name.rstrip("?*+") for name in kernel.make(e, variant).operands[: len(shapes)]]
     for name, shape in zip(operands, shapes, strict=True):
         if shape is None:
             inputs.append(None)
@@ -199,9 +199,9 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
                 names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
         dims = tuple(symbol(d, 1) if isinstance(d, str) else d for d in shape)
         inputs.append(Value(name, TensorType(DType.F32, dims)))
-    title = named if kernel.functions and kind != "attention" else kind
+    title = variant if kernel.functions and kind != "attention" else kind
     result = Value("Y", UNKNOWN)
-    op = kernel.make(e, named)
+    op = kernel.make(e, variant)
     node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
     given = tuple(v for v in inputs if v is not None)
     return Module(Graph(title, given, (result,), (node,)), tuple(names.values()))

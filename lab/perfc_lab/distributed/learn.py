@@ -107,11 +107,11 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
         return PRIOR
     base = np.array([getattr(PRIOR, name) for name in LEARNED])
     width = np.array([SCALE[name] for name in LEARNED])
-    each = [tangents[id(r)] for r in rows]
+    row_tangents = [tangents[id(r)] for r in rows]
     measured = np.array([r.step_s for r in rows])
-    slope = np.array([t.slopes for t in each]) / measured[:, None]
+    slope = np.array([t.slopes for t in row_tangents]) / measured[:, None]
     # relative times are a plane: slope · law + offset, which has to be 1
-    wanted = 1 - (np.array([t.time_s for t in each]) / measured - slope @ base)
+    wanted = 1 - (np.array([t.time_s for t in row_tangents]) / measured - slope @ base)
     weight = np.sqrt(_weights(rows)) / ERROR
     keep = math.sqrt(WEIGHT)
     least = np.array([LEAST.get(name, 0.0) for name in LEARNED])

@@ -48,11 +48,11 @@ def link_scores(data: Path) -> Iterator[LinkScore]:
     # rows that span several nodes
     frame = frame[(~frame["suspect"]) & (frame["devices_per_node"] < frame["num_workers"])]
     keys = ["system", "collective", "num_workers", "devices_per_node"]
-    for (system, kind, ranks, each), block in frame.groupby(keys, observed=True):
+    for (system, kind, ranks, per_node), block in frame.groupby(keys, observed=True):
         if str(system) not in CLUSTERS:
             continue
         cluster = Cluster.of(load_machine(CLUSTERS[str(system)]))
-        nodes = int(ranks) // int(each)
+        nodes = int(ranks) // int(per_node)
         measured = block.groupby("size_bytes")["latency_median_us"].median() * 1e-6
         ratio = measured / [
             networks.time_s(

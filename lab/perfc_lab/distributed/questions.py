@@ -35,11 +35,11 @@ def is_supported(row: RunRow) -> bool:
 def options(row: RunRow) -> dict[str, Any]:
     """Return the keyword arguments of `perfc.plan` for a row."""
     # degrees of 1 are left out, but for those that the call would search
-    usual, training = ALONE.as_json(), row.training
+    defaults, training = ALONE.as_json(), row.training
     degrees = {
         key: value
         for key, value in row.parallel.as_json().items()
-        if key in FIXED or value != usual[key]
+        if key in FIXED or value != defaults[key]
     }
     return {
         "batch": training.batch,
@@ -81,8 +81,8 @@ def config_of(row: RunRow) -> str:
 @contextmanager
 def with_laws(replaced: Mapping[str, RunLaw]) -> Iterator[None]:
     """Let the public call use laws in place of those of the same names."""
-    every = {**laws.laws(), **replaced}
-    with patch.object(laws, "laws", lambda: every):
+    all_laws = {**laws.laws(), **replaced}
+    with patch.object(laws, "laws", lambda: all_laws):
         yield
 
 

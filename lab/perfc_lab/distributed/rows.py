@@ -224,7 +224,7 @@ def _bigscience(r: Any) -> RunRow | None:
     gpus, dp = int(r.gpus), number(r.dp, 1)
     pp = number(r.pp, 0) or 1
     tp = number(r.tp, 0) or gpus // (dp * pp)
-    # a typing error of the source, or a degree that it leaves out
+    # degrees that do not give the number of GPUs: one of them is wrong or missing
     if gpus != dp * tp * pp:
         return None
     zero = 1 if text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0

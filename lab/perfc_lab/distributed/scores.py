@@ -145,14 +145,14 @@ def pooled(
     groups: dict[str, list[RunRow]], tangents: dict[int, Tangent]
 ) -> Iterator[tuple[str, RunLaw]]:
     """Yield the laws of any framework, by generation and of all together."""
-    named: dict[str, list[RunRow]] = {}
+    by_name: dict[str, list[RunRow]] = {}
     for name, members in groups.items():
         framework, _, arch = name.partition(" ")
         has_newer = any(f"{f} {arch}" in groups for f in POOLED)
         if framework in POOLED or (framework == OLDER and not has_newer):
-            named.setdefault(f"any {arch}", []).extend(members)
-            named.setdefault("any", []).extend(members)
-    for name, members in named.items():
+            by_name.setdefault(f"any {arch}", []).extend(members)
+            by_name.setdefault("any", []).extend(members)
+    for name, members in by_name.items():
         law = fit(members, tangents)
         # of rows that the law has seen: narrower than those of models left out
         ratios = sorted(r.step_s / predicted_s(r, law) for r in members)
@@ -170,11 +170,11 @@ def scored(evidence: DistributedEvidence) -> Iterator[Score]:
         yield score_of(source, kind, answers)
     sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")
     for is_sparse, name in ((False, "dense"), (True, "experts")):
-        every = [
+        all_answers = [
             a for a in evidence.answers if a.row.source in sources and a.row.is_sparse is is_sparse
         ]
-        if every:
-            yield score_of("llm_train_throughput", f"{name}, all sources", every)
+        if all_answers:
+            yield score_of("llm_train_throughput", f"{name}, all sources", all_answers)
 
 
 def score_of(source: str, part: str, answers: Sequence[RunAnswer]) -> Score:
@@ -201,12 +201,12 @@ def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
         and a.row.weights == "bf16"
     ]
     for key in sorted({(a.row.model, a.row.cluster) for a in members}):
-        each = sorted(
+        by_gpus = sorted(
             (a for a in members if (a.row.model, a.row.cluster) == key),
             key=lambda a: a.row.parallel.devices,
         )
-        first = each[0]
-        for a in each[1:]:
+        first = by_gpus[0]
+        for a in by_gpus[1:]:
             if first.row.parallel.devices == 8 and a.row.parallel.devices > 8:
                 yield Scaling(
                     *key,

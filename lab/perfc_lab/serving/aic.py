@@ -153,7 +153,7 @@ def _users(row: Any) -> int:
 def _stated(row: Any, same: Any) -> ServedRow:
     """Return a row with disaggregated prefill, with as many workers as a row of its run says."""
     ranks, expert, groups = _ranks_of(same, "decode_")
-    each, share, _ = _ranks_of(same, "prefill_")
+    prompt_ranks, share, _ = _ranks_of(same, "prefill_")
     prompts, workers = (
         max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
     )
@@ -162,20 +162,22 @@ def _stated(row: Any, same: Any) -> ServedRow:
         prompts,
         workers,
     ):
-        each, share = setting.prompts or (each, share)
+        prompt_ranks, share = setting.prompts or (prompt_ranks, share)
         batch = setting.batch
-    return _served(row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED, batch)
+    return _served(
+        row, (ranks, expert, groups), workers, (prompt_ranks, share, prompts), 0, STATED, batch
+    )
 
 
 def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
     """Return one that a list has."""
-    each, share = setting.prompts or _ranks_of(row, "prefill_")[:2]
+    prompt_ranks, share = setting.prompts or _ranks_of(row, "prefill_")[:2]
     groups = setting.ranks if setting.has_own_sequences else 1
     return _served(
         row,
         (setting.ranks, setting.expert, groups),
         setting.token_workers,
-        (each, share, setting.prompt_workers),
+        (prompt_ranks, share, setting.prompt_workers),
         setting.drafted or 0,
         DRAFTS_UNSTATED if setting.drafted is None else STATED,
         setting.batch,
@@ -184,8 +186,8 @@ def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
 
 def _unlisted(row: Any) -> ServedRow:
     """Return one that no list has, or several that do not agree."""
-    each, share, _ = _ranks_of(row, "prefill_")
-    return _served(row, _ranks_of(row, "decode_"), 1, (each, share, 1), 0, UNSTATED)
+    prompt_ranks, share, _ = _ranks_of(row, "prefill_")
+    return _served(row, _ranks_of(row, "decode_"), 1, (prompt_ranks, share, 1), 0, UNSTATED)
 
 
 def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
@@ -280,8 +282,8 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
     if OWN in str(row.row_id):
         return _counted_once(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), data)
     publisher = str(row.model_path).partition("/")[0]
-    most = MOST_OF_AN_EXPERT.get((publisher, text(row.gemm_quant_mode)), USUAL_OF_AN_EXPERT)
-    return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data), most)
+    max_shared = MOST_OF_AN_EXPERT.get((publisher, text(row.gemm_quant_mode)), USUAL_OF_AN_EXPERT)
+    return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data), max_shared)
 
 
 def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:

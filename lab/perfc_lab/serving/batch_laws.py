@@ -165,8 +165,8 @@ def trained(rows: Sequence[FixedBatch]) -> dict[str, HostModel]:
 @contextmanager
 def with_laws(laws: Mapping[str, HostModel]) -> Iterator[None]:
     """Let the public call use host models in place of those of the same names."""
-    every = {**host_models(), **laws}
-    with patch.object(host, "host_models", lambda: every):
+    all_laws = {**host_models(), **laws}
+    with patch.object(host, "host_models", lambda: all_laws):
         engine_for.cache_clear()
         yield
     engine_for.cache_clear()

@@ -98,8 +98,8 @@ def of_other_hosts(
     """
     if not is_server(name):
         return None
-    named = [(law_name(s), s) for s in samples if s.quantity in IN_TIME]
-    rest = [s for other, s in named if other != name and is_server(other)]
+    named_samples = [(law_name(s), s) for s in samples if s.quantity in IN_TIME]
+    rest = [s for other, s in named_samples if other != name and is_server(other)]
     if len(rest) < LEAST_ROWS:
         return None
     law = fitted(rest)
@@ -130,7 +130,8 @@ def _numbers(
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
-        # squared error over y² for ratios, less for far ones (Cauchy); y/30 bounds the weight
+        # squared error over measured times predicted: nearly that of the logarithm; far ones count
+        # less (Cauchy), and y/30 bounds the weight
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
         x, _ = nnls(
             np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])

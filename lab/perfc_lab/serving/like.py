@@ -111,12 +111,12 @@ def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fo
     expected = left_out(samples, law_name, fold_of)
     with_place = [(i, s) for i, s in enumerate(samples) if s.place is not None]
     for _, train, tested in leave_out(with_place, [fold_of(s) for _, s in with_place]):
-        known = [s for _, s in train]
+        in_train = [s for _, s in train]
         laws = {
-            name: fitted([s for s in known if law_name(s) == name])
-            for name in dict.fromkeys(map(law_name, known))
+            name: fitted([s for s in in_train if law_name(s) == name])
+            for name in dict.fromkeys(map(law_name, in_train))
         }
-        processes = fitted_processes(known, law_name, laws)
+        processes = fitted_processes(in_train, law_name, laws)
         for i, s in tested:
             process = processes.get(benchmark_kind(law_name(s)))
             if process is not None and s.place is not None:

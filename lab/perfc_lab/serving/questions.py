@@ -181,14 +181,14 @@ def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Pr
         report.throughput.output_tokens_per_s,
     )
     energy = report.expenses.energy_j_per_token if report.expenses is not None else None
-    every = {
+    by_quantity = {
         ServingQuantity.TTFT_S: PrintedNumber(ttft, ttft * first.low, ttft * first.high),
         ServingQuantity.TPOT_S: PrintedNumber(tpot, tpot * later.low, tpot * later.high),
         # a rate: the longest time is the lower end
         ServingQuantity.TOKENS_PER_S: PrintedNumber(rate, rate / later.high, rate / later.low),
         ServingQuantity.ENERGY_J: PrintedNumber(math.nan if energy is None else energy),
     }
-    return {quantity: every[quantity] for quantity in row.measured}
+    return {quantity: by_quantity[quantity] for quantity in row.measured}
 
 
 @contextmanager

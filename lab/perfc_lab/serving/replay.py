@@ -88,8 +88,8 @@ class Unanswered:
 @lru_cache(maxsize=64)
 def model_of(name: str) -> LanguageModel | None:
     """Return the shipped configuration of what a publisher calls so; None where there is none."""
-    known = CONFIGS.get(name, name)
-    return read_config(known) if known in shipped() else None
+    config = CONFIGS.get(name, name)
+    return read_config(config) if config in shipped() else None
 
 
 @lru_cache(maxsize=512)

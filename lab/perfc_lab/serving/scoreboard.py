@@ -67,5 +67,5 @@ def _sums(checks: Sequence[RunCheck]) -> Iterator[str]:
             right = sum(e == 0 for e in errors)
             yield f"llama.cpp: {right} of {len(errors)} fit or not as said"
         elif errors:
-            each = f"{mean(errors):.1%} mean, {median(errors):.1%} median error"
-            yield f"llama.cpp {name}: {each} of {plural(len(errors), 'row')}"
+            errors_text = f"{mean(errors):.1%} mean, {median(errors):.1%} median error"
+            yield f"llama.cpp {name}: {errors_text} of {plural(len(errors), 'row')}"

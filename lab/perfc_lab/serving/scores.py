@@ -64,11 +64,11 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Ser
     for name in wanted:
         before = len(numbers)
         for row in TABLES[name](data):
-            each = samples(row)
-            if isinstance(each, Unanswered):
-                missed.append(each)
+            row_samples = samples(row)
+            if isinstance(row_samples, Unanswered):
+                missed.append(row_samples)
             else:
-                numbers += [placed(s, law_name(s)) for s in each]
+                numbers += [placed(s, law_name(s)) for s in row_samples]
         say(f"{name}: {len(numbers) - before} numbers")
     return ServingEvidence(tuple(numbers), tuple(missed))
 
@@ -128,7 +128,7 @@ def trained(
             source=", ".join(sorted({s.row.source for s in of_law})),
             versions=versions_of([s.row for s in of_law]),
         )
-    # saturated servers have no free time for requests: their steps are those of a benchmark
+    # without the time of requests this is also the host of offline benchmarks of vLLM
     if SATURATED in laws:
         laws[f"vllm{BENCH}"] = replace(laws[SATURATED], request_s=0.0, token_s=0.0)
     return laws
@@ -267,9 +267,9 @@ def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
         runs.setdefault((row.source, kind_of_row(row)), {}).setdefault(row.run, row)
     drawn: list[ServedRow] = []
     for group in runs.values():
-        each = list(group.values())
-        Random(0).shuffle(each)  # the same rows every time
-        drawn += each[: count or None]
+        runs_of_slice = list(group.values())
+        Random(0).shuffle(runs_of_slice)  # the same rows every time
+        drawn += runs_of_slice[: count or None]
     return drawn
 
 

@@ -59,8 +59,8 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
             seqs = of_short or listed.get("max_num_seqs", 0)
             if listed.get("seqs_of_users"):
                 seqs = min(users, listed.get("connections", users))
-            more = {n: listed[n] for n in ("recorded_tokens", "utilization") if n in listed}
-            return ServerSettings(budget, seqs, looks, **more), listed.get("cache", "")
+            options = {n: listed[n] for n in ("recorded_tokens", "utilization") if n in listed}
+            return ServerSettings(budget, seqs, looks, **options), listed.get("cache", "")
     return ServerSettings(), ""
 
 
@@ -185,16 +185,16 @@ class Task:
 @cache
 def tasks() -> Mapping[str, Task]:
     """Return those of ML.ENERGY, by name."""
-    every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
+    entries = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
     return {
         name: Task(
             **{"expert_skew": None, "prompts_vary": 0.0, **entry, "asked": tuple(entry["asked"])}
         )
-        for name, entry in every.items()
+        for name, entry in entries.items()
     }
 
 
 def prompt_tokens(task: str) -> int:
     """Return the prompt tokens of a task of ML.ENERGY."""
-    known = tasks().get(task)
-    return known.prompt_tokens if known is not None else PROMPT_TOKENS
+    listed_task = tasks().get(task)
+    return listed_task.prompt_tokens if listed_task is not None else PROMPT_TOKENS

@@ -48,8 +48,8 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     for i, osl in enumerate(answers):
         prompt = i % task.distinct
         isl = prompts[prompt]
-        held = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
-        requests.append(Request(0.0, isl, osl, held, prompt, isl))
+        cached_tokens = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
+        requests.append(Request(0.0, isl, osl, cached_tokens, prompt, isl))
     return Workload(tuple(requests), seats)
 
 

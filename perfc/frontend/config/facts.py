@@ -89,8 +89,8 @@ def weight_bytes(
     """
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
-    held = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
-    sizes = (v.nbytes for v in held)
+    loaded = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
+    sizes = (v.nbytes for v in loaded)
     return sum(n for n in sizes if isinstance(n, int))
 
 
@@ -126,8 +126,8 @@ def cache_rates(
     for layer in layers_of(model, parallel, stage):
         for m in mixers(layer):
             limit = m.window - 1 if isinstance(m, Attention) and m.window else math.inf
-            each = token_bits(m, precision, parallel, model.name) / 8
-            rates[limit] = rates.get(limit, 0.0) + each
+            token_bytes = token_bits(m, precision, parallel, model.name) / 8
+            rates[limit] = rates.get(limit, 0.0) + token_bytes
     return tuple(sorted(rates.items()))
 
 
@@ -137,12 +137,12 @@ def token_bits(m: object, precision: ServingPrecision, parallel: Parallel, where
     Eight bits of sparse latents have f32 scales for 128 and rotated parts in 16 bits. Sources:
     vLLM, mla_attention.py and deepseek_v2.py; SGLang 0.5.9.
     """
-    wide = precision.cached.bits
-    bits = token_elements(m, parallel, where) * (wide + precision.scale_bits)
+    cached_bits = precision.cached.bits
+    bits = token_elements(m, parallel, where) * (cached_bits + precision.scale_bits)
     if isinstance(m, LatentAttention) and m.indexer is not None:
         bits += index_bits(m.indexer)
         # for 8 bits: 32 bits of scale for 128 elements, and 8 more bits for each rotated element
-        bits += (m.kv_rank // 4 + 8 * m.rope_dim) * (wide == 8)
+        bits += (m.kv_rank // 4 + 8 * m.rope_dim) * (cached_bits == 8)
     return bits
 
 

@@ -47,7 +47,7 @@ def scaled(tower: Tower, edge: int) -> Tower:
         case ImageScaling.NATIVE:
             # pixels along the edge of one token of the language model
             unit = patches.patch * tower.projector.merge
-            most = tower.most // tower.projector.merge if tower.most else edge
-            along = max(1, min(round(edge / unit), most))
+            max_along = tower.most // tower.projector.merge if tower.most else edge
+            along = max(1, min(round(edge / unit), max_along))
             embedding = replace(patches, image=along * unit)
             return replace(tower, stack=replace(tower.stack, embedding=embedding))

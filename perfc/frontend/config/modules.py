@@ -58,9 +58,9 @@ def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
     compressed-tensors.
     """
     if pattern.startswith("re:"):
-        each = _choices(pattern[3:])
+        choices = _choices(pattern[3:])
         return any(
-            _accepts(choice, f"model.layers.{layer}.{name}") for name in names for choice in each
+            _accepts(choice, f"model.layers.{layer}.{name}") for name in names for choice in choices
         )
     if "*" in pattern or "?" in pattern:
         globs = pattern, f"{pattern}.*"
@@ -113,8 +113,8 @@ def _alternatives(expression: str) -> Iterator[str]:
     parts = _GROUP.split(expression)
     choices = [part.split("|") for part in parts[1::2]]
     count = 1
-    for each in choices:
-        count *= len(each)
+    for choice in choices:
+        count *= len(choice)
     if count > MOST_CHOICES:
         raise ValueError(expression)
     for chosen in product(*choices):
@@ -134,8 +134,8 @@ def _atoms(expression: str) -> Atoms:
         atom = _ATOM.match(text, at)
         if atom is None:
             raise ValueError(expression)
-        one = re.compile(atom[1])
-        atoms.append((frozenset(c for c in _ALPHABET if one.fullmatch(c)), atom[2]))
+        single = re.compile(atom[1])
+        atoms.append((frozenset(c for c in _ALPHABET if single.fullmatch(c)), atom[2]))
         at = atom.end()
     return tuple(atoms if is_whole else [*atoms, (frozenset(_ALPHABET), "*")])
 

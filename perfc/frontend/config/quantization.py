@@ -115,7 +115,7 @@ def _read(keys: Keys, method: Method) -> Quantization:
     groups = list(_schemes(keys, method)) if method.types is _SCHEMES else []
     if groups:
         form, group = groups[0][1:]
-        rules += [FormatRule(*each) for each in groups[1:]]
+        rules += [FormatRule(*scheme) for scheme in groups[1:]]
     else:
         is_mixed = _said(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
@@ -182,9 +182,9 @@ def _typed(keys: Keys, method: Method, name: str) -> Form:
     """
     form = method.types.get(name)
     if form is None:
-        named = f" {name[:32]!r}" if name else ""
+        quoted = f" {name[:32]!r}" if name else ""
         hint = f"known: {', '.join(method.types)}"
-        raise keys.unsupported(f"no type of quantised weights{named}", hint=hint)
+        raise keys.unsupported(f"no type of quantised weights{quoted}", hint=hint)
     return form
 
 

@@ -183,8 +183,8 @@ def _assumption(keys: Keys, family: str, row: str) -> str:
     """Return a sentence: like which row an unknown family is read, and without which keys."""
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
-    more = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
-    listed = f"without its keys {', '.join(beyond[:SHOWN])}{more}" if beyond else "with all keys"
+    rest = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
+    listed = f"without its keys {', '.join(beyond[:SHOWN])}{rest}" if beyond else "with all keys"
     return f"{family[:64]}, {NEAREST_FAMILY} {row}, {listed}"
 
 
@@ -334,7 +334,7 @@ def _structural() -> dict[str, tuple[str, ...]]:
     for file in dict.fromkeys(filter(None, families().values())):
         with open(os.path.join(folder, f"{file}.py"), encoding="utf-8") as source:
             text = source.read()
-        here = [family for family, other in families().items() if other == file]
+        of_file = [family for family, other in families().items() if other == file]
         for name in {n for names in _KEY.findall(text) for n in re.findall(r'"(\w+)"', names)}:
-            readers.setdefault(name, []).extend(here)
+            readers.setdefault(name, []).extend(of_file)
     return {name: tuple(each) for name, each in readers.items()}

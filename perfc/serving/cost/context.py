@@ -223,11 +223,11 @@ def within(env: Env, chunk: int, longest: int) -> Env:
     # lengths from `least` to `top`, evenly spread, have the mean `context`
     top = max(longest, context)
     least = max(2 * context - top, 0)
-    seen = context % chunk
+    shown_tokens = context % chunk
     if top > least:
         # mean of the tokens shown over these lengths
-        seen = round((_shown(top, chunk) - _shown(least, chunk)) / (top - least))
-    return {**env, "context": seen}
+        shown_tokens = round((_shown(top, chunk) - _shown(least, chunk)) / (top - least))
+    return {**env, "context": shown_tokens}
 
 
 def _shown(tokens: int, chunk: int) -> float:

@@ -88,8 +88,8 @@ def between_s(
     """
     at, fuses = Numbers(env), kind is not None and kind.fuses_attention
     kernels = program.table.kernels
-    every = [program.counts[i] * _moved_bytes(kernels[i], at, fuses=fuses) for i in wanted]
-    return math.fsum(every) / _bytes_per_s(machine)
+    traffic_bytes = [program.counts[i] * _moved_bytes(kernels[i], at, fuses=fuses) for i in wanted]
+    return math.fsum(traffic_bytes) / _bytes_per_s(machine)
 
 
 def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
@@ -102,10 +102,10 @@ def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
     """
     at, total = Numbers({}), 0.0
     for stored, wide in zip(packed.whole, widened.whole, strict=True):
-        read, written = (weight_bytes(k, at) for k in (stored, wide))
+        read_bytes, written_bytes = (weight_bytes(k, at) for k in (stored, wide))
         # tables of embeddings are gathered, not multiplied, and need no conversion
-        if stored.work.mac and read < written:
-            total += read + written
+        if stored.work.mac and read_bytes < written_bytes:
+            total += read_bytes + written_bytes
     return total / _bytes_per_s(machine)
 
 
@@ -206,18 +206,18 @@ def _scores(problem: Attention, at: Numbers) -> float:
 
 def _moved_bytes(kernel: Kernel, at: Numbers, *, fuses: bool) -> float:
     """Return one kernel's traffic beyond what it moves with `HALF` bytes per element."""
-    read = zip(kernel.reads, kernel.read_parts, strict=True)
+    operands = zip(kernel.reads, kernel.read_parts, strict=True)
     # the weights are not converted here: `widening_s` counts them once per step
-    half_bytes = [at(part) for v, part in read if v.weight is None and v.is_real]
+    half_bytes = [at(part) for v, part in operands if v.weight is None and v.is_real]
     half_bytes += [_nbytes(v, at) for v in kernel.writes if v.is_real]
     match kernel.problem:
         case Attention() as problem if not fuses:
             scores = _scores(problem, at)
             # written by the first product and widened; read and written by softmax; narrowed and
             # read by the second product
-            each = 2 * (HALF + WIDE) + 2 * WIDE + 2 * HALF
+            bytes_per_score = 2 * (HALF + WIDE) + 2 * WIDE + 2 * HALF
             # the first operand, the queries, is narrowed and the result widened
-            return each * scores + _converted(half_bytes[0]) + _converted(half_bytes[-1])
+            return bytes_per_score * scores + _converted(half_bytes[0]) + _converted(half_bytes[-1])
         case _ if kernel.work.mac:
             return math.fsum(map(_converted, half_bytes))
         case _:

@@ -149,8 +149,8 @@ class DraftedCost(StepCost):
         kernels = exchanges = 0.0
         for stage, count in self.stages:
             for surface in (stage.prompt_tokens, stage.prompt_exchanges):
-                more = surface.at(quantity, rows + decodes * self.tokens)
-                extra = count * (more - surface.at(quantity, rows))
+                with_drafts = surface.at(quantity, rows + decodes * self.tokens)
+                extra = count * (with_drafts - surface.at(quantity, rows))
                 if surface is stage.prompt_tokens:
                     kernels += extra
                 else:

@@ -140,8 +140,8 @@ def attentions(program: Program, wanted: Sequence[int]) -> Iterator[tuple[float,
 def cached_elements(problem: AttentionProblem, at: Numbers) -> float:
     """Return the elements of keys and values that one head reads for a batch of sequences."""
     keys = at(problem.kv_len)
-    seen = min(keys, problem.window) if problem.window else keys
-    return at(problem.batch) * seen * (at(problem.head_dim) + at(problem.value_dim))
+    read_keys = min(keys, problem.window) if problem.window else keys
+    return at(problem.batch) * read_keys * (at(problem.head_dim) + at(problem.value_dim))
 
 
 def _attentions(model: LanguageModel) -> list[Attention]:

@@ -183,8 +183,8 @@ class ImagedCost(StepCost):
         images = self._begun(chunks)
         if not images:
             return parts
-        more = self.tower.at(quantity, images)
-        return Parts(parts.kernels + more.kernels, parts.exchanges + more.exchanges)
+        tower_parts = self.tower.at(quantity, images)
+        return Parts(parts.kernels + tower_parts.kernels, parts.exchanges + tower_parts.exchanges)
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the launches of a step; a step that starts a prompt includes the tower's."""

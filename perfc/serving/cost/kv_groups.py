@@ -58,8 +58,8 @@ def groups_of(counts: list[int], similar: float = 1.25) -> int:
     (10, 12, 14, 17)
     """
     # nearly equal kinds waste less by padding the smaller than by an extra group of the larger
-    size, most = min(counts), max(counts)
-    return most if most < size * similar else size
+    smallest, largest = min(counts), max(counts)
+    return largest if largest < smallest * similar else smallest
 
 
 def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int | None:
@@ -90,8 +90,8 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
     groups = {kind: -(-count // size) for kind, count in counts.items()}
     states = counts.get(STATE, 0)
     # blocks of attention hold as many tokens as make them as large as one layer's states
-    each = state_bytes(model, precision, parallel) / states if states else 0.0
-    block = max(1, -(-int(each) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
+    state_nbytes = state_bytes(model, precision, parallel) / states if states else 0.0
+    block = max(1, -(-int(state_nbytes) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
     page = widest * block
     blocks = int(max(0.0, pool_bytes) // (page * size))
     if not rules.prints_concurrency:
@@ -124,24 +124,24 @@ def padding_bytes(engine: Engine) -> float:
     hidden, machine = engine.model.decoder.hidden, engine.machine
     names = f"sm{machine.capability // 10}", machine.vendor
     multiples = padding[next((name for name in names if name in padding), "")]
-    more = 0
+    elements = 0
     for layer in layers_of(engine.model, parallel):
         for e in mixers(layer):
             if isinstance(e, Experts):
                 # expert parallelism leaves experts whole; tensor parallelism cuts their columns
                 inner = e.inner if parallel.expert > 1 else -(-e.inner // parallel.tensor)
                 sizes = zip((inner, hidden), multiples, strict=True)
-                wide = math.prod([-(-n // m) * m for n, m in sizes]) - inner * hidden
+                padded = math.prod([-(-n // m) * m for n, m in sizes]) - inner * hidden
                 # an up and a down matrix, and a gate if there is one
-                more += -(-e.count // parallel.expert) * (2 + e.is_gated) * wide
+                elements += -(-e.count // parallel.expert) * (2 + e.is_gated) * padded
     # each element and its part of a scale of one byte per block
-    return more * (form.bits / 8 + 1 / form.block)
+    return elements * (form.bits / 8 + 1 / form.block)
 
 
 def is_sparse(model: LanguageModel) -> bool:
     """Return True if a layer attends to tokens that an indexer chooses."""
-    every = [m for layer in layers_of(model) for m in mixers(layer)]
-    return any(isinstance(m, LatentAttention) and m.indexer is not None for m in every)
+    all_mixers = [m for layer in layers_of(model) for m in mixers(layer)]
+    return any(isinstance(m, LatentAttention) and m.indexer is not None for m in all_mixers)
 
 
 def check_blocks(model: LanguageModel, precision: ServingPrecision, parallel: Parallel) -> None:

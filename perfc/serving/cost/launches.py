@@ -49,5 +49,5 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
 
 def _singly(program: Program, kind: EngineKind | None) -> int:
     """Return the launches of a pass, kernel by kernel."""
-    each = {} if kind is None else kind.launched
-    return sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])
+    launches_of_op = {} if kind is None else kind.launched
+    return sum([launches_of_op.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])

@@ -69,8 +69,8 @@ class MemoryPlan:
     @property
     def pool_bytes(self) -> float:
         """Return the bytes left for the KV cache and states; negative if the weights do not fit."""
-        left = self._left_bytes
-        return left if left < 0 or self.host_bytes is None else self.host_bytes
+        free_bytes = self._left_bytes
+        return free_bytes if free_bytes < 0 or self.host_bytes is None else self.host_bytes
 
     @property
     def _left_bytes(self) -> float:

@@ -48,19 +48,19 @@ class _Mix:
         self.base = re.sub(r"_[sml]$", "", name)
         layers = model.decoder.layers if model.decoder is not None else ()
         self.count = len(layers)
-        every = [m for layer in layers for m in mixers(layer)]
+        all_mixers = [m for layer in layers for m in mixers(layer)]
         self.attention = [
             next((m for m in mixers(layer) if isinstance(m, Attention)), None) for layer in layers
         ]
-        self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in every)
+        self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in all_mixers)
         # llama.cpp recognizes 70B models by these numbers
         few = any(m is not None and m.kv_heads <= 8 for m in self.attention)
         self.is_large = self.count == 80 and few
 
     def stored(self, name: str, shape: tuple[int, ...]) -> StoredWeight:
         """Return one weight of the lowered model with the bytes of its tensors in the mix."""
-        parts = [(named, n) for named, n in self._parts(name, shape) if n]
-        tensors = [(self._fitted(named, shape[-1]), n) for named, n in parts]
+        parts = [(type_name, n) for type_name, n in self._parts(name, shape) if n]
+        tensors = [(self._fitted(type_name, shape[-1]), n) for type_name, n in parts]
         # whole blocks; the type of the largest tensor stands for a fused weight
         sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
         largest = max(zip(sizes, tensors, strict=True), key=lambda each: each[0])[1][0]
@@ -97,9 +97,9 @@ class _Mix:
         if is_more:
             chosen = rules.get("more", {}).get(role, chosen)
         # a number of layers (`parts` = 1) or a share of all
-        named, share, parts = rules.get("first", {}).get(role, (chosen, 0, 1))
+        first_type, share, parts = rules.get("first", {}).get(role, (chosen, 0, 1))
         if layer < (share if parts == 1 else share * n // parts):
-            chosen = named
+            chosen = first_type
         if self.is_large and chosen in {"q3_k", "q4_k"}:
             chosen = rules.get("large", {}).get(role, chosen)
         return str(rules.get("experts", {}).get(role, chosen) if self.has_eight else chosen)

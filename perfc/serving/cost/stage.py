@@ -155,8 +155,8 @@ class StageCost:
         if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
-        seen = self._of_prompts[0], self._of_decode[0]
-        layers = layers_of(passes.prefill, seen[0], passes.decode, seen[1])
+        readers = self._of_prompts[0], self._of_decode[0]
+        layers = layers_of(passes.prefill, readers[0], passes.decode, readers[1])
 
         def separate_s(
             count: float, length: float, past: float, decodes: float, context: float
@@ -225,10 +225,10 @@ class StageCost:
         if self.host is None:
             return costs
         if program is self.passes.prefill:
-            there = self._prompts(wanted, envs, self.host)
+            host_costs = self._prompts(wanted, envs, self.host)
         else:
-            there = [read_on_host(program, wanted, env, self.host) for env in envs]
-        return on_host(costs, there, program, wanted, envs, self.machine, self.tensor)
+            host_costs = [read_on_host(program, wanted, env, self.host) for env in envs]
+        return on_host(costs, host_costs, program, wanted, envs, self.machine, self.tensor)
 
     @cached_property
     def decode_tokens(self) -> Surface:

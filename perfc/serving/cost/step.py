@@ -170,17 +170,17 @@ class StepCost:
         """Return one of ``QUANTITIES`` of a step through all stages, without host overhead."""
         if len(self.stages) == 1:
             return self.stages[0][0].parts(quantity, chunks, decodes, context)
-        each = [(s.parts(quantity, chunks, decodes, context), n) for s, n in self.stages]
+        by_stage = [(s.parts(quantity, chunks, decodes, context), n) for s, n in self.stages]
         return Parts(
-            math.fsum([p.kernels * n for p, n in each]),
-            math.fsum([p.exchanges * n for p, n in each]),
+            math.fsum([p.kernels * n for p, n in by_stage]),
+            math.fsum([p.exchanges * n for p, n in by_stage]),
         )
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank; arguments as for a stage."""
-        each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
-        fullest = max(each, key=lambda demand: demand.kv_bytes)
+        demands = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
+        fullest = max(demands, key=lambda demand: demand.kv_bytes)
         # the largest of each number over all stages; the caches follow the stage with most of them
-        numbers = [astuple(replace(demand, caches=()))[:-1] for demand in each]
+        numbers = [astuple(replace(demand, caches=()))[:-1] for demand in demands]
         weights, cached, states, live, hosted = map(max, zip(*numbers, strict=True))
         return MemoryDemand(weights, cached, states, live, hosted, fullest.caches)

@@ -59,5 +59,5 @@ def dots_of(result: SearchResult) -> list[Dot]:
         return best
     slowest, dearest = max(d.time_s for d in best), max(d.cost for d in best)
     # one slow or expensive setting would squeeze the front into a corner
-    near = [d for d in others if d.time_s < FAR * slowest and 0 < d.cost < FAR * dearest]
-    return [*near, *best]
+    shown = [d for d in others if d.time_s < FAR * slowest and 0 < d.cost < FAR * dearest]
+    return [*shown, *best]

@@ -96,10 +96,10 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
     kind, model = engine.kind, engine.model
     least, raised = kind.items.get(model.family, (0, 0))
     notes: tuple[str, ...] = ()
-    if held := engine.offloaded_bytes:
+    if hosted_bytes := engine.offloaded_bytes:
         one_s, most_s = (engine.target_cost.offloaded_s(n) for n in (1, kind.token_budget))
         until = f" to {time_text(most_s)}" if one_s < most_s else ""
-        notes += (f"{size_text(held)} in host memory: {time_text(one_s)}{until} a step",)
+        notes += (f"{size_text(hosted_bytes)} in host memory: {time_text(one_s)}{until} a step",)
     if kind.host:
         notes += (f"keys and values in the memory of {kind.host}, which attends",)
     # the budget was raised because a step must hold the largest image whole
@@ -127,11 +127,11 @@ def _queued(engine: Engine, users: int) -> tuple[str, ...]:
 
 def _unrecorded(engine: Engine, run: SimulatedRun) -> tuple[str, ...]:
     """Return a note if decode steps exceed the largest recorded graph and that costs time."""
-    most, law = engine.cost.recorded, engine.law
+    limit, law = engine.cost.recorded, engine.law
     largest = max([s.decodes for s in run.strides if not s.chunks], default=0)
-    if not law.launch_s or not most or not engine.cost.launches((), largest):
+    if not law.launch_s or not limit or not engine.cost.launches((), largest):
         return ()
-    return (f"steps of more than {most:,} tokens launch kernel by kernel: --recorded-tokens",)
+    return (f"steps of more than {limit:,} tokens launch kernel by kernel: --recorded-tokens",)
 
 
 def _standing(engine: Engine) -> tuple[str, ...]:

@@ -125,8 +125,8 @@ def published(name: str, run: ModelRun) -> PublishedPrediction:
     """
     module = plugins.entries(GROUP).get(name)
     if module is None:
-        known = ", ".join(names())
-        hint = f"there are {known}" if known else plugins.LAB_HINT
+        installed = ", ".join(names())
+        hint = f"there are {installed}" if installed else plugins.LAB_HINT
         raise ParseError(f"no predictor {name!r}", where="--predictor", hint=hint)
     predictor: ServingPredictor = importlib.import_module(module)
     return predictor.predict(run)

@@ -44,16 +44,18 @@ def published_page(name: str, run: ModelRun, grid: Region) -> str:
         lines.append(list(along_batch(run, reference, simulated, BATCHES[::2])))
     except PerfcError as error:
         reason = f"perfc has no answer: {error}"
-    known = [answer] if reference is None else [answer, reference]
-    table = Section("table", "predictions", (view.compared(known, grid),))
-    from_ = [Section(p.predictor, p.predictor, (Note(p.title), *view.notes(p))) for p in known]
+    predictions = [answer] if reference is None else [answer, reference]
+    table = Section("table", "predictions", (view.compared(predictions, grid),))
+    from_ = [
+        Section(p.predictor, p.predictor, (Note(p.title), *view.notes(p))) for p in predictions
+    ]
     why = [Section("reason", "perfc", (Note(reason, is_warning=True),))] if reason else []
     return chart_page(
         Document(view.title(answer), (table, *from_, *why)),
         charts_of(answer),
         payload(run, lines),
         SCRIPTS,
-        lead(known),
+        lead(predictions),
     )
 
 

@@ -93,10 +93,10 @@ def document(prediction: PublishedPrediction, grid: Region) -> Document:
 
 def notes(p: PublishedPrediction) -> Iterator[Note]:
     """Yield what each quantity is from, then warnings."""
-    known = [(row.name, row.value) for row in rows_of(p) if row.value is not None]
-    for name, value in known:
+    given_rows = [(row.name, row.value) for row in rows_of(p) if row.value is not None]
+    for name, value in given_rows:
         yield Note(f"{name}: {value.basis}")
-    for name, value in known:
+    for name, value in given_rows:
         for reason in value.outside:
             yield Note(f"{name}: {reason}", is_warning=True)
 

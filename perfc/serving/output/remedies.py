@@ -30,7 +30,9 @@ def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:
         osl: tokens of the longest answer.
     """
     kinds = (_more_ranks(engine), _smaller_weights(engine), _smaller_steps(engine))
-    options = (next((words for words, one in kind if _fits(one, isl, osl)), "") for kind in kinds)
+    options = (
+        next((words for words, changed in kind if _fits(changed, isl, osl)), "") for kind in kinds
+    )
     return tuple(words for words in options if words)
 
 

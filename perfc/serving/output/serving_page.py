@@ -87,7 +87,7 @@ def latencies(report: ServingReport) -> list[Json]:
     latency = report.latencies
     if latency is None:
         return []
-    named = (
+    rows = (
         ("time to first token (TTFT)", latency.ttft, report.ttft_band),
         ("time per output token (TPOT)", latency.tpot, report.tpot_band),
         ("inter-token latency (ITL)", latency.itl, None),
@@ -99,7 +99,7 @@ def latencies(report: ServingReport) -> list[Json]:
             "range_s": _range(q.mean, band),
             "percentiles_s": [number(v) for v in (q.p50, q.p90, q.p99)],
         }
-        for what, q, band in named
+        for what, q, band in rows
         if q is not None
     ]
 

@@ -98,7 +98,7 @@ def _latencies(r: ServingReport) -> Table:
     """Return one line per latency, the mean with its prediction interval."""
     times = r.latencies
     assert times is not None
-    named: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
+    rows: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
         ("time to first token (TTFT)", times.ttft, r.ttft_band),
         ("time per output token (TPOT)", times.tpot, r.tpot_band),
         ("inter-token latency (ITL)", times.itl, None),
@@ -113,7 +113,7 @@ def _latencies(r: ServingReport) -> Table:
         Column("p90_s", "p90", cell=lambda n: in_seconds(n[1].p90)),
         Column("p99_s", "p99", cell=lambda n: in_seconds(n[1].p99)),
     )
-    return tabulate(columns, (n for n in named if n[1] is not None))
+    return tabulate(columns, (n for n in rows if n[1] is not None))
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
@@ -210,8 +210,8 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     yield Fact("activations", in_bytes(rest), "plus contexts, libraries, recorded graphs")
     users = plural(m.largest_concurrency, "user")
     if m.kv_bytes_per_token:
-        each = size_text(m.kv_bytes_per_token)
-        users = f"{m.kv_tokens:,} tokens of {each}, {users}"
+        per_token = size_text(m.kv_bytes_per_token)
+        users = f"{m.kv_tokens:,} tokens of {per_token}, {users}"
     users += f"; longest context {m.largest_context:,}"
     yield Fact(m.pool_name, in_bytes(max(m.pool_bytes, 0.0)), users)
     if m.vllm_kv_tokens is not None:

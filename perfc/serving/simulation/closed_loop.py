@@ -46,8 +46,8 @@ def steady_times(
     # sequences are at all places of their answers: half of one on average
     context = load.isl + load.osl / 2
     decode_s = step_s((), users, context)
-    held = load.mean_cached_tokens
-    prompt = load.isl - held
+    cached_tokens = load.mean_cached_tokens
+    prompt = load.isl - cached_tokens
     is_prompts_first = kind.batching is Batching.PROMPTS_FIRST
     free_tokens = budget if is_prompts_first else max(budget - users, 1)
     chunk = min(prompt, free_tokens)
@@ -57,8 +57,8 @@ def steady_times(
     together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
     steps /= together
     # the mean chunk has half of the prompt's other chunks before it
-    one = Chunk(chunk, held + (prompt - chunk) // 2)
-    mixed_s = step_s((one,) * together, 0 if is_prompts_first else users, context)
+    mean_chunk = Chunk(chunk, cached_tokens + (prompt - chunk) // 2)
+    mixed_s = step_s((mean_chunk,) * together, 0 if is_prompts_first else users, context)
     # prompts first: decodes pause in steps with prompts; else such a step decodes as well
     if is_prompts_first:
         cycle_s = load.osl * decode_s + steps * mixed_s

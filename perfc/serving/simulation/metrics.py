@@ -37,10 +37,10 @@ class Quantiles:
     @classmethod
     def of(cls, values: Sequence[float]) -> Quantiles | None:
         """Return the quantiles of values, interpolated, NaN ignored; None if there are none."""
-        known = [v for v in values if not math.isnan(v)]
-        if not known:
+        numbers = [v for v in values if not math.isnan(v)]
+        if not numbers:
             return None
-        return cls(math.fsum(known) / len(known), *map(float, np.quantile(known, SHARES)))
+        return cls(math.fsum(numbers) / len(numbers), *map(float, np.quantile(numbers, SHARES)))
 
     @classmethod
     def weighted(cls, pairs: Sequence[tuple[float, float]]) -> Quantiles | None:
@@ -50,9 +50,9 @@ class Quantiles:
         values, weights = np.array(sorted(pairs)).T
         total = math.fsum(weights)
         # the first value at which the weights reach the share; rounding may end past the last
-        at = np.searchsorted(weights.cumsum(), [q * total for q in SHARES])
-        each = [float(values[min(i, len(values) - 1)]) for i in at]
-        return cls(math.fsum(values * weights) / total, *each)
+        positions = np.searchsorted(weights.cumsum(), [q * total for q in SHARES])
+        quantiles = [float(values[min(i, len(values) - 1)]) for i in positions]
+        return cls(math.fsum(values * weights) / total, *quantiles)
 
 
 @record
@@ -141,12 +141,12 @@ def throughput(result: Steady, gpus: int) -> LoadThroughput:
         result: steady state of a load.
         gpus: GPUs of all groups, busy or idle.
     """
-    output = read = 0.0
+    answer_tokens = prompt_tokens = 0.0
     for share in result.shares:
         served = share.served
-        output += share.weight * math.fsum([s.request.output_tokens for s in served])
-        read += share.weight * math.fsum([s.request.input_tokens for s in served])
-    return LoadThroughput(output, read, result.requests_per_s, gpus)
+        answer_tokens += share.weight * math.fsum([s.request.output_tokens for s in served])
+        prompt_tokens += share.weight * math.fsum([s.request.input_tokens for s in served])
+    return LoadThroughput(answer_tokens, prompt_tokens, result.requests_per_s, gpus)
 
 
 def written(stride: Stride) -> float:

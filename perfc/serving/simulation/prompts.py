@@ -66,8 +66,8 @@ class PromptQueue:
         """Return the time to compute ``count`` prompts and others, and when they are done."""
         prompts = count * self.others
         # rounded first: 3.0000000001 prompts are 3
-        each = min(self.most, math.ceil(round(prompts, 6)))
-        step_s, steps = self.prompts_s(each), max(prompts / each, 1.0)
+        prompts_per_step = min(self.most, math.ceil(round(prompts, 6)))
+        step_s, steps = self.prompts_s(prompts_per_step), max(prompts / prompts_per_step, 1.0)
         # with several steps a prompt is done in the middle one on average
         return steps * step_s, (steps + 1) / 2 * step_s + self.handover_s()
 
@@ -82,11 +82,11 @@ class PromptQueue:
 
     def done(self, now_s: float) -> list[int]:
         """Return the requests whose prompts were handed over, the first one first."""
-        most = max(1, int(self.most / self.others))
+        step_prompts = max(1, int(self.most / self.others))
         while self.arrived and (start_s := max(self.free[0], self.arrived[0][0])) <= now_s:
             # idle engines share the waiting prompts evenly
             idle = sum(at_s <= start_s for at_s in self.free)
-            waiting = sum(at_s <= start_s for at_s, _ in islice(self.arrived, most * idle))
+            waiting = sum(at_s <= start_s for at_s, _ in islice(self.arrived, step_prompts * idle))
             count = math.ceil(waiting / idle)
             busy_s, end_s = self.batch_s(count)
             heapreplace(self.free, start_s + busy_s)

@@ -135,10 +135,10 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
-    # `more` groups have one user more than the others
-    fewer, more = divmod(load.concurrency, groups)
+    # some groups have one user more than the others
+    fewer, with_one_more = divmod(load.concurrency, groups)
     shares: list[Share] = []
-    for users, count in ((fewer + 1, more), (fewer, groups - more)):
+    for users, count in ((fewer + 1, with_one_more), (fewer, groups - with_one_more)):
         if users and count:
             requests = math.ceil(load.requests * users / load.concurrency)
             part = replace(load, concurrency=users, requests=requests)
@@ -181,8 +181,8 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     while True:
         count = requested or rounds * batch
         if is_burst and not requested:
-            most = min(round(1 / load.opening_burst) * users, MOST_REQUESTS)
-            count = max(most, 3 * batch)
+            requests = min(round(1 / load.opening_burst) * users, MOST_REQUESTS)
+            count = max(requests, 3 * batch)
         part = replace(load, concurrency=users, requests=count)
         run = server.serve(part.workload(1, is_staggered=not is_burst))
         if is_burst:
@@ -215,18 +215,18 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         1,
         replace(server, before_s=lambda _: 0.0),
     )
-    each = replace(load, rate=load.rate / groups)
+    group_load = replace(load, rate=load.rate / groups)
     capacity = full.requests_per_s
     requested = math.ceil(load.requests / groups)
-    if each.rate >= capacity:
+    if group_load.rate >= capacity:
         count = requested or max(ROUNDS * users, LATE_REQUESTS)
-        run = server.serve(replace(each, requests=count).workload(1))
+        run = server.serve(replace(group_load, requests=count).workload(1))
         # in its first quarter the queue is shorter than ever after
         share = Share(run, groups, count // 4, count, capacity)
         return Steady((share,), 0, capacity * groups, is_late=True)
     count = requested or FIRST_REQUESTS
     while True:
-        run = server.serve(replace(each, requests=count).workload(1))
+        run = server.serve(replace(group_load, requests=count).workload(1))
         # the last arrivals see less load than requests with others after them
         ends_s = run.served[-1].arrival_s
         last = next((i for i, s in enumerate(run.served) if s.last_s > ends_s), count)
@@ -235,7 +235,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         first = min(warm_up([s.answer_s for s in run.served[:last]]), last - 1)
         share = _measured(run, groups, first, last, max(1, (last - first) // BATCHES))
         if requested or _is_long_enough(share):
-            steady_share = replace(share, requests_per_s=each.rate)
+            steady_share = replace(share, requests_per_s=group_load.rate)
             return Steady((steady_share,), 0, capacity * groups)
         count *= GROWTH
 

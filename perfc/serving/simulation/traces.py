@@ -151,8 +151,10 @@ def _renamed(tree: dict[str, Any]) -> dict[str, Any]:
     usage = tree.get("usage")
     if isinstance(usage, dict):
         names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-        more = usage.get("prompt_tokens_details")
-        cached = {"cached_tokens": more.get("cached_tokens", 0)} if isinstance(more, dict) else {}
+        details = usage.get("prompt_tokens_details")
+        cached = (
+            {"cached_tokens": details.get("cached_tokens", 0)} if isinstance(details, dict) else {}
+        )
         sizes = {name: usage.get(key) for key, name in names}
         return {**sizes, **cached, "arrival_s": tree.get("created", 0.0)}
     if "input_length" in tree:

@@ -87,8 +87,8 @@ class PoolWorker:
             self.process.join(5)
             code = self.process.exitcode or 0
             # a negative code is the signal that ended the process
-            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-            return self.failed_rows(job, f"the worker was ended {how}")
+            ending = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            return self.failed_rows(job, f"the worker was ended {ending}")
         return rows
 
     def failed_rows(self, job: ModelJob, reason: str) -> list[Answer]:

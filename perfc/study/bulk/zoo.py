@@ -168,9 +168,9 @@ def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
     )
     rows = sorted(
         (
-            (score, setting, path, ratio, usual)
+            (score, setting, path, ratio, median_ratio)
             for setting, rows in zoo.settings.items()
-            for score, path, ratio, usual in outliers(rows)
+            for score, path, ratio, median_ratio in outliers(rows)
         ),
         reverse=True,
     )

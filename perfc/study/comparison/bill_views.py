@@ -48,9 +48,9 @@ def document(billed: Costs) -> Document:
 def amount(billed: Costs) -> str:
     """Describe the amount of runs: ``450,000 steps``, ``1,000 runs`` or ``8,000,000 images``."""
     first = billed.rows[0]
-    each, runs = first.row.verdict.throughput, first.bill.runs
-    if billed.amounts.runs is None and each.item is not Item.RUN:
-        count = f"{runs * each.per_run:,.0f}"
+    throughput, runs = first.row.verdict.throughput, first.bill.runs
+    if billed.amounts.runs is None and throughput.item is not Item.RUN:
+        count = f"{runs * throughput.per_run:,.0f}"
         return " and ".join(dict.fromkeys(f"{count} {item_of(r.row)}" for r in billed.rows))
     count, noun = f"{runs:,.0f}", "run" if first.row.verdict.step is None else "step"
     return f"{count} {noun}" if count == "1" else f"{count} {noun}s"

@@ -63,10 +63,10 @@ def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
         return "no slice is large and fast enough"
     verdict, profile = smallest.row.verdict, smallest.profile
     item = verdict.throughput.item.value
-    each = f"{time_text(smallest.row.time_s)} predicted"
+    time = f"{time_text(smallest.row.time_s)} predicted"
     many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s per card"
     whole = quantity(slicing.card.verdict.throughput.per_s, Unit.COUNT)
-    return f"{profile.name}: {each}; {many}, the whole card has {whole}"
+    return f"{profile.name}: {time}; {many}, the whole card has {whole}"
 
 
 def table(slicing: Slicing) -> Table:

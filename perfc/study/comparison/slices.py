@@ -135,9 +135,9 @@ def slicing(
     card = load_machine(target)
     partition, order = partition_of(card), slices_of(card)
     if partition is None or not order:
-        known = ", ".join(c for p in partitions() for c in p.cards)
+        cards = ", ".join(c for p in partitions() for c in p.cards)
         what = f"no known slices of {card.name}"
-        raise TargetError(what, where="--target", hint=f"there are those of {known}")
+        raise TargetError(what, where="--target", hint=f"there are those of {cards}")
     parts, slice_machines = zip(*order, strict=True)
     comparison = compare(
         [setting],

@@ -97,8 +97,8 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
     # rows were timed in isolation; in a run, caches and launches change a kernel's time
     alone_s = r.scale_s * r.factor * r.times
     if here_s and abs(alone_s / here_s - 1) > NOTICEABLE:
-        alone, here = map(time_text, (alone_s, here_s))
-        yield f"    = {alone} for a call measured in isolation; {here} within this run"
+        alone, in_run = map(time_text, (alone_s, here_s))
+        yield f"    = {alone} for a call measured in isolation; {in_run} within this run"
     if r.machine_distance > 0:
         yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"
     if r.neighbours:

@@ -116,11 +116,11 @@ class Cutter:
         import onnx_graphsurgeon as gs
 
         results = {t.name for n in chosen for t in n.outputs if t.name}
-        read = dict.fromkeys(name for n in chosen for name in _reads(n))
+        read_names = dict.fromkeys(name for n in chosen for name in _reads(n))
         # new tensors: those of the whole model are linked to nodes that are left out
         fresh: dict[str, Any] = {}
         inputs: list[Any] = []
-        for name in read:
+        for name in read_names:
             if name not in results:
                 fresh[name] = self._outer(name)
                 if isinstance(fresh[name], gs.Variable):
@@ -142,7 +142,7 @@ class Cutter:
         model_outputs = {t.name for t in self.graph.outputs}
         ends = [fresh[t.name] for n in chosen for t in n.outputs if t.name]
         # what nothing here reads, and outputs of the model even if something does
-        outputs = [t for t in ends if t.name not in read or t.name in model_outputs]
+        outputs = [t for t in ends if t.name not in read_names or t.name in model_outputs]
         graph = gs.Graph(
             nodes,
             inputs,
@@ -259,9 +259,9 @@ def _array(value: Value) -> Any:
 
 def values_by_name(graph: Graph) -> dict[str, Value]:
     """Return every value of a graph and its regions by name."""
-    every = [*graph.inputs, *graph.weights]
+    values = [*graph.inputs, *graph.weights]
     for node in walk(graph):
-        every += node.results
+        values += node.results
         for region in node.regions:
-            every += [*region.inputs, *region.weights]
-    return {v.name: v for v in every}
+            values += [*region.inputs, *region.weights]
+    return {v.name: v for v in values}

@@ -52,7 +52,7 @@ def payload(sweep: Sweep, along: str) -> Json:
         ]
         for key, points in lines.items()
     }
-    each = {
+    per_item = {
         name: [(n, tuple(t and t / n for t in times)) for n, times in points]
         for name, points in drawn.items()
     }
@@ -61,7 +61,7 @@ def payload(sweep: Sweep, along: str) -> Json:
         "along": text(sweep.label(along)),
         "charts": [
             chart("times", "time per run", drawn, has_band=True),
-            chart("each", "time per item", each, has_band=False),
+            chart("each", "time per item", per_item, has_band=False),
         ],
     }
 

@@ -134,14 +134,14 @@ def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
         )
         for a in sweep.axes
     )
-    each = printable(f"time/{sweep.label(first)[:LONGEST]}")
+    per_item = printable(f"time/{sweep.label(first)[:LONGEST]}")
     columns = (
         Column("target"),
         *sizes,
         Column("time_s", "time"),
         Column("interval", INTERVAL, is_spare=True, cell=interval),
         Column("floor_s", LOWER_BOUND),
-        Column("each_s", each, cell=lambda p: in_seconds(p.time_s / max(p.dims[first], 1))),
+        Column("each_s", per_item, cell=lambda p: in_seconds(p.time_s / max(p.dims[first], 1))),
         Column("device_bytes", "device traffic", is_spare=True),
         Column("memory_bytes", "memory"),
         Column("fits", is_spare=True, cell=lambda p: "yes" if p.fits else "no"),

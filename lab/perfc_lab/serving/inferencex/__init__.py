@@ -127,10 +127,10 @@ def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
     for path in sorted(FOLDER.glob("*.toml")):
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in tree.get("list", ()):
-            read = _read(entry)
+            listed = _read(entry)
             for version in entry["versions"]:
                 key = tree["system"], entry["runtime"], entry["precision"], version
-                lists[key] = (*lists.get(key, ()), read)
+                lists[key] = (*lists.get(key, ()), listed)
     return lists
 
 
@@ -153,10 +153,10 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
         drafts: whether it is known to draft tokens.
     """
     lists = _lists().get((run.system, run.runtime, run.precision, run.version), ())
-    every = [setting for listed in lists for setting in listed.of(run)]
+    settings = [setting for listed in lists for setting in listed.of(run)]
     if drafts is not None:
-        every = [a for a in every if bool(a.drafted) is drafts]
-    return _agreed(every)
+        settings = [a for a in settings if bool(a.drafted) is drafts]
+    return _agreed(settings)
 
 
 def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:

@@ -75,19 +75,19 @@ Row = Mapping[str, Any]
 @cache
 def _tables() -> Mapping[str, Row]:
     """Return the rows of all data files; names with an underscore are no families."""
-    read: dict[str, Row] = {}
+    tables: dict[str, Row] = {}
     for file in sorted(os.listdir(HERE)):
         if file.endswith(".toml"):
             with open(os.path.join(HERE, file), "rb") as source:
-                read.update(tomllib.load(source))
-    return read
+                tables.update(tomllib.load(source))
+    return tables
 
 
 @cache
 def rows() -> Mapping[str, Row]:
     """Return the rows of all families, each with what it takes from another."""
-    read = _tables()
-    return {name: _whole(name, read) for name in read if not name.startswith("_")}
+    tables = _tables()
+    return {name: _whole(name, tables) for name in tables if not name.startswith("_")}
 
 
 def wrappers() -> Mapping[str, str]:
@@ -124,11 +124,11 @@ def keys_of(family: str) -> frozenset[str]:
     # a mixer of the base row that no layer uses reads no keys
     left_out = {n for n, e in row.items() if isinstance(e, dict) and "is" in e and n not in used}
     shown = {name: entry for name, entry in row.items() if name not in left_out}
-    read = {n for text in _expressions(shown) for n in names_of(text)}
+    names_read = {n for text in _expressions(shown) for n in names_of(text)}
     if "layer_kind" in row:
-        read.add("layer_types")
+        names_read.add("layer_types")
     names = row.get("names", {})
-    return frozenset(names.get(name, name) for name in read) - BOUND
+    return frozenset(names.get(name, name) for name in names_read) - BOUND
 
 
 def _expressions(entry: object) -> Iterator[str]:
@@ -184,8 +184,8 @@ class _RowReader:
         for message, test in dict(row.get("refuse", ())).items():
             if scope.of(test):
                 # {expression} in a message is filled in
-                said = re.sub(r"\{(.+?)\}", lambda m: str(scope.of(m[1])), message)
-                raise self.keys.unsupported(said)
+                refusal = re.sub(r"\{(.+?)\}", lambda m: str(scope.of(m[1])), message)
+                raise self.keys.unsupported(refusal)
         if count > MOST_LAYERS:
             name = next(names_of(row["layers"]))
             name = row.get("names", {}).get(name, name)
@@ -257,15 +257,15 @@ class _RowReader:
         """Return the residual of an entry in the layer that is bound."""
         places = self.scope.of(entry.get("norms", self.row["norms"])).split()
         parts = [self.scope.of(name) for name in entry["parts"]]
-        here = dict.fromkeys(places, norm)
+        norm_at = dict.fromkeys(places, norm)
         branches = tuple(
             [
-                Branch(self.mixer(name), here.get("each"), here.get("after"))
+                Branch(self.mixer(name), norm_at.get("each"), norm_at.get("after"))
                 for name in parts
                 if name
             ]
         )
-        return Residual(branches, here.get("before"), here.get("last"), here.get("sum"))
+        return Residual(branches, norm_at.get("before"), norm_at.get("last"), norm_at.get("sum"))
 
     def mixer(self, name: str) -> Any:
         """Return the mixer that a table of the row describes."""

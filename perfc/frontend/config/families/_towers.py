@@ -83,8 +83,8 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     )
     layers = (layer,) * vision.layers("num_hidden_layers")
     stack = Stack("image", hidden, embedding, layers, norm)
-    most = keys.whole("max_patches", default=16)
-    return Tower(stack, Projector(merge, products), ImageScaling.TILES, most)
+    max_tiles = keys.whole("max_patches", default=16)
+    return Tower(stack, Projector(merge, products), ImageScaling.TILES, max_tiles)
 
 
 def qwen(_: Keys, vision: Keys, width: int) -> Tower:
@@ -104,9 +104,9 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
     # a still image is two frames of a film
     channels = 3 * vision.whole("temporal_patch_size", default=2)
     embedding = PatchEmbedding(NATIVE_EDGE, patch, channels, 0, False)
-    wide = hidden * merge * merge
+    merged_width = hidden * merge * merge
     products = (
-        Projection(wide, True, Activation.GELU),
+        Projection(merged_width, True, Activation.GELU),
         Projection(vision.whole("out_hidden_size", default=width), True),
     )
     projector = Projector(merge, products, before=norm)

@@ -135,9 +135,9 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
         raise keys.unsupported("DeBERTa with a convolution ('conv_kernel_size') is not modeled")
     positions = keys.whole("max_position_embeddings", default=512)
     buckets = keys.whole("position_buckets", default=-1, least=-1)
-    most = keys.whole("max_relative_positions", default=-1, least=-1)
+    max_distance = keys.whole("max_relative_positions", default=-1, least=-1)
     # -1 stands for a value that is not given; distances go both ways
-    span = next((n for n in (buckets, most) if n > 0), positions)
+    span = next((n for n in (buckets, max_distance) if n > 0), positions)
     attention = replace(own_attention(keys, hidden), distances=2 * span)
     mlp = biased_mlp(keys)
     width = keys.whole("embedding_size", default=hidden)
@@ -161,13 +161,13 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
     attention = replace(attention, rotary_dim=attention.head_dim)
     # a token sees half of the window on each side and itself
     window = keys.whole("local_attention", default=128) // 2 * 2 + 1
-    every = keys.whole("global_attn_every_n_layers", default=3)
+    period = keys.whole("global_attn_every_n_layers", default=3)
     function = activation(keys, "hidden_activation", default="gelu")
     mlp = Mlp(keys.whole("intermediate_size"), function, True, keys.flag("mlp_bias"))
     norm = layer_norm(hidden, is_biased=keys.flag("norm_bias"))
     layers: list[Layer] = []
     for i in range(count):
-        layer = pre_norm(norm, replace(attention, window=0 if i % every == 0 else window), mlp)
+        layer = pre_norm(norm, replace(attention, window=0 if i % period == 0 else window), mlp)
         # the first layer reads the embedding, which is normalised already
         layers.append((replace(layer[0], before=None), *layer[1:]) if i == 0 else layer)
     vocab = keys.whole("vocab_size")

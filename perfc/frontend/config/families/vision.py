@@ -46,7 +46,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
 
 def vit(keys: Keys) -> tuple[Stack, ...]:
     """Return ViT or DeiT, with the head that the configuration's class has."""
-    # DeiT has a second learned token, from which it was distilled
+    # DeiT has a distillation token besides the class token
     is_distilled = keys.text("model_type") == "deit"
     stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):

@@ -132,8 +132,8 @@ def _decoder(
 ) -> Module:
     """Return a decoder alone, or one stage of its pipeline."""
     # what serves looks beyond positions, and says so
-    most = model.context if step is ForwardStep.PREFILL else 0
-    tokens, names = _tokens(step, new_tokens, most)
+    max_positions = model.context if step is ForwardStep.PREFILL else 0
+    tokens, names = _tokens(step, new_tokens, max_positions)
     run = running(b, tokens, model, stack, is_cached=step is not ForwardStep.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
@@ -152,7 +152,7 @@ def _decoder(
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
-        return b.module([x], _declared(model, names, most))
+        return b.module([x], _declared(model, names, max_positions))
     outputs = _heads(b, x, stack, run, table)
     if step is ForwardStep.TRAINING and not b.writes_out:
         # trainers' losses take logits as they are
@@ -162,7 +162,7 @@ def _decoder(
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
         vocab = padded(stack.heads[0].width, b)
         outputs = [sampled(b, outputs[0], model.sampling, rows, vocab)]
-    return b.module(outputs, _declared(model, names, most))
+    return b.module(outputs, _declared(model, names, max_positions))
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
@@ -232,8 +232,8 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     """
     encoder = model.stacks[0]
     batch = extent(DECODES if step is ForwardStep.DECODE else BATCH)
-    read = model.source or extent(SEQ if step in WHOLE else SOURCE)
-    source = tokens_of(encoder, batch, read)
+    source_tokens = model.source or extent(SEQ if step in WHOLE else SOURCE)
+    source = tokens_of(encoder, batch, source_tokens)
     is_open = isinstance(encoder.embedding, TokenEmbedding) and not model.source
     if step in WHOLE:
         names = [BATCH, *([SEQ] if is_open else []), TARGET]
@@ -300,6 +300,6 @@ def _declared(model: LanguageModel, names: Iterable[str], most: int = 0) -> list
     longest = min(longest_sequence(model), most or LARGEST)
     # cached and new tokens share the positions: half of them each
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
-    usual = {n: replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) for n in limits}
-    usual[SEQ] = replace(usual[SEQ], hi=most or None)
-    return [usual.get(n, DECLARED[n]) for n in names]
+    symbols = {n: replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) for n in limits}
+    symbols[SEQ] = replace(symbols[SEQ], hi=most or None)
+    return [symbols.get(n, DECLARED[n]) for n in names]

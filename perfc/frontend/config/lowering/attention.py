@@ -250,10 +250,10 @@ def gated_heads(b: Builder, x: Value, mixed: Value, a: Attention, name: str, hid
     """Return the result of each head times the sigmoid of one further column."""
     heads = b.share(a.heads, "heads")
     gate = b.product(x, (hidden, heads), f"{name}.head_gate", weights=WeightFormat.HALF)
-    wide = b.shaped(b.node(SIGMOID, (gate,), f"{name}.sigmoid"), (-1, heads, 1), f"{name}.gates")
-    each = b.shaped(mixed, (-1, heads, a.values), f"{name}.by_head")
+    gates = b.shaped(b.node(SIGMOID, (gate,), f"{name}.sigmoid"), (-1, heads, 1), f"{name}.gates")
+    by_head = b.shaped(mixed, (-1, heads, a.values), f"{name}.by_head")
     return b.shaped(
-        b.node(MUL, (each, wide), f"{name}.gate"), (-1, heads * a.values), f"{name}.flat"
+        b.node(MUL, (by_head, gates), f"{name}.gate"), (-1, heads * a.values), f"{name}.flat"
     )
 
 

@@ -292,8 +292,10 @@ class Builder:
     def group_nodes(self) -> int:
         """Return the number of nodes that the ranks of one tensor-parallel group span."""
         # ranks of one group that a node has, if ranks fill nodes in order
-        here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
-        return max(1, -(-self.parallel.tensor // here))
+        ranks_per_node = -(
+            -self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes
+        )
+        return max(1, -(-self.parallel.tensor // ranks_per_node))
 
     def share(self, total: int, what: str) -> int:
         """Return one rank's part of heads, columns or rows.

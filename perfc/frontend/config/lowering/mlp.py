@@ -104,8 +104,8 @@ def chosen_experts(
     count = -(-e.count // (ranks * b.expert_groups))
     data = parallel.attention_data
     # without expert parallelism all ranks divide the columns of every expert
-    every = replace(parallel, tensor=parallel.tensor * data)
-    inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)
+    all_ranks = replace(parallel, tensor=parallel.tensor * data)
+    inner = e.inner if ranks > 1 else all_ranks.share(e.inner, "inner columns", b.name)
     # 0: every row goes to all ranks; else to the ranks of its chosen experts
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
@@ -130,14 +130,14 @@ def fused_experts(
     if of_file is not None:
         is_packed = of_file.dtype is None
         form = WEIGHT_FORMATS[of_file.type.name] if is_packed else WeightFormat.HALF
-    wide = 2 * inner if e.is_gated else inner
+    up_columns = 2 * inner if e.is_gated else inner
     # the operator has gated SiLU under a name, other functions with the fusion flag
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
-    first = stored(b, form, (count, wide, hidden), first_name)
+    first = stored(b, form, (count, up_columns, hidden), first_name)
     second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
     biases = [
         b.weight(f"{name}.experts.{what}.bias", (count, width)) if e.is_biased else None
-        for what, width in (("gate_up", wide), ("down", hidden))
+        for what, width in (("gate_up", up_columns), ("down", hidden))
     ]
     k, ranks = e.chosen, b.parallel.expert
     if form in PACKED or form.ggml is not None:

@@ -70,27 +70,27 @@ def quantised_product(
             block = b.precision.block(form, k, name)
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
             of_blocks = scales_of(b, form, extents, name)
-            one = b.buffer("scale", (1,), DType.F32)
+            unit_scale = b.buffer("scale", (1,), DType.F32)
             half_wide = MatMulBlockQuantizedFp4Weight(block_size=block)
-            return b.node(half_wide, trimmed(x, packed, of_blocks, one, None, bias), name)
+            return b.node(half_wide, trimmed(x, packed, of_blocks, unit_scale, None, bias), name)
         case WeightFormat.I8:
             # both operands are whole numbers: W8A8, with a scale per column
             whole = b.weight(weight, (k, n), DType.I8)
             scales = b.scales(f"{name}.scales", (n,), b.half)
             narrow = quantised(b, x, form)
-            one = b.buffer("scale.half", (1,), b.half)
+            unit_scale = b.buffer("scale.half", (1,), b.half)
             op = MatMulIntegerToFloat()
-            return b.node(op, trimmed(narrow, whole, one, scales, None, None, bias), name)
+            return b.node(op, trimmed(narrow, whole, unit_scale, scales, None, None, bias), name)
         case _:
             assert form.multiplied is not None
             # 8- and 4-bit floats: both operands are narrow, with a scale per block or for all
             whole = b.weight(weight, (n, k), form.multiplied)
             narrow = quantised(b, x, form)
-            one = b.buffer("scale", (1,), DType.F32)
+            unit_scale = b.buffer("scale", (1,), DType.F32)
             of_blocks = scales_of(b, form, extents, name)
             scales = of_blocks or b.scales(f"{name}.scale", (1,), DType.F32)
             float8 = GemmFloat8(transB=1, dtype=b.half)
-            return b.node(float8, (narrow, whole, bias, one, scales), name)
+            return b.node(float8, (narrow, whole, bias, unit_scale, scales), name)
 
 
 def block_product(
@@ -122,8 +122,8 @@ def block_product(
         block_size=max(stored.type.scaled, 1),
         stored_bits=stored.bits,
     )
-    one = b.buffer("scale.half", (1,), b.half)
-    return b.node(op, trimmed(x, packed, one, None, None, bias), name)
+    unit_scale = b.buffer("scale.half", (1,), b.half)
+    return b.node(op, trimmed(x, packed, unit_scale, None, None, bias), name)
 
 
 SCALES = {
@@ -156,9 +156,9 @@ def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
     value = b.quantised.get((x, form))
     if value is None:
         assert form.multiplied is not None
-        one = b.buffer("scale", (1,), DType.F32)
+        unit_scale = b.buffer("scale", (1,), DType.F32)
         op = QuantizeLinear(output_dtype=form.multiplied, block_size=form.block, axis=-1)
-        value = b.quantised[x, form] = b.node(op, (x, one), f"{x.name}.{form.value}")
+        value = b.quantised[x, form] = b.node(op, (x, unit_scale), f"{x.name}.{form.value}")
     return value
 
 

@@ -213,11 +213,11 @@ def layers(
 def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidden: int) -> Value:
     """Return ``x`` [tokens, hidden] after the residuals of a layer."""
     for at, residual in enumerate(layer):
-        here = f"{name}.{at}"
-        normed = b.norm(x, residual.before, f"{here}.norm")
+        prefix = f"{name}.{at}"
+        normed = b.norm(x, residual.before, f"{prefix}.norm")
         total: Value | None = None
         for i, branch in enumerate(residual.branches):
-            inner = f"{here}.{i}" if len(residual.branches) > 1 else here
+            inner = f"{prefix}.{i}" if len(residual.branches) > 1 else prefix
             # only a normalised sum is summed by itself; else each branch is added where it is made
             y = b.norm(normed, branch.before, f"{inner}.norm")
             y = mixer(b, y, branch.mixer, run, inner, hidden)
@@ -227,9 +227,9 @@ def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidde
             else:
                 total = y if total is None else b.node(ADD, (total, y), f"{inner}.sum")
         if total is not None:
-            total = b.norm(total, residual.after, f"{here}.after_sum")
-            x = b.node(ADD, (x, total), f"{here}.residual")
-        x = b.norm(x, residual.last, f"{here}.last")
+            total = b.norm(total, residual.after, f"{prefix}.after_sum")
+            x = b.node(ADD, (x, total), f"{prefix}.residual")
+        x = b.norm(x, residual.last, f"{prefix}.last")
     return x
 
 

@@ -113,13 +113,17 @@ def per_layer_rows(
         vocab: rows of the table on this rank.
     """
     name, count = f"{stack.name}.per_layer", len(stack.layers)
-    wide = count * p.width
-    table = b.weight(f"{name}.weight", (vocab, wide))
+    total_width = count * p.width
+    table = b.weight(f"{name}.weight", (vocab, total_width))
     rows = b.all_reduce(b.node(GATHER, (table, ids), f"{name}.rows"), f"{name}.sum")
-    projected = b.product(x, (stack.hidden, wide), f"{name}.projection", weights=WeightFormat.HALF)
+    projected = b.product(
+        x, (stack.hidden, total_width), f"{name}.projection", weights=WeightFormat.HALF
+    )
     by_layer = b.shaped(projected, (-1, count, p.width), f"{name}.split")
     by_layer = b.norm(by_layer, Norm(NormKind.RMS, p.width), f"{name}.norm")
-    both = b.node(ADD, (b.shaped(by_layer, (-1, wide), f"{name}.joined"), rows), f"{name}.both")
+    both = b.node(
+        ADD, (b.shaped(by_layer, (-1, total_width), f"{name}.joined"), rows), f"{name}.both"
+    )
     return b.cut(both, (p.width,) * count, f"{name}.layers")
 
 

@@ -42,8 +42,8 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
         chunk = next(_chunks(layer), 0)
         if chunk and chunk not in windows:
             windows[chunk] = _windowed(b, run, tower, chunk)
-        here = windows.get(chunk, run)
-        x = layers(b, x, tower.stack, here, ((number, _whole(layer)),))
+        layer_run = windows.get(chunk, run)
+        x = layers(b, x, tower.stack, layer_run, ((number, _whole(layer)),))
     x = b.norm(x, tower.stack.norm, f"{name}.norm")
     # learned tokens are not passed on to the language model
     if patches.extra:
@@ -126,5 +126,5 @@ def _merged(
         mean = b.node(ReduceMean(keepdims=0), (grid, b.numbers((2, 4))), f"{name}.mean")
         return b.shaped(mean, (-1, hidden), f"{name}.pooled"), hidden
     turned = b.node(SIDE_BY_SIDE, (grid,), f"{name}.squares")
-    wide = hidden * p.merge * p.merge
-    return b.shaped(turned, (-1, wide), f"{name}.merged"), wide
+    merged_width = hidden * p.merge * p.merge
+    return b.shaped(turned, (-1, merged_width), f"{name}.merged"), merged_width
