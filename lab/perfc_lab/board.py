@@ -144,6 +144,7 @@ def kendall_tau(a: Array, b: Array) -> float:
     >>> kendall_tau(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
     0.6666666666666666
     """
+    # concordant pairs less discordant ones, and pairs that are ties in a or in b
     concordant, ties_a, ties_b = 0.0, 0.0, 0.0
     count = len(a)
     for i in range(count - 1):

@@ -1,4 +1,4 @@
-"""Parts of Vega-Lite charts."""
+"""Parts of Vega-Lite charts, as the boards of scores draw them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 WIDTH = 420
 """Pixels of the plot area of a chart."""
 NAMES = {"type": "nominal", "title": None}
+"""Keys of an axis or a color of names."""
 
 
 def chart(
     title: str, values: Sequence[Mapping[str, object]], mark: object = None, **more: Any
 ) -> dict[str, object]:
     """Return a chart of values: its mark, its encoding, and other keys of Vega-Lite."""
-    given = {k: v for k, v in {"title": title, "mark": mark}.items() if v}
-    return {"background": "white", "width": WIDTH, "data": {"values": values}, **given, **more}
+    heads = {k: v for k, v in {"title": title, "mark": mark}.items() if v}
+    return {"background": "white", "width": WIDTH, "data": {"values": values}, **heads, **more}
 
 
 def axis(field: str, title: str = "", form: str = "", **scale: object) -> dict[str, object]:

@@ -14,6 +14,7 @@ from perfc_lab.commands._table import lab_options
 from ._board_options import board_options, complain, folder_option, graphs_option, written_by
 
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
+"""Language models of the thesis, which are not run here."""
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
 PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 """Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""

@@ -61,7 +61,7 @@ def papers_command(
     from perfc_lab.tables.architectures import SEEDS
 
     if not no_plots:
-        # said before hours of training, not after
+        # a missing package is an error before hours of training, not after them
         converter("SVG")
     chosen, draws = built(tables(papers), graphs), seeds or SEEDS
     size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)

@@ -51,9 +51,9 @@ def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -
     from perfc_lab.data.source import sources
 
     known = sources()
-    strange = [name for name in names if name not in known]
-    if strange:
-        raise ParseError(f"no source {strange[0]!r}", hint=f"there are {', '.join(known)}")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ParseError(f"no source {unknown[0]!r}", hint=f"there are {', '.join(known)}")
     if (url or commit) and len(names) != 1:
         raise ParseError("--url and --commit are of one source", hint="give its NAME")
     for name in names or tuple(known):
@@ -66,9 +66,9 @@ def list_sets() -> None:
     """List the data sets of whole models and their source tables."""
     from perfc_lab.datasets import datasets
 
-    for one in datasets().values():
-        say(f"{one.name:16} {one.title}")
-        say(f"{'':16} {', '.join(one.files)}")
+    for dataset in datasets().values():
+        say(f"{dataset.name:16} {dataset.title}")
+        say(f"{'':16} {', '.join(dataset.files)}")
 
 
 @command.command(
@@ -114,7 +114,7 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
     from perfc_lab.tables.timm import GRAPHS, models_of
 
     del name
-    creator()
+    creator()  # raises before the table is read if timm is not installed
     pairs = [(m, size) for m, size in models_of(data) if not only or m in only]
     if not pairs:
         raise ParseError("no such model in the table", where="--only")

@@ -46,7 +46,7 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         raise MissingExtraError(f"tables need {', '.join(missing)}", hint=install("train"))
     try:
         output.mkdir(parents=True, exist_ok=True)
-        # beside the tables, so that a file is moved and not copied
+        # in the folder of the tables, so that a file is moved and not copied
         scratch = Path(tempfile.mkdtemp(dir=output, prefix=".fetch."))
     except OSError as error:
         raise FetchError(error.strerror or "cannot be written", where=str(output)) from None

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class FbNet(SearchSpace):
-    """Its architectures that were measured."""
+    """Architectures of FBNet's space that HELP measured, as graphs with their latencies."""
 
     name: ClassVar[str] = "fbnet"
     title: ClassVar[str] = "FBNet's networks on four graphics processors"
     space: ClassVar[str] = "fbnet"
 
     def network(self, arch: str) -> Module:
-        """Return the network of a string."""
+        """Return the network of an architecture as the table writes it, ``0,3,8,…``."""
         return network(arch)

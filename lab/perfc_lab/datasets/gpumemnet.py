@@ -57,7 +57,7 @@ class GpuMemNet(GraphDataset):
                 SETTING,
                 TARGET,
                 int(batch),
-                nan,
+                nan,  # no time
                 memory_bytes=MIB * float(memory_mib),
                 sm_active=float(active),
             )

@@ -144,7 +144,8 @@ def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> Grap
 def energy_j(cells: Mapping[str, str], target: str) -> float:
     """Return the energy of an eager run in its time; NaN if none was measured.
 
-    To that of a replayed CUDA graph comes the idle board, while the device waits for the host.
+    Where the power is that of a replayed CUDA graph, the idle board is added for the time that the
+    device waits for the host.
     """
     time_s = float(cells["eager_ms"]) / 1e3
     if cells["eager_power_w"] or cells.get("e_mode") != "graph":

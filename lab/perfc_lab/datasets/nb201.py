@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class Nb201(SearchSpace):
-    """Its architectures that were measured."""
+    """Architectures of NAS-Bench-201 that HELP measured, as graphs with their latencies."""
 
     name: ClassVar[str] = "nb201"
     title: ClassVar[str] = "NAS-Bench-201's networks on four graphics processors"
     space: ClassVar[str] = "nasbench201"
 
     def network(self, arch: str) -> Module:
-        """Return the network of a string."""
+        """Return the network of an architecture as the table writes it, ``|none~0|+|…``."""
         return network(arch)

@@ -36,13 +36,13 @@ class TimmRuns(GraphDataset):
         Takes a minute or two: parameters, counted in the graphs, distinguish forms.
         """
         wanted: dict[str, list[TimmLine]] = {}
-        for one in measured(folder):
-            wanted.setdefault(one.file, []).append(one)
+        for line in measured(folder):
+            wanted.setdefault(line.file, []).append(line)
         graphs = model_folder(folder)
         return [
             GraphRow(graph, m.architecture, m.setting, m.target, m.batch, m.time_s)
-            for file, ones in sorted(wanted.items())
-            for graph, m in zip(_forms(graphs / f"{file}.onnx.gz", ones), ones, strict=True)
+            for file, lines in sorted(wanted.items())
+            for graph, m in zip(_forms(graphs / f"{file}.onnx.gz", lines), lines, strict=True)
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
@@ -53,15 +53,15 @@ class TimmRuns(GraphDataset):
             return None
         if not form:
             return encoded_file(graph, path, settings)
-        made, am = read_variants(path)
-        return encode(graph, made[int(form)], am, settings)
+        variants, am = read_variants(path)
+        return encode(graph, variants[int(form)], am, settings)
 
 
 def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
     """Yield the name of the graph that each row of a file was run on."""
     parameter_counts = [row.parameters for row in rows]
     try:
-        chosen = forms([parameters(one) for one in read_variants(path)[0]], parameter_counts)
+        chosen = forms([parameters(module) for module in read_variants(path)[0]], parameter_counts)
     except PerfcError:
         # what cannot be read is said when it is encoded
         chosen = [0] * len(rows)

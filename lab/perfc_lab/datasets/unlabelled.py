@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 COUNT = 20_000
 """Drawn graphs; TraPPM's pool has 25,053."""
 FILE = "file"
+"""Kind of graphs that are model files."""
 SEPARATOR = "."
+"""Sign between the kind of a graph and its number or file in its name."""
 
 
 class Unlabelled(GraphDataset):
@@ -55,7 +57,7 @@ class Unlabelled(GraphDataset):
         return Unlabelled(count)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Return None."""
+        """Return no rows, as nothing was measured."""
         del folder
         return []
 
@@ -67,6 +69,7 @@ class Unlabelled(GraphDataset):
             [f"cell201{SEPARATOR}{i}" for i in range(self.count)],
             [f"cell101{SEPARATOR}{i}" for i in range(self.count)],
         )
+        # a graph of each kind in turn, so that a smaller data set is the start of a larger one
         turns = zip(*kinds, strict=False)
         names = [name for turn in turns for name in turn][: self.count]
         return dict.fromkeys((*files, *names), ())
@@ -122,7 +125,7 @@ def cell_201(draw: random.Random) -> str:
 
 def cell_101(draw: random.Random) -> Module:
     """Return a network of a drawn cell whose input reaches its output."""
-    while True:
+    while True:  # most drawn cells are connected
         count = draw.randint(3, nas_bench_101.MOST_VERTICES)
         matrix = [[int(j > i and draw.random() < 0.4) for j in range(count)] for i in range(count)]
         inner = (nas_bench_101.CONV3, nas_bench_101.CONV1, nas_bench_101.POOL)

@@ -1,4 +1,4 @@
-"""Published training steps on A100 and V100: learns their law, each architecture left out in turn.
+"""Fit the law of published training steps on A100 and V100, each architecture left out in turn.
 
     python -m perfc_lab.fits.published_steps DATA [-o analyzers/runs/step_law.toml]
 
@@ -91,14 +91,14 @@ def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, 
 def cards_left_out(steps: Sequence[SummedStep]) -> Iterator[str]:
     """Yield the errors of each card and precision by a law of the other cards."""
     for card in sorted({s.step.deployment.target.partition("-")[0] for s in steps}):
-        mine = [s for s in steps if s.step.deployment.target.startswith(card)]
-        law = learned([s for s in steps if s not in mine])
-        for stored in sorted({s.stored for s in mine}):
-            some = [s for s in mine if s.stored == stored]
-            logs = [log(s.step.time_s / s.predicted_s(law)) for s in some]
-            alone = mean(log(s.step.time_s / s.kernels_s) for s in some)
+        of_card = [s for s in steps if s.step.deployment.target.startswith(card)]
+        law = learned([s for s in steps if s not in of_card])
+        for stored in sorted({s.stored for s in of_card}):
+            rows = [s for s in of_card if s.stored == stored]
+            logs = [log(s.step.time_s / s.predicted_s(law)) for s in rows]
+            alone = mean(log(s.step.time_s / s.kernels_s) for s in rows)
             yield (
-                f"without {card}, {stored}: {len(some)} rows, mean of logarithms {mean(logs):+.2f} "
+                f"without {card}, {stored}: {len(rows)} rows, mean of logarithms {mean(logs):+.2f} "
                 f"({min(logs):+.2f} to {max(logs):+.2f}), of kernels alone {alone:+.2f}"
             )
 
@@ -117,12 +117,13 @@ def main() -> None:
         if step.step.time_s < step.floor_s:
             share, row = step.step.time_s / step.floor_s, step.step
             print(f"{row.architecture}, {row.deployment.dims}: {share:.2f} of its floor")
-    taught = learnable(steps)
-    errors = left_out(taught)
+    trained_on = learnable(steps)
+    errors = left_out(trained_on)
     inside = list(held(errors))
     for (step, error), is_held in zip(errors, inside, strict=True):
         print(shown(step, error, is_held))
-    others = [s for s in steps if s.step.left_out is None and s not in taught]
+    # networks of products: no law is fitted to them, so that all are held out
+    others = [s for s in steps if s.step.left_out is None and s not in trained_on]
     held_out = [(s, log(s.step.time_s / s.printed_s)) for s in others]
     within = [s.low_s <= s.step.time_s <= s.high_s for s in others]
     for (step, error), is_held in zip(held_out, within, strict=True):
@@ -139,9 +140,9 @@ def main() -> None:
             f"{title}: {len(off)} rows, MAPE {mean(off):.1%}, median {median(off):.1%}, in range "
             f"{mean(ranges):.1%}; kernels alone {mean(alone):.1%}"
         )
-    for line in cards_left_out(taught):
+    for line in cards_left_out(trained_on):
         print(line)
-    law = with_band(learned(taught), errors)
+    law = with_band(learned(trained_on), errors)
     print(as_toml(law), end="")
     if options.output is not None:
         write_output(options.output, as_toml(law))

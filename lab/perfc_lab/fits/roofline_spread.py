@@ -1,4 +1,4 @@
-"""Measured time over sustained roofline, by machine and kind: what a roofline alone is worth.
+"""Fit the spread of measured time over the sustained roofline, by machine and kind of kernel.
 
     python -m perfc_lab.fits.roofline_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
@@ -35,7 +35,7 @@ HEAD = 'schema = 1\ntitle = "measured over sustained roofline: 5, 50, 95 % of ke
 
 
 def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) -> pd.Series:
-    """Return the device memory and matrix unit at sustained rates."""
+    """Return the longer of memory and matrix time at sustained rates, in seconds."""
     device = machine.level("device")
     assert device is not None
     peak = machine.entry(Unit.MATRIX, dtype, allow_tf32=dtype != "f32")
@@ -87,6 +87,7 @@ def processor(path: Path) -> pd.DataFrame:
     """Return the kernels of ONNX Runtime on a processor."""
     rows = pd.read_csv(path)
     rows = rows[(rows.kernel >= 0) & (rows.threads == rows.threads.max())]
+    # parts of several kernels were timed together
     alone = rows.groupby(["digest", "dims", "part"]).kernel.transform("count") == 1
     rows = rows[alone & (rows.time_s > GRAPH_S)]
     ratio = (rows.time_s - rows.inserted_s) / rows.sustained_s
@@ -115,7 +116,7 @@ def main() -> None:
     lines = [HEAD]
     for machine, rows in tables.items():
         for kind, block in [*rows.groupby("kind"), ("any", rows)]:
-            if len(block) < 100:
+            if len(block) < 100:  # too few for quantiles of 5 and 95 %: such kinds have "any"
                 continue
             low, mid, high = quantiles(block)
             lines += [

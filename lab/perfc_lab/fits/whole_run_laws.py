@@ -1,4 +1,4 @@
-"""Laws of XNNPACK's kernels, fitted to whole runs.
+"""Fit the laws of XNNPACK's kernels to whole runs.
 
     python -m perfc_lab.fits.whole_run_laws
 
@@ -27,15 +27,18 @@ def main() -> None:
     rows = pd.read_csv(ROOT / "cpu-genoa-2c-litert/runs.csv")
     x = rows[RESOURCES].to_numpy()
     time_s = rows["time_s"].to_numpy()
-    one = np.ones(len(rows))
-    ratios = one.copy()
-    for mine in rows.groupby(rows["model"].str.extract(r"([a-z]+)")[0]).indices.values():
-        rest = np.setdiff1d(rows.index, mine)
-        ratios[mine] = time_s[mine] / (x[mine] @ solved(x[rest], time_s[rest], one[rest]))
+    weights = np.ones(len(rows))
+    ratios = weights.copy()
+    # a family is the letters that names of networks begin with
+    for tested in rows.groupby(rows["model"].str.extract(r"([a-z]+)")[0]).indices.values():
+        rest = np.setdiff1d(rows.index, tested)
+        ratios[tested] = time_s[tested] / (x[tested] @ solved(x[rest], time_s[rest], weights[rest]))
     errors = np.abs(1 / ratios - 1)
     print(f"{len(rows)} runs: median error {np.median(errors):.1%}, mean {errors.mean():.1%}")
     low, high = np.quantile([*ratios, *UNKNOWN], ENDS).tolist()
-    each = [(n, float(f"{c:.3g}")) for n, c in zip(RESOURCES, solved(x, time_s, one), strict=True)]
+    each = [
+        (n, float(f"{c:.3g}")) for n, c in zip(RESOURCES, solved(x, time_s, weights), strict=True)
+    ]
     fits = {
         f"{XNNPACK} {name}": KernelLaw(
             dict(each[first:]),

@@ -117,7 +117,7 @@ def pretrain(
         encoder.train()
         losses: list[float] = []
         order = shuffler.sample(range(len(graphs)), len(graphs))
-        # every graph has a node or more: with a limit of 1 each is a step of its own
+        # every graph has a node or more: with a limit of 1 each makes a step alone
         for part in _parts(graphs, order, 1 if is_faithful else NODES_PER_STEP):
             if losses and clock_s() - start > limit_s:
                 break

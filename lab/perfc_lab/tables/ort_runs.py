@@ -1,4 +1,4 @@
-"""Read published runs of whole models under ONNX Runtime, and the PyTorch and TensorRT runs beside.
+"""Read published runs of whole models under ONNX Runtime, PyTorch and TensorRT.
 
 A row becomes a `WholeModel`: a graph file, how it was run, and its time.
 """

@@ -1,1 +1,1 @@
-"""Training of predictors of whole runs, and candidates that do not ship."""
+"""Train predictors of whole runs: the shipped physics residual, and candidates to compare it with."""

@@ -1,4 +1,7 @@
-"""Figures of the way that users take: weights made as those that ship, and one model file a run."""
+"""Score predictors of whole models as users call them: weights from a file, one model at a time.
+
+`perfc eval graph --models` calls it; the bench of `training.graphs` predicts all rows at once.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
 ENDING = ".onnx.gz"
 WORDS = "random, seed {}; then every row"
+"""Split that a card states."""
 
 
 def figures_as_shipped(
@@ -82,9 +86,10 @@ def scored_as_shipped(
         pairs = list(_estimates(fold.test.rows, card, models, say))
     rows = tuple(row for row, _ in pairs)
     value, low, high = (
-        np.array([getattr(one, name) for _, one in pairs]) for name in ("value", "low", "high")
+        np.array([getattr(answer, name) for _, answer in pairs])
+        for name in ("value", "low", "high")
     )
-    row_s = sum(one.taken_s for _, one in pairs) / max(len(pairs), 1)
+    row_s = sum(answer.taken_s for _, answer in pairs) / max(len(pairs), 1)
     measured = fold.test.of(rows).values(quantity)
     inside = float(((measured >= low) & (measured <= high)).mean())
     say(f"{name}, {fold.protocol.value}, {fold.name}: {inside:.1%} of {len(rows):,} rows inside")
@@ -106,9 +111,9 @@ def _shipped(
 ) -> Path:
     """Return the card of weights that know all rows."""
     inner = next(folds(data, GraphProtocol.RANDOM, (budget.seed,)))
-    made, metrics = trained(name, inner, quantity, budget, say)
-    made.finish(data, budget, say)
-    return save(made, card_of(made, data, WORDS.format(budget.seed), metrics), folder)
+    predictor, metrics = trained(name, inner, quantity, budget, say)
+    predictor.finish(data, budget, say)
+    return save(predictor, card_of(predictor, data, WORDS.format(budget.seed), metrics), folder)
 
 
 def _estimates(
@@ -118,14 +123,14 @@ def _estimates(
     by_model: dict[Path, list[GraphRow]] = {}
     for row in rows:
         by_model.setdefault(model_of(models, row), []).append(row)
-    for path, ones in sorted(by_model.items()):
+    for path, of_model in sorted(by_model.items()):
         if not path.is_file():
-            say(f"left out {len(ones)} rows: no {path.name}")
+            say(f"left out {len(of_model)} rows: no {path.name}")
             continue
         try:
             module = load(path)
-            estimates = [estimate(module, card, r.target, r.setting, r.batch) for r in ones]
+            estimates = [estimate(module, card, r.target, r.setting, r.batch) for r in of_model]
         except PerfcError as error:
-            say(f"left out {len(ones)} rows: {error}")
+            say(f"left out {len(of_model)} rows: {error}")
             continue
-        yield from zip(ones, estimates, strict=True)
+        yield from zip(of_model, estimates, strict=True)

@@ -1,4 +1,4 @@
-"""Gradient boosting on totals of the graph: what looking at structure must beat."""
+"""Gradient boosting on totals of a graph: a baseline for predictors that read its structure."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ class BoostedTotals(ForestPredictor):
         names = list(self.schema.columns)
         target = np.log(train.values(self.quantity) / scale)
         matrix = library.DMatrix(values, target, feature_names=names)
-        held, held_scale = self.features(validation)
-        held_target = np.log(validation.values(self.quantity) / held_scale)
-        watched = library.DMatrix(held, held_target, feature_names=names)
+        held_out, held_out_scale = self.features(validation)
+        held_out_target = np.log(validation.values(self.quantity) / held_out_scale)
+        watched = library.DMatrix(held_out, held_out_target, feature_names=names)
         booster = library.train(
             {**PARAMETERS, "objective": "reg:absoluteerror", "seed": budget.seed, "nthread": 1},
             matrix,
@@ -111,7 +111,7 @@ class BoostedTotals(ForestPredictor):
         say(f"{self.name}: {booster.best_iteration + 1} trees")
 
     def predict(self, data: Measurements) -> Array:
-        """Return the scale times what the trees say."""
+        """Return the quantity of each row: its scale times the factor of the trees."""
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         values, scale = self.features(data)
@@ -121,10 +121,10 @@ class BoostedTotals(ForestPredictor):
     def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
         """Return ``[rows, features]`` and the scale of each row."""
         each = [totals(data.graph(row), row) for row in data.rows]
-        columns = [[one[name] for name in self.schema.columns] for one in each]
+        columns = [[run[name] for name in self.schema.columns] for run in each]
         key = "mac_scale" if self.variant else "scale"
         values = np.array(columns, np.float32).reshape(len(each), len(self.schema))
-        return values, np.array([one[key] for one in each], np.float64)
+        return values, np.array([run[key] for run in each], np.float64)
 
 
 @lru_cache(65_536)
@@ -149,7 +149,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     mac = float((amounts["mac"] * times).sum())
     result = {
         "scale": total_s,
-        "mac_scale": 2 * mac / rate + 1e-4,
+        "mac_scale": 2 * mac / rate + 1e-4,  # 100 µs more, so that tiny models have a scale too
         "log_mac": _log(mac),
         "log_bytes": _log(float((nbytes * times).sum())),
         "log_parameters": _log(whole["parameters"]),
@@ -168,6 +168,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
         "version": setting.version[0] + setting.version[1] / 100,
         "is_bf16": float(setting.precision.dtype == "bf16"),
         "is_mixed": float(setting.precision.is_mixed),
+        # in nanoseconds, as logarithms below 1 are cut off
         "log_floor": _log(row.floor_s * 1e9),
         "log_roofline": _log(total_s * 1e9),
     }

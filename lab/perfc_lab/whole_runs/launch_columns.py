@@ -61,16 +61,18 @@ class LinearRuns:
 
 
 def linear_runs(data: Measurements) -> LinearRuns:
-    """Return the launches of every row."""
+    """Return the table of rows: hats of launches, each by its share of the roofline."""
     runs = tabulated_runs(data, np.ones(len(data)))
     stack = runs.stack
     total = np.maximum(stack.total(stack.scale_s), 1e-12)
     share = stack.scale_s / total[stack.row]
     table = np.zeros((len(data), len(RUNS)))
     for column, amounts in zip(LAUNCH, launch_table(runs).T, strict=True):
+        # kinds follow each other in `RUNS`, `len(LAUNCH)` columns each
         first = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_{column}")
         flat = np.bincount(stack.row * KINDS + stack.kind, share * amounts, len(data) * KINDS)
         table[:, first :: len(LAUNCH)] = flat.reshape(len(data), KINDS)
+    # the first two columns are of all kinds together
     table[:, 0] = 1.0
     host = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_host")
     table[:, 1] = table[:, host :: len(LAUNCH)].sum(axis=1)
@@ -80,7 +82,7 @@ def linear_runs(data: Measurements) -> LinearRuns:
 def launch_table(runs: LaunchSums) -> Array:
     """Return ``[launches, len(LAUNCH)]``."""
     stack = runs.stack
-    one_s = stack.scale_s / np.maximum(runs.times, 1.0)
+    one_s = stack.scale_s / np.maximum(runs.times, 1.0)  # of a single launch
     values = {n: stack.values[:, stack.names.index(n)].astype(np.float64) for n in READ}
     return np.column_stack(
         [
@@ -108,7 +110,9 @@ def hats(values: Array, knots: tuple[float, ...]) -> Array:
     >>> hats(np.array([0.5, 9.0]), (0.0, 2.0)).tolist()
     [[0.75, 0.25], [0.0, 1.0]]
     """
-    at = np.array(knots)
-    inside = np.clip(values, at[0], at[-1])
-    result: Array = np.maximum(1 - np.abs(inside[:, None] - at) / (at[1] - at[0]), 0.0)
+    centres = np.array(knots)
+    inside = np.clip(values, centres[0], centres[-1])
+    result: Array = np.maximum(
+        1 - np.abs(inside[:, None] - centres) / (centres[1] - centres[0]), 0.0
+    )
     return result

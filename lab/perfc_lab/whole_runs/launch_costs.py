@@ -1,4 +1,4 @@
-"""Costs of launches, machine by machine, and the machines as a population.
+"""Predict runs by linear costs of launches, fitted for each machine, with a prior from the others.
 
 A run's time is linear in its launches (`launch_columns`); the weights of every machine, way of
 running and, where graphs were measured at several, batch are learned alone, and those of a new
@@ -91,6 +91,7 @@ class Estimated:
 
 
 SEEN, UNSEEN, ADAPTED = range(3)
+"""Bands: of a machine trained on, of another one, and of one that few rows are known of."""
 
 
 class LaunchCosts(GraphPredictor):
@@ -167,21 +168,22 @@ class LaunchCosts(GraphPredictor):
             mixed = np.random.default_rng(seed).permutation(rows)
             few, rest = mixed[:count], mixed[count : count + TRIED]
             if count:
-                made = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
-                population = made(runs.table[rest], np.zeros(len(rest), np.int64), [])
+                adapted = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
+                population = adapted(runs.table[rest], np.zeros(len(rest), np.int64), [])
             else:
                 population = _expected(prior, runs.table[rest])
             scores.append(np.abs(np.log(ratio[rest] / population[0])) / population[1])
             weights.append(np.full(len(rest), 1 / len(rest)))
         if not scores:
             return None
+        # scores with both signs, so that the band is symmetric
         both = np.concatenate([*scores, *(-s for s in scores)])
         reach = band(both, np.concatenate([*weights, *weights])).high
         return Band(-reach, reach)
 
     def prior(self, wanted: Condition) -> Prior | None:
         """Return the prior from other machines; None if there is no other."""
-        others = {c: one for c, one in self.known.items() if c.target != wanted.target}
+        others = {c: known for c, known in self.known.items() if c.target != wanted.target}
         return _nearest(wanted, others)
 
     def predict(self, data: Measurements) -> Array:
@@ -201,9 +203,9 @@ class LaunchCosts(GraphPredictor):
             if condition.target in moved:
                 continue
             if condition in self.known:
-                one = self.known[condition]
-                value[rows] = one.factor * np.maximum(runs.table[rows] @ one.weights, LEAST)
-                deviation[rows] = one.noise
+                known = self.known[condition]
+                value[rows] = known.factor * np.maximum(runs.table[rows] @ known.weights, LEAST)
+                deviation[rows] = known.noise
             else:
                 value[rows], deviation[rows] = _expected(self._prior(condition), runs.table[rows])
                 which[rows] = UNSEEN
@@ -235,6 +237,7 @@ class LaunchCosts(GraphPredictor):
         which[rows] = ADAPTED
 
     def _prior(self, condition: Condition) -> Prior:
+        """Return the prior from other machines, else from the machine's other conditions."""
         prior = self.prior(condition) or _nearest(condition, self.known)
         assert prior is not None
         return prior
@@ -256,6 +259,7 @@ class LaunchCosts(GraphPredictor):
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         each = len(ratio) / len(self.moved)
+        # the band of machines left out with about as many rows
         near = min(self.by_few, key=lambda n: abs(np.log(each / n)), default=0)
         self.bands.adapted = self.by_few.get(near)
 
@@ -264,10 +268,10 @@ class LaunchCosts(GraphPredictor):
         if not len(validation):
             return
         detail = self.detail(validation)
-        mine = detail.band == SEEN
-        if mine.any():
-            wrong = np.log(validation.values(self.quantity)[mine] / detail.value[mine])
-            self.bands.seen = band(wrong / detail.deviation[mine])
+        is_seen = detail.band == SEEN
+        if is_seen.any():
+            errors = np.log(validation.values(self.quantity)[is_seen] / detail.value[is_seen])
+            self.bands.seen = band(errors / detail.deviation[is_seen])
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Return the value and interval; both at least the floor where it is a time."""
@@ -279,7 +283,7 @@ class LaunchCosts(GraphPredictor):
         return GraphEstimates(
             value,
             np.maximum(value * np.exp(low), floor),
-            value * np.exp(np.minimum(high, 50.0)),
+            value * np.exp(np.minimum(high, 50.0)),  # a wider interval would overflow
             detail.new > NEW_SHARE,
             detail.band == UNSEEN,
         )
@@ -353,6 +357,7 @@ def _band(ends: Sequence[float] | None) -> Band | None:
 
 
 def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.int64]]:
+    """Return the positions of the rows of each condition."""
     places: dict[Condition, list[int]] = {}
     for i, condition in enumerate(conditions):
         places.setdefault(condition, []).append(i)
@@ -360,10 +365,11 @@ def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.in
 
 
 def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Prior | None:
+    """Return the prior by the most similar conditions; None without any."""
     if not known:
         return None
     best = max(wanted.similarity(c) for c in known)
-    return Prior.of([one for c, one in known.items() if wanted.similarity(c) == best])
+    return Prior.of([other for c, other in known.items() if wanted.similarity(c) == best])
 
 
 def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:

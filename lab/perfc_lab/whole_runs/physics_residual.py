@@ -1,4 +1,4 @@
-"""Trains `perfc.analyzers.whole_runs.physics_residual`: multipliers, forests, bands of machines.
+"""Train `perfc.analyzers.whole_runs.physics_residual`: multipliers, forests, bands of machines.
 
 Machines and families of architectures are held out in turn. Their errors calibrate the intervals of
 unmeasured machines, and of graphs unlike all training graphs.
@@ -71,7 +71,13 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
         held_out = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
         predictor = PhysicsResidual(quantity=quantity)
         predictor.learned = fitted(
-            others, train.of(()), quantity, budget, LEFT_OUT, lambda _: None, 2
+            others,
+            train.of(()),
+            quantity,
+            budget,
+            LEFT_OUT,
+            lambda _: None,
+            2,  # parts of the cross-fit
         )
         detail = predictor.detail(held_out)
         residuals = np.log(held_out.values(quantity) / detail.value)

@@ -63,19 +63,21 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
     ones = np.ones(len(ratio))
     # one decomposition serves all levels of noise, which only add to the eigenvalues
     values, vectors = np.linalg.eigh(relative.T @ relative)
-    values = np.maximum(values, 0.0)
-    turned = vectors.T @ (relative.T @ ones)
+    values = np.maximum(values, 0.0)  # rounding may leave some below
+    rotated = vectors.T @ (relative.T @ ones)
     best: tuple[float, float, Array] | None = None
     for noise in NOISES:
+        # marginal likelihood of y = 1 under XXᵀ + σ²I, by the eigenvalues of XᵀX:
+        # yᵀ(XXᵀ + σ²I)⁻¹y = (yᵀy − fit) / σ²
         inverse = 1 / (values + noise**2)
-        fit = float(turned @ (inverse * turned))
+        fit = float(rotated @ (inverse * rotated))
         spread = np.log1p(values / noise**2).sum() + 2 * len(ones) * np.log(noise)
         evidence = -0.5 * ((len(ones) - fit) / noise**2 + spread)
         if best is None or evidence > best[0]:
-            best = float(evidence), noise, vectors @ (inverse * turned)
+            best = float(evidence), noise, vectors @ (inverse * rotated)
     assert best is not None
-    left = 1 - relative @ best[2]
-    return KnownCondition(best[2], factor, max(float(np.sqrt(np.mean(left**2))), NOISES[0]))
+    errors = 1 - relative @ best[2]
+    return KnownCondition(best[2], factor, max(float(np.sqrt(np.mean(errors**2))), NOISES[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +99,11 @@ class Prior:
     @classmethod
     def of(cls, others: Sequence[KnownCondition]) -> Prior:
         """Return the prior by at least one condition."""
-        weights = np.array([one.weights for one in others])
+        weights = np.array([other.weights for other in others])
         mean = weights.mean(axis=0)
         spread = (weights - mean).T / max(len(others) - 1, 1) ** 0.5
-        factor = float(np.exp(np.mean([np.log(one.factor) for one in others])))
-        noise = float(np.sqrt(np.mean([one.noise**2 for one in others])))
+        factor = float(np.exp(np.mean([np.log(other.factor) for other in others])))
+        noise = float(np.sqrt(np.mean([other.noise**2 for other in others])))
         return cls(mean, spread[:, : len(others) if len(others) > 1 else 0], factor, noise)
 
 
@@ -158,26 +160,27 @@ class Few:
         """
         means = np.array([table[i] @ priors[g].mean for i, g in enumerate(group)])
         factor = np.array([p.factor for p in priors])
-        wrong = np.log(ratio / np.maximum(means * factor[group], 1e-30))
-        overall = float(np.median(wrong))
+        log_errors = np.log(ratio / np.maximum(means * factor[group], 1e-30))
+        overall = float(np.median(log_errors))
         counts = np.bincount(group, minlength=len(priors))
-        squares = np.bincount(group, wrong, len(priors))
+        sums = np.bincount(group, log_errors, len(priors))
         # a condition with few rows has nearly the machine's factor, one with many its rows'
-        factor *= np.exp((squares + SHRINKAGE * overall) / (counts + SHRINKAGE))
+        factor *= np.exp((sums + SHRINKAGE * overall) / (counts + SHRINKAGE))
         relative = table * (factor[group] / ratio)[:, None]
-        left = 1 - means * factor[group] / ratio
+        errors = 1 - means * factor[group] / ratio
         noise = np.array([p.noise for p in priors])[group]
         plain, spread = parts(relative, group, relative, group, priors)
         guesses = []
         for deviation, multiple in product(FREEDOMS, MULTIPLES):
             gram = deviation**2 * plain + spread + np.diag((multiple * noise) ** 2)
             lower = np.linalg.cholesky(gram)
-            turned = np.linalg.solve(lower, left)
-            evidence = -0.5 * float(turned @ turned) - float(np.log(np.diag(lower)).sum())
+            whitened = np.linalg.solve(lower, errors)
+            # −½ rᵀK⁻¹r − ½ log|K|, by the Cholesky factor of K
+            evidence = -0.5 * float(whitened @ whitened) - float(np.log(np.diag(lower)).sum())
             # multiples of the noise far from 1 are unlikely before any row is seen
             evidence -= 0.5 * float(np.log(multiple) / MULTIPLE_DEVIATION) ** 2
             inverse = np.asarray(np.linalg.inv(gram), np.float64)
-            guesses.append(Freedom(deviation, inverse, inverse @ left, multiple, evidence))
+            guesses.append(Freedom(deviation, inverse, inverse @ errors, multiple, evidence))
         best = max(guess.evidence for guess in guesses)
         likely = tuple(g for g in guesses if g.evidence > best - NEGLIGIBLE)
         return cls(relative, group, tuple(priors), factor, float(np.exp(overall)), likely)
@@ -198,21 +201,23 @@ class Few:
         plain, spread = parts(table, group, self.table, self.group, every)
         mean, usual, between = (np.zeros(len(table)) for _ in range(3))
         for g in np.unique(group).tolist():
-            mine = group == g
-            mean[mine] = table[mine] @ every[g].mean
-            usual[mine] = every[g].noise
-            between[mine] = ((table[mine] @ every[g].spread) ** 2).sum(axis=1)
+            is_member = group == g
+            mean[is_member] = table[is_member] @ every[g].mean
+            usual[is_member] = every[g].noise
+            between[is_member] = ((table[is_member] @ every[g].spread) ** 2).sum(axis=1)
         square = (table**2).sum(axis=1)
         weight = np.exp([g.evidence - self.guesses[0].evidence for g in self.guesses])
+        # first and second moments of the mixture of guesses
         first, second = np.zeros(len(table)), np.zeros(len(table))
         for guess, share in zip(self.guesses, weight / weight.sum(), strict=True):
             gram = guess.deviation**2 * plain + spread
-            one = mean + gram @ guess.weights
+            expected = mean + gram @ guess.weights
+            # of the prior, less what the known rows explain
             variance = guess.deviation**2 * square + between
             variance -= np.einsum("ij,jk,ik->i", gram, guess.inverse, gram)
-            noise = guess.noise * usual * one
-            first += share * one
-            second += share * (np.maximum(variance, 0.0) + noise**2 + one**2)
+            noise = guess.noise * usual * expected
+            first += share * expected
+            second += share * (np.maximum(variance, 0.0) + noise**2 + expected**2)
         estimate = np.maximum(first, LEAST)
         deviation = np.sqrt(np.maximum(second - first**2, 1e-12)) / estimate
         return factors[group] * estimate, deviation

@@ -1,4 +1,4 @@
-"""Learns the parts of a physics residual: multipliers, factors of launches, a residual, a spread.
+"""Fit the parts of a physics residual: multipliers, factors of launches, a residual, a spread.
 
 Sums are cross-fitted: the residual is learned from graphs that the factors were not learned from.
 """
@@ -92,6 +92,7 @@ class BoostedTrees(Trees):
 
     def __call__(self, values: NDArray[np.float32]) -> Array:
         """Return the sum of the trees for every row, ``[rows]``."""
+        # few rows are faster through the arrays than through a matrix of XGBoost
         if len(values) < 10_000:
             return super().__call__(values)
         matrix = xgboost().DMatrix(values, feature_names=list(self.forest.names))
@@ -128,6 +129,7 @@ def fitted(
         unwatched: trees of the residual where no rows stop it.
     """
     runs = tabulated_runs(train, train.values(quantity), effective_sheet)
+    # another quantity is learned as seconds: in units of its median over the time of launches
     unit = 1.0
     if quantity is not Quantity.TIME:
         unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))
@@ -141,8 +143,9 @@ def fitted(
     factors, log_factor = _factors(pruned, fold, weight, replace(recipe, seed=budget.seed), say)
     by_kinds = pruned.seconds(log_factor)
     values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
-    wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
+    log_errors = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
+    # features need the other parts: the residual and the spread come after a draft without them
     draft = Learned(
         unit,
         rates,
@@ -158,10 +161,10 @@ def fitted(
     if len(validation):
         total, held = draft.features(validation)
         watched = held, np.log(validation.values(quantity) / unit / total)
-    residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, unwatched)
-    left = _left(values, wrong, weight, names, fold, budget.seed, rounds)
-    say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
-    draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
+    residual, rounds = _residual(values, log_errors, weight, names, budget.seed, watched, unwatched)
+    errors = _left(values, log_errors, weight, names, fold, budget.seed, rounds)
+    say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(errors)).mean():.1%} across parts")
+    draft = replace(draft, residual=residual, spread=_spread(values, errors, names, budget.seed))
     total, seen = draft.features_of(train, runs, pruned)
     rest = np.log(stack.time_s / total) - residual(seen)
     return replace(draft, memory=offsets_of(train, rest))
@@ -170,30 +173,34 @@ def fitted(
 def _factors(
     pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
 ) -> tuple[tuple[Trees, ...], Array]:
-    """Return the trees of each part's others, and what they say of the launches of the part."""
+    """Return trees fitted to all parts but one, for each, and the log factors of all launches.
+
+    A launch has the factor of the trees that did not see its part.
+    """
     parts = np.unique(fold).tolist()
     trees: list[Trees] = []
     log_factor = np.zeros(len(pruned.stack.row))
-    for one in parts:
-        out = fold == one
-        seeded = replace(recipe, seed=recipe.seed + one)
-        trees.append(BoostedTrees.of(grown(taken(pruned, ~out), weight[~out], seeded)))
-        mine = out[pruned.stack.row]
-        log_factor[mine] = trees[-1](pruned.stack.values[mine])
-        say(f"factors of launches, part {one + 1} of {len(parts)}")
+    for part in parts:
+        is_out = fold == part
+        seeded = replace(recipe, seed=recipe.seed + part)
+        trees.append(BoostedTrees.of(grown(taken(pruned, ~is_out), weight[~is_out], seeded)))
+        of_part = is_out[pruned.stack.row]
+        log_factor[of_part] = trees[-1](pruned.stack.values[of_part])
+        say(f"factors of launches, part {part + 1} of {len(parts)}")
     return tuple(trees), log_factor
 
 
 def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
     """Return the runs that a mask selects."""
-    stack, place = pruned.stack, np.cumsum(chosen) - 1
+    # new number of each chosen run
+    stack, number = pruned.stack, np.cumsum(chosen) - 1
     launches = chosen[stack.row]
     each = {
         name: getattr(stack, name)[launches] for name in ("values", "kind", "scale_s", "floor_s")
     }
     some = replace(
         stack,
-        row=place[stack.row[launches]],
+        row=number[stack.row[launches]],
         configuration=stack.configuration[chosen],
         time_s=stack.time_s[chosen],
         **each,
@@ -202,9 +209,9 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return the range of every feature of graphs.
+    """Return the least and the largest value of every feature; infinite for those of machines.
 
-    None of those of machines, whose bands are their own.
+    A new machine does not extrapolate: it has an interval for that.
     """
     of_machines = np.array([n in MACHINE_FEATURES for n in names])
     low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
@@ -229,6 +236,7 @@ def _residual(
     held: tuple[NDArray[np.float32], Array] | None,
     rounds: int,
 ) -> tuple[Trees, int]:
+    """Return trees on logarithmic errors, and how many: ``rounds``, or as ``held`` stops them."""
     library = xgboost()
     matrix = library.DMatrix(values, wrong, weight=weight, feature_names=list(names))
     options = {**RESIDUAL, "seed": seed}
@@ -256,16 +264,17 @@ def _left(
     seed: int,
     rounds: int,
 ) -> Array:
-    """Return what the residual of the other parts leaves of each part."""
-    left = np.zeros(len(wrong))
-    for one in np.unique(fold):
-        out = fold == one
-        part, _ = _residual(values[~out], wrong[~out], weight[~out], names, seed, None, rounds)
-        left[out] = wrong[out] - part(values[out])
-    return left
+    """Return the error of each row after a residual that was fitted to the other parts."""
+    errors = np.zeros(len(wrong))
+    for part in np.unique(fold):
+        out = fold == part
+        trees, _ = _residual(values[~out], wrong[~out], weight[~out], names, seed, None, rounds)
+        errors[out] = wrong[out] - trees(values[out])
+    return errors
 
 
 def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
+    """Return trees on the logarithm of absolute errors."""
     library = xgboost()
     # a row without error has no logarithm
     matrix = library.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
@@ -333,6 +342,6 @@ def offsets_of(data: Measurements, left: Array) -> OffsetMemory:
 def similarity_of(graphs: Iterable[OpGraph]) -> OperatorSimilarity:
     """Return the shares of graphs; equal ones are stored once."""
     counts = [operators(graph) for graph in graphs]
-    words = tuple(sorted({word for one in counts for word in one}))
-    roots = np.stack([roots_of(one, words)[0] for one in counts])
+    words = tuple(sorted({word for of_graph in counts for word in of_graph}))
+    roots = np.stack([roots_of(of_graph, words)[0] for of_graph in counts])
     return OperatorSimilarity(words, np.unique(roots, axis=0))

@@ -68,7 +68,7 @@ class RooflineSum(GraphPredictor):
         say(f"{self.name}: {', '.join(f'{k} {v:.2f}' for k, v in self.ratios.items())}")
 
     def predict(self, data: Measurements) -> Array:
-        """Return the seconds."""
+        """Return the seconds of each row."""
         sums = [float(roofline_s(data.launches(row), row).sum()) for row in data.rows]
         factors = [self.ratios.get(r.part, 1.0) for r in data.rows]
         predicted: Array = np.array(sums, np.float64) * np.array(factors, np.float64)

@@ -67,7 +67,7 @@ class NetworkBuilder:
         return value
 
     def constant(self, *numbers: int) -> Value:
-        """Return the whole numbers known before running."""
+        """Return whole numbers that are known before a run, as shapes and axes are."""
         kind = TensorType(DType.I64, (len(numbers),))
         known = Known((len(numbers),), numbers)
         return Value(f"c{len(self.nodes)}_{len(numbers)}", kind, known, Weight(8 * len(numbers)))
@@ -120,7 +120,7 @@ class NetworkBuilder:
         return self.apply(Sigmoid(), x)
 
     def hard_sigmoid(self, x: Value) -> Value:
-        """Return the same by straight lines."""
+        """Return the logistic function by straight lines."""
         return self.apply(HardSigmoid(), x)
 
     def silu(self, x: Value) -> Value:
@@ -128,7 +128,7 @@ class NetworkBuilder:
         return self.mul(x, self.sigmoid(x))
 
     def hard_swish(self, x: Value) -> Value:
-        """Return the same by straight lines."""
+        """Return SiLU by straight lines."""
         return self.apply(HardSwish(), x)
 
     def gelu(self, x: Value) -> Value:
@@ -162,7 +162,7 @@ class NetworkBuilder:
         return self.apply(Softmax(axis=-1), x)
 
     def reshape(self, x: Value, *extents: int) -> Value:
-        """Return the other extents behind the batch."""
+        """Return the elements with other extents behind the batch; 0 keeps the batch as it is."""
         return self.apply(Reshape(), x, self.constant(0, *extents))
 
     def merged(self, x: Value, *extents: int) -> Value:
@@ -209,8 +209,8 @@ class NetworkBuilder:
         channels, height, width = self.extents(x)
         split = self.constant(0, groups, channels // groups, height, width)
         grouped = self.apply(Reshape(), x, split)
-        turned = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), grouped)
-        return self.apply(Reshape(), turned, self.constant(0, channels, height, width))
+        transposed = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), grouped)
+        return self.apply(Reshape(), transposed, self.constant(0, channels, height, width))
 
     def max_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
         """Return the largest of each window."""

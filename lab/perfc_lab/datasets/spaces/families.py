@@ -22,6 +22,7 @@ CLASSES = (10, 100, 1000)
 SIZES = (96, 128, 160, 192, 224, 256, 288, 320)
 """Edges of images: multiples of 32, by which families reduce them."""
 Family = Callable[[NetworkBuilder, random.Random], "Value"]
+"""Function that appends a network of drawn sizes and returns its output."""
 
 
 def network(family: str, seed: int) -> Module:
@@ -33,7 +34,7 @@ def network(family: str, seed: int) -> Module:
 
 
 def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return the stages of 3×3 convolutions, halved between."""
+    """Return VGG: stages of 3×3 convolutions, maps halved between them."""
     x, width, is_normalised = b.x, draw.choice((32, 48, 64, 80)), draw.random() < 0.5
     for stage in range(5):
         for _ in range(draw.randint(1, 4)):
@@ -44,7 +45,7 @@ def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def resnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return the residual blocks, plain or bottlenecks, with groups."""
+    """Return ResNet: residual blocks, plain or bottlenecks, some with groups."""
     width, is_bottleneck = draw.choice((32, 48, 64, 96)), draw.random() < 0.6
     groups = draw.choice((1, 1, 4, 16)) if is_bottleneck else 1
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, width, 7, 2))), 3, 2, 1)
@@ -72,7 +73,7 @@ def _residual(
 
 
 def densenet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return the layers that read all before them, thinned between stages."""
+    """Return DenseNet: layers that read all before them, channels halved between stages."""
     growth = draw.choice((12, 16, 24, 32, 48))
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, 2 * growth, 7, 2))), 3, 2, 1)
     for stage in range(4):
@@ -128,22 +129,23 @@ def mobile(
 
 
 def _rounded(channels: float) -> int:
+    """Return channels as the nearest multiple of 8, at least 8, as MobileNets have them."""
     return max(8, int(channels + 4) // 8 * 8)
 
 
 def mobilenet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return Return MobileNetV2; a third with hard swish, as V3 has it."""
+    """Return MobileNetV2; a third with hard swish, as V3 has it."""
     activation = b.hard_swish if draw.random() < 1 / 3 else b.relu
     return mobile(b, draw, activation, (3,), 0)
 
 
 def mnasnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return the windows of 3 and 5, some with squeeze and excitation."""
+    """Return MnasNet: windows of 3 and 5, some with squeeze and excitation."""
     return mobile(b, draw, b.relu, (3, 5), draw.choice((0, 4)))
 
 
 def efficientnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return EfficientNet: Return EfficientNet: SiLU, squeeze and excitation everywhere."""
+    """Return EfficientNet: SiLU, squeeze and excitation everywhere."""
     return mobile(b, draw, b.silu, (3, 5), 4)
 
 
@@ -167,7 +169,7 @@ def encoder_layer(b: NetworkBuilder, x: Value, heads: int, ratio: int) -> Value:
 
 
 def vit(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Return the patches as tokens."""
+    """Return ViT: encoder layers over patches as tokens."""
     patch = draw.choice((16, 16, 32))
     heads = draw.choice((3, 4, 6, 8, 12))
     width = heads * draw.choice((32, 64))
@@ -191,6 +193,7 @@ def swin(b: NetworkBuilder, draw: random.Random) -> Value:
     maps = b.patch(b.x, 32 * heads, 4)
     for stage in range(3):
         width, height, across = b.extents(maps)
+        # windows of the drawn edge, or of the largest one that divides the maps
         side = next(s for s in (window, 7, 6, 5, 4, 3, 2, 1) if not (height % s or across % s))
         for _ in range(depth):
             x = b.reshape(maps, width, height // side, side, across // side, side)

@@ -77,14 +77,16 @@ def network(arch: str) -> Module:
 
 
 def _block(b: NetworkBuilder, x: Value, number: int, channels: int, stride: int) -> Value:
+    """Return a block of the space: an inverted residual, or its input passed on."""
     same = stride == 1 and b.channels(x) == channels
     if number == SKIP:
+        # where extents change, passing on is a 1×1 convolution
         return x if same else b.relu(b.batch_norm(b.conv(x, channels, 1, stride)))
     block = BLOCKS[number]
     inner = b.channels(x) * block.expansion
-    made = b.relu(b.batch_norm(b.conv(x, inner, groups=block.groups)))
+    y = b.relu(b.batch_norm(b.conv(x, inner, groups=block.groups)))
     if block.groups > 1:
-        made = b.shuffle(made, block.groups)
-    made = b.relu(b.batch_norm(b.conv(made, inner, block.window, stride, inner)))
-    made = b.batch_norm(b.conv(made, channels, groups=block.groups))
-    return b.add(x, made) if same else made
+        y = b.shuffle(y, block.groups)
+    y = b.relu(b.batch_norm(b.conv(y, inner, block.window, stride, inner)))
+    y = b.batch_norm(b.conv(y, channels, groups=block.groups))
+    return b.add(x, y) if same else y

@@ -54,9 +54,9 @@ class SearchSpace(GraphDataset):
         wanted = ["space", "device", "batch", "arch_index", "latency_ms"]
         frame = read_parquet(folder / LATENCIES, wanted)
         chosen = architectures(folder, self.space)
-        mine = frame[(frame["space"] == self.space) & frame["device"].isin(list(TARGETS))]
-        mine = mine[mine["arch_index"].isin(list(chosen)) & (mine["latency_ms"] > 0)]
-        columns = [mine[n].tolist() for n in ("device", "batch", "arch_index", "latency_ms")]
+        rows = frame[(frame["space"] == self.space) & frame["device"].isin(list(TARGETS))]
+        rows = rows[rows["arch_index"].isin(list(chosen)) & (rows["latency_ms"] > 0)]
+        columns = [rows[n].tolist() for n in ("device", "batch", "arch_index", "latency_ms")]
         return [
             GraphRow(
                 f"{self.name}-{index}",
@@ -77,7 +77,9 @@ class SearchSpace(GraphDataset):
 
 @lru_cache(4)
 def architectures(folder: Path, space: str) -> Mapping[int, str]:
-    """Return the strings by index, in the order of their digests, no more than are built.
+    """Return the strings by index, the first `MOST_ARCHITECTURES` in the order of their digests.
+
+    That order is as good as random, and the same on every machine.
 
     Raises:
         DataError: no table.

@@ -123,6 +123,7 @@ def _unit(b: NetworkBuilder, x: Value, channels: int, window: int) -> Value:
 def _cell(
     b: NetworkBuilder, x: Value, outputs: int, matrix: Matrix, names: tuple[int, ...]
 ) -> Value:
+    """Return the output of a cell: its vertices in order, those that end in the output joined."""
     count = len(names)
     channels = vertex_channels(b.channels(x), outputs, matrix)
     values = [x]
@@ -133,15 +134,15 @@ def _cell(
             terms.append(_unit(b, x, channels[t], 1))
         total = b.add(*terms)
         match names[t]:
-            case 0:
-                made = _unit(b, total, channels[t], 3)
-            case 1:
-                made = _unit(b, total, channels[t], 1)
+            case 0:  # CONV3
+                value = _unit(b, total, channels[t], 3)
+            case 1:  # CONV1
+                value = _unit(b, total, channels[t], 1)
             case _:
-                made = b.max_pool(total, 3, 1, 1)
-        values.append(made)
+                value = b.max_pool(total, 3, 1, 1)
+        values.append(value)
         if matrix[t][-1]:
-            ends.append(made)
+            ends.append(value)
     if not ends:
         return _unit(b, x, outputs, 1)
     joined = ends[0] if len(ends) == 1 else b.concat(ends)

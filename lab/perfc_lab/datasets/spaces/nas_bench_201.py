@@ -71,6 +71,7 @@ def network(arch: str) -> Module:
 
 
 def _cell(b: NetworkBuilder, x: Value, cell: Cell) -> Value:
+    """Return the last node of a cell, each node the sum of its edges."""
     nodes = [x]
     for edges in cell:
         terms = [_edge(b, nodes[source], name) for name, source in edges]
@@ -92,6 +93,7 @@ def _edge(b: NetworkBuilder, x: Value, name: str) -> Value:
 
 
 def _reduced(b: NetworkBuilder, x: Value) -> Value:
+    """Return the residual block between stages: half the edges, twice the channels."""
     channels = 2 * b.channels(x)
     first = b.batch_norm(b.conv(b.relu(x), channels, 3, 2))
     second = b.batch_norm(b.conv(b.relu(first), channels, 3))

@@ -50,7 +50,7 @@ NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
 """Minimum hidden units of a scaled-down network."""
 AT_BATCH = "graphs at the batch of their rows"
-"""Digest beside those of the schemas: weights of graphs encoded in another way are refused."""
+"""A further digest next to those of the schemas: weights of graphs encoded in another way are refused."""
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
