@@ -1,1 +1,1 @@
-"""Train predictors of whole runs: the shipped physics residual, and candidates to compare it with."""
+"""Train predictors of whole runs: the shipped physics residual, and other candidates."""

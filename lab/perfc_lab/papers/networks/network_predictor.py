@@ -50,7 +50,7 @@ NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
 """Minimum hidden units of a scaled-down network."""
 AT_BATCH = "graphs at the batch of their rows"
-"""A further digest next to those of the schemas: weights of graphs encoded in another way are refused."""
+"""Digest next to those of the schemas: weights of graphs encoded otherwise are refused."""
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
