@@ -119,6 +119,7 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
 
 
 def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> ProtoModel:
+    """Return the graph of bytes in any form."""
     head = data[:HEAD_BYTES]
     match recognise(head, where, text_suffix=text_suffix):
         case Form.GZIP:
@@ -132,6 +133,7 @@ def _from_bytes(data: bytes, path: str, where: str, *, text_suffix: bool) -> Pro
 
 
 def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> ProtoModel:
+    """Return the graph of a compressed model, unpacked in memory or to a temporary file."""
     blocks: list[bytes] = []
     total = 0
     stream = _gunzip(file, where)

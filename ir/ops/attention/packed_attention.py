@@ -52,6 +52,7 @@ class Packed(AttentionLike):
         offsets, n = self._offsets(ins), self.scores(ins)
         if offsets is None or n is None or self.after_projection() is not None:
             return None
+        # n.t is the mean length, of queries as of keys
         return Problem(offsets[0], n.h, n.h, n.t, n.t, n.d, n.v)
 
 
@@ -77,8 +78,10 @@ class PackedMultiHeadAttention(Packed):
     scale: float | None = None
 
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim]:
+        """Return the widths of queries and of values over all heads."""
         q, v = ranked(ins, 0, 2, 4), axis(ranked(ins, 2, 2), 1) if has(ins, 2) else None
         if q is not None and len(q) == 4:
+            # [n, h, 3, d]: keys and values are as wide as queries
             return q[1] * q[3], q[1] * q[3]
         width = either(axis(q, 1))
         return width, either(v) if has(ins, 2) else width
@@ -124,6 +127,7 @@ class PackedAttention(Packed):
         return axis(ranked(ins, 1, 2), 1)
 
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
+        """Return the widths of queries and values over all heads, and of Q, K and V together."""
         joint = either(
             self._joint(ins), axis(ranked(ins, self.signature.names.index("bias"), 1), 0)
         )
@@ -198,6 +202,7 @@ class LongformerAttention(AttentionLike):
         if x is None:
             return None
         (b, s, i), h, t = x, self.num_heads, 2 * self.window + 1
+        # queries, keys and values side by side
         joint = 3 * i if w is None or len(w) != 2 else w[1]
         # the mask adds one operation per score
         d = i // h

@@ -55,6 +55,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
             return None
         rows = tape.apply(Gather(axis=0), cache, ins[3]) if has(ins, 3) else cache
         shape = shape_of(rows)
+        # heads are axis 1 of [b, h, s, d], else the last but one
         at = 1 if len(x) == 4 else len(shape) - 1
         return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
 

@@ -217,6 +217,7 @@ class ArrayFeatureExtractor(Op):
         if x.shape is None:
             return single(x.dtype, None)
         selected = data_extent() if y.shape is None else element_count(y.shape)
+        # a vector is one row
         lead = x.shape[:-1] if len(x.shape) > 1 else (1,)
         return single(x.dtype, (*lead, selected))
 

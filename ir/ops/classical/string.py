@@ -131,6 +131,7 @@ class TfIdfVectorizer(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = shape_at(ins, 0)
+        # indices may leave gaps: the largest decides
         columns = checked(max(self.ngram_indexes, default=-1) + 1, "vector length")
         if shape is None:
             return single(DType.F32, None)

@@ -35,6 +35,7 @@ def contract(a: Dim, b: Dim) -> Dim:
     """
     if same(a, b) is False:
         raise ShapeError(f"contracted extents differ: {a} and {b}")
+    # a number is preferred to a symbol
     return a if isinstance(a, int) else b
 
 
@@ -58,6 +59,7 @@ def transposed(shape: Shape | None, swap_last: int, rotate_batch: int = 0) -> Sh
     """Return ``shape`` with its first axis moved before the last, then the last two exchanged."""
     if shape is None:
         return None
+    # transBatch: the first axis becomes the rows
     if rotate_batch and len(shape) > 2:
         shape = (*shape[1:-1], shape[0], shape[-1])
     if swap_last and len(shape) > 1:
@@ -101,6 +103,7 @@ class MatMul(Epilogue):
         if a is None or b is None:
             return {}
         k = matmul_shape(a, b)[1]
+        # a vector is one row, or one column
         m = a[-2] if len(a) > 1 else 1
         n = b[-1] if len(b) > 1 else 1
         x, y = self.epilogue(ins)

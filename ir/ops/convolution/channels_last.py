@@ -37,6 +37,7 @@ class ChannelsLast(Op):
         )
 
     def infer(self, ins: Inputs) -> Types:
+        # the first result is a feature map too; others, such as statistics, have no layout
         first, *rest = super().infer(self._operands(ins))
         if isinstance(first, TensorType) and first.shape is not None:
             first = TensorType(first.dtype, in_layout(first.shape, 1))

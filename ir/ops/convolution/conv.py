@@ -166,6 +166,7 @@ class Conv(FilteredMaps):
         return (x[0], k, *self._spatial(x, kernel))
 
     def _check_channels(self, x: Shape | None, w: Shape | None) -> None:
+        """Raise a ShapeError if filters and feature maps have other numbers of channels."""
         if x and w and same(x[1], w[1] * self.group) is False:
             raise ShapeError(
                 f"filters expect {w[1] * self.group} input channels ({self.group} groups of "
@@ -182,6 +183,7 @@ class Conv(FilteredMaps):
         y = channels_first(result_shape(outs), self.layout())
         if kernel is None or y is None or (x is None and w is None):
             return {}
+        # the filters are more reliable: their extents are numbers
         c = w[1] * self.group if w else x[1] if x else 0
         (p, q), (r, s), (alu, sfu) = folded(y[2:]), folded(kernel), self.epilogue(ins)
         letters = {"n": y[0], "c": c, "k": y[1], "p": p, "q": q, "r": r, "s": s}
@@ -215,6 +217,7 @@ class Conv(FilteredMaps):
         else:
             pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
             read = tuple(touched(*axis, pad) for axis, pad in zip(axes, pads, strict=True))
+        # all positions are read
         if read == x[2:]:
             return 0
         return source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)

@@ -100,6 +100,7 @@ class ConvTranspose(FilteredMaps):
             else:
                 cut = 0 if self.auto_pad == "VALID" else pads[i]
                 out.append((x[i + 2] - 1) * strides[i] + span - cut)
+        # pads larger than what the filters spread
         if any(isinstance(d, int) and d < 0 for d in out):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)
@@ -175,6 +176,7 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
             return (0,) * rank
         content = known(ins, 2)
         pads = () if content is None else tuple(d for d in content.dims if d is not None)
+        # some pad is symbolic, or none is known
         if len(pads) != 2 * rank:
             return None
         return tuple(pads[i] + pads[i + rank] for i in range(rank))

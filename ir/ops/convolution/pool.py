@@ -103,6 +103,7 @@ class Pool(InLayout):
         return list(zip(self.kernel_shape, strides, dilations, pads, strict=True))
 
     def _result(self, x: Shape | None) -> Shape:
+        """Return the shape of the result as N, C, spatial."""
         if x is None:
             return (data_extent(), data_extent(), *unknown_extents(len(self.kernel_shape)))
         out: list[Dim] = list(x[:2])

@@ -60,6 +60,7 @@ class Cast(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
+        # a float on either side takes a floating-point unit
         integral = is_integral(tensor(ins, 0).dtype) and is_integral(self.result_dtype(ins))
         return {"f": 0 if integral else e, "i": e if integral else 0}
 

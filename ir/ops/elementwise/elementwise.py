@@ -89,6 +89,7 @@ class Elementwise(Op):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         contents = [known(ins, i) for i in range(len(ins))]
         present = [k for k in contents if k is not None]
+        # all contents must be known, at least in part
         if not present or len(present) < len(contents):
             return ()
         return self.fold_elements(ins, outs, present)
@@ -102,6 +103,7 @@ class Elementwise(Op):
         dtype = target.dtype
 
         def one(*args: Item) -> Item:
+            # operands are brought to one type, the result to that of the operator
             fitted = [exact.fit(a, source) for a in args]
             return None if None in fitted else exact.fit(function(*fitted), dtype)
 
@@ -331,6 +333,7 @@ class Clip(Elementwise):
         if content is None:
             return ()
         for index, limit in ((1, exact.maximum), (2, exact.minimum)):
+            # either limit may be missing
             if index >= len(ins) or ins[index] is None:
                 continue
             bound = known(ins, index)

@@ -83,6 +83,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         if dtype is DType.F32:
             # an unbounded extent is assumed to be below 2**24, as the model's arithmetic assumes
             lo, hi = lo or 0, hi or 0
+        # all values are representable without rounding
         safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
         return value if safe else None
     if not dtype.is_integer or (not dtype.is_signed and (lo is None or lo < 0)):
@@ -158,6 +159,7 @@ def _pair(a: Item, b: Item) -> tuple[Dim, Dim, int] | None:
         return x, y, 1
     if not (is_dyadic(dx) and is_dyadic(dy)):
         raise TypeError("rounded twice")
+    # of two powers of two the larger is a multiple of the smaller
     den = max(dx, dy)
     return x * (den // dx), y * (den // dy), den
 
@@ -214,6 +216,7 @@ def divide_truncated(a: Item, b: Item) -> Item:
         return quotient if (x < 0) == (y < 0) else -quotient
     num, den = pair[0], pair[1]
     (num_lo, num_hi), (den_lo, den_hi) = interval(num), interval(den)
+    # a positive divisor from here on
     if den_hi is not None and den_hi < 0:
         return divide_truncated(-num, -den)
     if den_lo is not None and den_lo >= 0:
@@ -221,6 +224,7 @@ def divide_truncated(a: Item, b: Item) -> Item:
             return num // den
         if num_hi is not None and num_hi <= 0:
             return -((-num) // den)
+    # signs are unknown: only a quotient without a remainder is the same in both roundings
     exact = num // den
     if exact * den != num:
         raise ValueError("sign depends on the symbols")
@@ -311,6 +315,7 @@ def less(a: Item, b: Item) -> Item:
     """Return ``a < b``, None if it depends on the symbols."""
     if _nan(a, b):
         return False
+    # a < b is the contrary of b <= a, but for NaN
     reverse = less_or_equal(b, a)
     return None if reverse is None else not reverse
 

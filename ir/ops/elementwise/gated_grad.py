@@ -83,6 +83,7 @@ class GatedRMSNormGrad(NormalizationGrad):
     activation: str = "silu"
 
     def alu(self, ins: Inputs) -> int:
+        # 2 + 2 + 7 + 3 + 6, as the docstring has them
         return 20
 
     def infer(self, ins: Inputs) -> Types:
@@ -98,6 +99,7 @@ class GatedRMSNormGrad(NormalizationGrad):
         squares = tape.mean(tape.mul(x, x), axes)
         inverse = inverse_root(tape, squares, self.epsilon, tensor(ins, 1).dtype)
         x_hat = tape.mul(x, inverse)
+        # Y = norm * activation(gate): each factor times the gradient gives that of the other
         of_norm = tape.mul(dy, activated(tape, gate, self.activation))
         dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centered=False)
         of_scale = tape.sum_to(tape.mul(of_norm, x_hat), shape_at(ins, 2) or ())

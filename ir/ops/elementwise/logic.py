@@ -141,6 +141,7 @@ class Where(Elementwise):
 def _select(condition: Item, x: Item, y: Item) -> Item:
     """Return the chosen element; None if unknown. Equal elements need no condition."""
     if condition is None:
+        # 1, 1.0 and True are equal, but not one element
         same = x is not None and type(x) is type(y) and x == y
         return x if same else None
     return x if condition else y

@@ -63,6 +63,7 @@ def quotient(num: Dim, den: Dim) -> Item:
     if den < 0:
         num, den = -num, -den
     assert isinstance(num, Poly)
+    # reduced by the common divisor of all coefficients
     shared = gcd(den, *(c for _, c in num.terms))
     reduced = num // shared
     assert isinstance(reduced, Poly)

@@ -90,6 +90,7 @@ class Transpose(Movement):
         return single(data.dtype, tuple(data.shape[a] for a in order))
 
     def _order(self, rank: int) -> Sequence[int]:
+        """Return the axis of the operand for each axis of the result."""
         if self.perm is None:
             return range(rank - 1, -1, -1)
         if sorted(self.perm) != list(range(rank)):

@@ -111,6 +111,7 @@ class ScatterElements(Scattering):
         for i, k, new in zip(indices(index.shape), index.items, updates.items, strict=True):
             at = position(k, data.shape[axis])
             where = (*i[:axis], at or 0, *i[axis + 1 :])
+            # an unknown index may change any element
             if at is None or any(p >= d for p, d in zip(where, data.shape, strict=True)):
                 return ()
             flat = sum(p * s for p, s in zip(where, strides, strict=True))
@@ -141,6 +142,7 @@ class ScatterND(Scattering):
         strides = strides_of(data.shape)
         width = strides[k - 1] if k else len(data.items)
         rows = len(index.items) // k if k else 1
+        # a slice per index vector
         if not data.items or len(updates.items) != rows * width:
             return ()
         items = list(data.items)

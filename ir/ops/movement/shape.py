@@ -233,6 +233,7 @@ class Range(Op):
         return items[0], items[1], items[2] if len(ins) > 2 and ins[2] is not None else 1
 
     def _extent(self, start: Item, limit: Item, delta: Item, dtype: DType) -> Dim | None:
+        """Return the number of elements of a range, None if unknown."""
         if delta == 0 and delta is not None:
             raise ShapeError("delta is 0")
         if isinstance(start, int | float) and isinstance(limit, int | float):
@@ -251,6 +252,7 @@ class Range(Op):
         return self._symbolic(limit - start, delta)
 
     def _symbolic(self, distance: Dim, delta: Item) -> Dim | None:
+        """Return the steps of a symbolic distance, None if the sign of ``delta`` is unknown."""
         if isinstance(delta, int):
             positive = distance if delta > 0 else -distance
             return dim_max(0, ceil_div(positive, abs(delta)))

@@ -73,6 +73,7 @@ class CumSum(Op):
                 total = None if is_unknown else exact.fit(type(self).step(total, item), dtype)
             except (ArithmeticError, TypeError, ValueError):
                 total = None
+            # exclusive: without the element itself
             out.append(before if self.exclusive else total)
         return out[::-1] if self.reverse else out
 

@@ -109,10 +109,12 @@ class LayerNormalization(Normalization):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
+        # statistics are f32 by default (stash_type 1), whatever the type of x
         statistics = TensorType(dtype_of(self.stash_type), self._statistics_shape(x.shape))
         return (TensorType(x.dtype, x.shape), statistics, statistics)
 
     def _statistics_shape(self, shape: Shape | None) -> Shape | None:
+        """Return the shape of one statistic per row: normalized axes have extent 1."""
         if not shape:
             return shape
         at = normal_axis(self.axis, len(shape))
@@ -172,6 +174,7 @@ class BatchNormalization(Normalization):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
+        # one shape for all: from the operand that has one
         statistics = next((s for s in (shape_at(ins, i) for i in (3, 4, 1, 2)) if s), None)
         if statistics is None:
             statistics = (data_extent(),) if x.shape is None else x.shape[1:2] or (1,)
@@ -180,6 +183,7 @@ class BatchNormalization(Normalization):
         return (TensorType(x.dtype, x.shape), *(TensorType(dtype, statistics),) * 4)
 
     def alu(self, ins: Inputs) -> int:
+        # scale and offset of a channel are computed once from its statistics
         return 2 + (STATISTICS_ALU if self.training_mode else 0)
 
     rows = channels_of

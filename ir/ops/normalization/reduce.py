@@ -107,6 +107,7 @@ class Reduce(Op):
         if has(ins, 1) and tensor(ins, 1).shape != (0,):
             given = known_ints(ins, 1)
             return None if given is None else reduced_axes(given, rank)
+        # without axes all are reduced, or none if the attribute says so
         return () if self.noop_with_empty_axes else tuple(range(rank))
 
     def infer(self, ins: Inputs) -> Types:
@@ -114,6 +115,7 @@ class Reduce(Op):
         return single(data.dtype, self._shape(data.shape, ins))
 
     def _shape(self, shape: Shape | None, ins: Inputs) -> Shape | None:
+        """Return the shape of the result, with unknown extents if the axes are unknown."""
         if shape is None:
             # of an unknown rank only a reduction to a scalar has a known shape
             everything = not has(ins, 1) and not self.noop_with_empty_axes
@@ -168,6 +170,7 @@ def _some_of(shape: Shape, rank: int) -> Shape:
     """Return ``rank`` unknown extents of ``shape``; equal extents are known."""
     if all(d == shape[0] for d in shape[1:]):
         return shape[:rank]
+    # any axis may be the one that goes
     tops = [d for d in shape if isinstance(d, int)]
     hi = max(tops) if len(tops) == len(shape) else None
     lo = min(tops) if len(tops) == len(shape) else 0
@@ -187,6 +190,7 @@ def grouped(content: Known, axes: Sequence[int]) -> list[list[Item]]:
 
 
 def _folded(function: Callable[[Item, Item], Item], items: list[Item], start: Item) -> Item:
+    """Return the items combined one after the other, from ``start`` on."""
     total = start
     for item in items:
         total = function(total, item)
@@ -278,6 +282,7 @@ class ReduceL2(Reduce):
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         total = _sum(_squares(items), dtype)
+        # extents have no symbolic root
         if not isinstance(total, int | float):
             raise ValueError("root of a symbolic sum")
         return math.sqrt(total) if dtype.is_float else math.isqrt(int(total))

@@ -113,6 +113,7 @@ class NegativeLogLikelihoodLossGrad(Softmax):
         hot = one_hot(tape, target, shape, 1, self.ignore_index, outs[0].dtype)
         weight = ins[3] if len(ins) > 3 else None
         if weight is not None:
+            # a weight per class, which is axis 1
             columns = (1, shape[1], *(1 for _ in shape[2:]))
             hot = tape.mul(hot, tape.reshape(weight, columns))
         if self.reduction == "none":

@@ -59,6 +59,7 @@ class QLinearElementwise(Op):
     """The operator on real numbers."""
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
+        # the zero point of the result follows its scale
         last = self.quantized[0]
         data = {at: at in self.quantized for at in self.data}
         return folded_as(self.real, ins, data, (last - 1, last), outs)
@@ -68,6 +69,7 @@ class QLinearElementwise(Op):
         return single(first_dtype(ins, *self.quantized), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # a condition is not dequantized
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
         return {"e": count(outs[0]), "a": a}
 

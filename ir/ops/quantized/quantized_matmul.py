@@ -42,6 +42,7 @@ class MatMulInteger16(MatMul):
     onnx = "com.microsoft::MatMulInteger16"
 
     def result_dtype(self, ins: Inputs) -> DType:
+        # signed unless both are unsigned
         unsigned = {tensor(ins, 0).dtype, tensor(ins, 1).dtype} == {DType.U16}
         return DType.U32 if unsigned else DType.I32
 
@@ -146,6 +147,7 @@ class QGemm(Gemm):
         return tensor(ins, 8).dtype if has(ins, 8) else first_dtype(ins, 1, 4)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        # with a zero point of Y the result is quantized again, else scaled
         return int(has(ins, 6)) + (REQUANTIZE if has(ins, 8) else 1), 0
 
 

@@ -115,7 +115,7 @@ class MatMulNBits(WeightOnly):
         return int(has(ins, 5))
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8 if self.accuracy_level == 4 else None
+        return DType.I8 if self.accuracy_level == 4 else None  # level of int8
 
 
 @frozen
@@ -164,6 +164,7 @@ class MatMulFpQ4(WeightOnly):
     blk_quant_type: int = 1
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        # B_shape is content: without it the weight is a blob of bytes
         dims = (known(ins, 2) or Known((0,), ())).dims
         k, n = dims if len(dims) == 2 else (None, None)
         return None if k is None or n is None else (k, n)
@@ -309,5 +310,6 @@ class MatMulNBitsQkv(Op):
         a = shape_at(ins, 0)
         if a is None:
             return {}
+        # the norm is not optional here; skip is one addition
         z = RMS_NORM + int(has(ins, 1))
         return {"b": product(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}

@@ -204,9 +204,8 @@ class LSTM(Recurrent):
     input_forget: int = 0
 
     def gating(self, ins: Inputs) -> int:
-        return (
-            4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
-        )  # 6: product and sum for three gates
+        # peepholes add a product and a sum to three gates
+        return 4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
 
 
 class ProjectedLSTM(LSTM):

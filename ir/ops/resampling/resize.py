@@ -133,6 +133,7 @@ class Resize(Resampling):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
+        # positions of these operands; -1 for none
         scales, sizes = (1, -1) if self.version < 11 else (2, 3)
         if x.shape is None:
             given = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
@@ -178,6 +179,7 @@ class Resize(Resampling):
             for d, w in zip(extents, wanted, strict=True)
             if isinstance(d, int) and isinstance(w, int) and d > 0
         ]
+        # some extent is unknown: no common scale
         if len(pairs) < len(extents):
             return [data_extent(None if is_larger else w) for w in wanted]
         ratios = [rounded(w / d, DType.F32) for d, w in pairs]

@@ -77,6 +77,7 @@ class GridSample(Op):
         """Return the elements of X that an element of Y is computed from."""
         y = outs[0]
         rank = y.rank if isinstance(y, TensorType) else None
+        # batch and channels are no spatial axes; an unknown rank counts as none
         return int(TAPS.get(self.mode, 1) ** ((rank or 2) - 2))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
@@ -112,6 +113,7 @@ class AffineGrid(Op):
             if not isinstance(axes, int):
                 return single(theta.dtype, None)
             size = (None,) * (axes + 2)
+        # of images or volumes
         if len(size) not in (4, 5):
             raise ShapeError(f"size has {len(size)} extents, not 4 or 5")
         batch = size[0] if size[0] is not None or theta.shape is None else theta.shape[0]
@@ -155,6 +157,7 @@ class RegionPooling(Op):
             raise ShapeError(f"regions need an image of rank 4, not {len(x.shape)}")
         channels = data_extent() if x.shape is None else x.shape[1]
         n = regions.shape[0] if regions.shape else None
+        # the number of regions is also that of the indices of their images
         if n is None and len(ins) > 2 and tensor(ins, 2).shape:
             n = (tensor(ins, 2).shape or (None,))[0]
         return single(x.dtype, (or_data(n), channels, *self._patch(ins)))
@@ -197,7 +200,7 @@ class RoiAlign(RegionPooling):
         return self.output_height, self.output_width
 
     def _operations(self) -> int:
-        return 8 * max(self.sampling_ratio, 1) ** 2
+        return 8 * max(self.sampling_ratio, 1) ** 2  # 7 to interpolate a sample, 1 to pool it
 
     def _samples(self) -> int:
         # a bilinear sample has four neighbors
@@ -242,7 +245,7 @@ class CropAndResize(RegionPooling):
         return or_data(height), or_data(width)
 
     def _operations(self) -> int:
-        return 0 if self.mode == "nearest" else 7
+        return 0 if self.mode == "nearest" else 7  # 4 products and 3 sums
 
     def _samples(self) -> int:
         return 1 if self.mode == "nearest" else 4

@@ -25,6 +25,7 @@ class Optimizer(Op):
 
     def _group(self, ins: Inputs) -> int:
         """Return the number of optimized tensors."""
+        # after R and T a group each for X, G and the states
         return max(len(ins) - 2, 0) // (2 + self.states)
 
     def infer(self, ins: Inputs) -> Types:
@@ -34,6 +35,7 @@ class Optimizer(Op):
         return tuple(tensor(ins, 2 + group * n + i) for group in updated for i in range(n))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # X is the first group
         sizes = [count(tensor(ins, 2 + i)) for i in range(self._group(ins))]
         return {"e": dim_sum(sizes), "a": self.alu, "s": self.sfu}
 

@@ -51,6 +51,7 @@ def config_of(path: str) -> tuple[dict[str, Any], WeightFile, str]:
     if not isinstance(name, str) or not name:
         raise ModelError("no 'general.architecture' says what it is", where=where)
     kind = header.metadata.get("general.type", "model")
+    # adapters, vocabularies and projectors have the same format
     if kind != "model" or name == "clip":
         what = "a vision projector" if name == "clip" else f"of the type {str(kind)[:32]!r}"
         raise ModelError(
@@ -89,6 +90,7 @@ def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
         key: scope.of(text) for key, text in (row or rows()[GENERAL]).items() if key not in NO_NAMES
     }
     family = name if row is None or "family" not in row else scope.of(row["family"])
+    # no key names the type of activations
     is_bf16 = any(t.type.name == "bf16" for t in header.tensors)
     values |= {"model_type": family, "torch_dtype": "bfloat16" if is_bf16 else "float16"}
     return {key: value for key, value in values.items() if value is not None}

@@ -124,6 +124,7 @@ class _HeaderReader:
         self.at = 4
         version = self.number("<I")
         if version not in (2, 3):
+            # the version with its bytes in the other order
             is_swapped = version in (2 << 24, 3 << 24)
             what = "big-endian GGUF" if is_swapped else f"version {version} of GGUF"
             raise self.wrong(f"{what}, not version 2 or 3", "convert it with llama.cpp")
@@ -183,6 +184,7 @@ class _HeaderReader:
             self.skip(count * struct.calcsize(SCALARS[inner]))
             return None
         if inner not in SCALARS:
+            # strings and arrays have no size before they are read: they are counted
             self.strings += count
             if self.strings > MOST_STRINGS:
                 raise self.wrong(f"{self.strings} items in arrays, more than {MOST_STRINGS}")

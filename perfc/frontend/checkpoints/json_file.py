@@ -28,6 +28,7 @@ def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:
         if not stat.S_ISREG(status(path).st_mode):
             raise ModelError("not a regular file", where=where)
         with open(path, "rb") as file:
+            # one byte more than is allowed shows that there is more
             data = file.read(most + 1)
     except FileNotFoundError:
         raise ModelError("no such file", hint="check the path", where=where) from None

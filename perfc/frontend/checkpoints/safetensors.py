@@ -164,6 +164,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
 
 
 def _are_wholes(value: Any) -> TypeGuard[list[int]]:
+    """Return True for a list of whole numbers from 0 to 2^63 - 1."""
     return isinstance(value, list) and all(
         isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63 for i in value
     )

@@ -71,6 +71,7 @@ def read_source(source: str) -> ModelSource:
     quantized = os.path.join(os.path.dirname(path), QUANTIZED)
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
+    # files of weights, if they are there, know their types best
     weights = source if os.path.isdir(source) or is_safetensors(source) else ""
     if is_hub_id(source) and path == cached(source):
         weights = os.path.dirname(path)
@@ -88,6 +89,7 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
     types = types_of(files_of(weights))
     if types.dtype:
         config["torch_dtype"] = types.dtype
+    # the type of most bytes: norms and scales may have others
     if types.largest in QUANTIZATIONS:
         config.setdefault("quantization_config", dict(QUANTIZATIONS[types.largest]))
 
@@ -193,6 +195,7 @@ def published(name: str) -> tuple[str, dict[str, Any]]:
     name, table = name.lower(), data_next_to(__file__)
     changes: dict[str, Any] = {}
     for row in table["formats"]:
+        # a suffix such as -FP8 is a quantization of the network before it
         if match := re.fullmatch(f"({row.get('of', '')}.+){row['ending']}", name):
             name, changes = match[1], {"quantization_config": row["quantization_config"]}
             break

@@ -96,6 +96,7 @@ class WeightFile:
         tensors = [self.tensors[n] for n in self._names(name)]
         if not tensors:
             return None
+        # tensors that make one weight may have several types
         largest = max(tensors, key=lambda t: t.nbytes).type
         return StoredWeight(
             largest,

@@ -61,6 +61,7 @@ def exported(path: str, folder: str) -> str:
 def reason(error: Exception) -> str:
     """Return one line of an error of a converter: its last long line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # the last line that is long enough to say what failed
     shown = next((line for line in reversed(lines) if len(line) > 20), "")
     return f"OpenVINO does not convert it: {shown or type(error).__name__}"[:300]
 

@@ -145,6 +145,7 @@ def example(tensor: Tensor, batch: int) -> Any:
     import torch
 
     dtype = getattr(torch, tensor.dtype or "bfloat16")
+    # positions are the same for all pictures of a batch
     leading = (batch,) if tensor.has_batch else ()
     return torch.zeros((*leading, *tensor.shape), dtype=dtype, device="meta")
 

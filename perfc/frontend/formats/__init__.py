@@ -72,6 +72,7 @@ def format_of(model: str | bytes | os.PathLike[str]) -> ModelFormat:
     head = model[:HEAD_BYTES] if isinstance(model, bytes) else head_of(path)
     if head[:1] in PLAIN and path.lower().endswith((".onnx", ".onnx.gz")):
         return cast("ModelFormat", onnx)
+    # onnx reads everything, so that it comes last
     others = cast("list[ModelFormat]", [m for m in modules(__name__) if m is not onnx])
     return next((f for f in others if f.reads(path, head)), cast("ModelFormat", onnx))
 

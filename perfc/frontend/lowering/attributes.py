@@ -33,6 +33,7 @@ def elements(tensor: ProtoTensor, dtype: DType) -> Known | None:
     """Return the elements of a small tensor that could drive a shape or a branch."""
     if dtype.is_float and (tensor.element_count or 0) > MAX_FLOATS:
         return None
+    # many elements, or in another file
     if tensor.payload is None and tensor.string_data is None:
         return None
     values = tensor.values()

@@ -88,9 +88,8 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
     except RecursionError:
         raise ModelError("its graphs are nested too deep", where=where) from None
     except FAULTS as error:
-        message = f"{what}: {type(error).__name__} {error}"[
-            :200
-        ]  # errors may quote the whole model
+        # an error may quote the whole model
+        message = f"{what}: {type(error).__name__} {error}"[:200]
         raise ModelError(message, hint=hint, where=where) from None
 
 

@@ -92,6 +92,7 @@ def _body(schema: Any, node: proto.ProtoNode, inputs: Sequence[Value | None]) ->
     if not schema.has_context_dependent_function:
         return None
     types = [_type_message(v) for v in inputs]
+    # bodies of these depend on the types of the operands
     data = schema.get_context_dependent_function(_node_message(node), types)
     return onnx.FunctionProto.FromString(data) if data else None
 
@@ -102,6 +103,7 @@ def _decoded(body: Any, version: int) -> proto.Function:
 
     from ..source import open_model
 
+    # read as any file is, in a model that holds only this function
     model = onnx.ModelProto(ir_version=10, functions=[body])
     model.opset_import.add(domain="", version=version)
     model.graph.name = body.name

@@ -27,6 +27,7 @@ def topological(
     unmade = set(made)
     waiting: list[ProtoNode] = []
     for node in nodes:
+        # most files are in order; from the first node that waits on, all are sorted
         if waiting or not _ready(node, unmade, defined, known):
             waiting.append(node)
             continue
@@ -41,6 +42,7 @@ def needs(node: ProtoNode) -> set[str]:
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in subgraphs(attribute):
+            # names of a subgraph hide those around it
             local = {i.name for i in graph.input} | {t.name for t in graph.initializer}
             local |= {o for n in graph.node for o in n.output}
             inner = {name for n in graph.node for name in needs(n)}

@@ -142,6 +142,7 @@ class Roles:
         if not is_numbered(name, place):
             named = next((b for pattern, b in NAMES if re.search(pattern, name)), None)
             match named:
+                # a name such as num_samples says nothing of sound by itself
                 case Basis.SOUND if place is None or not is_sound(place):
                     named = None
                 case Basis.IMAGE if place is not None and by_place(place) is Basis.LATENT:
@@ -173,6 +174,7 @@ class Roles:
         name = symbol_name(key).lower()
         is_length = basis in (Basis.SEQUENCE, Basis.NOTHING)
         is_total = basis is Basis.SEQUENCE and "total" in name
+        # a mask is [batch, ..., keys]: its last axis covers cache and tokens
         covers = place.is_mask and is_length and 0 < place.axis == place.rank - 1
         followed: Dim | None = None
         if (is_total or covers) and not place.is_cross:
@@ -310,6 +312,7 @@ def is_picture(place: SymbolPlace) -> bool:
             # axes 2 and 3 are height and width: 5 - axis is the other one
             other = shape[5 - axis] if axis in (2, 3) else 0
             first = shape[1] in CHANNELS and axis in (2, 3)
+            # one channel and a fixed height: a spectrum whose other axis is time
             if first and shape[1] == 1 and isinstance(other, int):
                 return False
             return first or (shape[3] in CHANNELS and axis in (1, 2))

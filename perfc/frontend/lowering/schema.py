@@ -52,6 +52,7 @@ def _build_annotation(_: WireDecoder, fields: Fields) -> tuple[str, Mapping[str,
 
 
 def _build_dim(_: WireDecoder, fields: Fields) -> Dim:
+    """Return an extent: a number, a name, or None."""
     # of the alternatives of a oneof, the last in the file counts
     for name in reversed(fields):
         value: Dim = fields[name]
@@ -64,6 +65,7 @@ def _build_shape(_: WireDecoder, fields: Fields) -> tuple[Dim, ...]:
 
 
 def _build_type(_: WireDecoder, fields: Fields) -> TypeProto:
+    """Return a type; its kind is the name of its only field."""
     # of the alternatives of a oneof, the last in the file counts
     for name in reversed(fields):
         kind, inner = TypeKind(name), fields[name]
@@ -215,6 +217,7 @@ def _build_function(_: WireDecoder, fields: Fields) -> Function:
 
 
 def _build_model(_: WireDecoder, fields: Fields) -> ProtoModel | None:
+    """Return a model; None for bytes without a graph, which are no model."""
     if "graph" not in fields:
         return None
     return ProtoModel(**{**fields, "metadata_props": _props(fields)})

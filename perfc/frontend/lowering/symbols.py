@@ -81,6 +81,7 @@ class SymbolTable:
             atoms_of_names = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
             return parse_dim(text, {atom.key: p for p in atoms_of_names for atom in p.atoms()})
         except (ParseError, ZeroDivisionError):
+            # a text that does not parse is a name
             return self._symbol(text)
 
     def type(self, proto: TypeProto | None, name: str) -> Type:
@@ -128,6 +129,7 @@ class SymbolTable:
         return tuple(self._declaration(a, roles.assumed(key)) for key, a in self.seen.items())
 
     def _declaration(self, atom: Atom, assumed: Assumption) -> SymbolDecl:
+        """Return a symbol with the size that the caller gives, else the assumed one."""
         if atom.key in self.given:
             return SymbolDecl(atom.key, self.given[atom.key], atom.lo, atom.hi, assumed.basis)
         return SymbolDecl(atom.key, assumed.size, atom.lo, atom.hi, assumed.basis, assumed.tie)

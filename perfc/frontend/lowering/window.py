@@ -82,12 +82,14 @@ class ByteWindow:
         )
 
     def _digest_up_to(self, position: int) -> None:
+        """Add the bytes before a position to the digest, but those that were skipped."""
         if position > self._digested:
             first, last = self._digested - self._base, position - self._base
             self._digest.update(memoryview(self._buffer)[first:last])
             self._digested = position
 
     def _read(self, file: BinaryIO, position: int, length: int) -> bytes:
+        """Return bytes of the file; an error if it ends before them."""
         try:
             file.seek(position)
             data = file.read(length)

@@ -185,11 +185,13 @@ class LayerCall(OperandEmitter):
         """Return a stored tensor with its axes in another order; a state is no parameter."""
         builder, extents = self.builder, tuple(sizes or stored.meta.sizes)
         shape = tuple(extents[a] for a in perm)
+        # one tensor with two orders of axes is stored twice
         key = "stored", id(self.scope.network), stored.key, shape
         name = builder.constants.get(key)
         if name is None:
             name = builder.constants[key] = builder.reserved(stored.name)
             is_one = all(s == 1 for s in shape)
+            # elements that were not read are many: a weight
             is_weight = stored.meta.dtype in FLOATS or bool(stored.real) or stored.data is None
             builder.stored(
                 name,
@@ -221,6 +223,7 @@ class LayerCall(OperandEmitter):
                 shape = tuple(counts[a] for a in perm)
             else:
                 axis, shape = tuple(perm).index(leading[0] if leading[0] in perm else 0), (total,)
+        # scales are not read: only their shape counts
         scale = self.builder.filled(shape, stored.real)
         zero = self.builder.filled(shape, stored.meta.dtype) if stored.zero is not None else ""
         return scale, zero, axis, block

@@ -11,6 +11,7 @@ from .call import LayerCall, lowers
 def _reshape(c: LayerCall) -> str:
     if all(isinstance(s, int) for s in c.result().sizes):
         return c.emit("Reshape", c.x, c.shape(c.result().sizes))
+    # `special_zero` copies an extent for 0, as ONNX does without `allowzero`
     zero = 1 - c.flag("special_zero")
     return c.emit("Reshape", c.x, c.as_integers(1), allowzero=zero)
 
@@ -23,6 +24,7 @@ def _squeeze(c: LayerCall) -> str:
 
 @lowers("Transpose")
 def _transpose(c: LayerCall) -> str:
+    # an empty order reverses the axes
     perm = c.integers(1) or [*reversed(range(c.given.rank))]
     return c.emit("Transpose", c.x, perm=tuple(perm))
 
@@ -38,6 +40,7 @@ def _split(c: LayerCall) -> list[str]:
     count, is_even = len(c.layer.outputs), c.layer.kind == "Split"
     sizes = [o.meta.sizes[axis] for o in c.layer.outputs]
     known = [s for s in sizes if isinstance(s, int)]
+    # types of the results may know parts that are computed
     parts = "" if is_even else c.ints(*known) if len(known) == count else c.as_integers(2)
     return c.several(
         "Split", (c.x, parts), count, axis=axis, num_outputs=count if is_even else None

@@ -93,6 +93,7 @@ def lower_layers(scope: LayerScope) -> None:
 def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
     """Lower one layer; one without a lowering becomes an unknown operator."""
     ports = [(layer.index, o.port) for o in layer.outputs]
+    # fused into a layer before it
     if all(port in scope.values for port in ports):
         return
     builder = scope.builder
@@ -137,6 +138,7 @@ def _ordered(network: LayerGraph) -> list[int]:
         before[target].append(source)
     seen: set[int] = set()
     for index, sources in before.items():
+        # documents are usually in order
         seen.add(index)
         if not seen.issuperset(sources):
             return list(TopologicalSorter(before).static_order())

@@ -112,6 +112,7 @@ def exported(model: NamedModule, dims: Mapping[str, int]) -> bytes:
             folder=model.folder,
             is_kept=not model.is_jax,
         )
+        # errors come back in the answer, as exceptions do not cross processes
         checked(answer, model.name, "--jax" if model.is_jax else "a module")
         archive = path.read_bytes() if path.exists() else b""
     return json.dumps(answer).encode() + b"\n" + archive
@@ -125,6 +126,7 @@ def module_from(model: NamedModule, entry: bytes) -> Module:
     """
     from .torch_program import module_of
 
+    # JSON has no line break, an archive may have many
     head, _, archive = entry.partition(b"\n")
     answer, name = json.loads(head), model.name.rpartition(":")[2]
     if model.is_jax:

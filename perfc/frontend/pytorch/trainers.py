@@ -22,8 +22,10 @@ def trained(candidate: Any) -> tuple[Any, dict[str, Any]]:
     parts = candidate if isinstance(candidate, tuple | list) else (candidate,)
     candidates = (*parts, *(getattr(part, "model", None) for part in parts))
     module = next((part for part in candidates if is_torch_module(part)), candidate)
+    # a trainer of transformers
     if hasattr(getattr(candidate, "args", None), "optim"):
         return module, of_arguments(candidate.args, getattr(candidate, "optimizer", None))
+    # no module of Lightning either
     if not hasattr(module, "configure_optimizers"):
         return module, {}
     try:

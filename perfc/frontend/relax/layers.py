@@ -24,6 +24,7 @@ def _window(c: RelaxCall, name: str, rank: int) -> tuple[int, ...]:
 
 def _layouts(c: RelaxCall, name: str, rank: int) -> tuple[str, str, str]:
     """Return the layouts of the operand and of the result, and that of ONNX."""
+    # one spatial axis is called W in Relax
     onnx_layout = "NC" + "DHW"[-rank:] if rank > 1 else "NCW"
     layout = str(c.attribute(name) or onnx_layout)
     return layout, str(c.attribute("out_layout") or layout), onnx_layout
@@ -93,6 +94,7 @@ def _adaptive_pool(c: RelaxCall) -> str:
     space = onnx_layout[2:]
     before = [c.given.sizes[layout.index(a)] for a in space]
     after = [c.result.sizes[result_layout.index(a)] for a in space]
+    # one cell: the mean of the image, also of a symbolic one
     if all(s == 1 for s in after):
         result = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
         return c.reordered(result, onnx_layout, result_layout)

@@ -53,6 +53,7 @@ def _composite(c: RelaxCall) -> str:
             quotient = c.emit("Div", x, c.value(1))
             return c.emit("Floor", quotient) if c.given.is_float else quotient
         case "trunc":
+            # toward zero: the sign times the magnitude rounded down
             return c.emit("Mul", c.emit("Sign", x), c.emit("Floor", c.emit("Abs", x)))
         case "ewise_fma":
             return c.emit("Add", c.emit("Mul", x, c.value(1)), c.value(2))
@@ -291,6 +292,7 @@ def _reduce(c: RelaxCall) -> str:
     axes, value = c.axes("axis", meta.rank), c.x
     if c.operator in REDUCTIONS:
         return c.reduced(REDUCTIONS[c.operator], value, meta.dtype, axes, keepdims=keep)
+    # the mean of the squared distances from the mean
     difference = c.emit("Sub", value, c.emit("ReduceMean", value, c.ints(*axes), keepdims=1))
     variance = c.emit(
         "ReduceMean", c.emit("Mul", difference, difference), c.ints(*axes), keepdims=keep

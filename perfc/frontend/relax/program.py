@@ -101,6 +101,7 @@ def declare_inputs(scope: RelaxScope, function: int) -> None:
             if at < count:
                 builder.input(name, meta)
             else:
+                # weights are the parameters behind the inputs
                 builder.stored(name, meta, is_parameter=meta.is_float)
 
 
@@ -166,6 +167,7 @@ def evaluated(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
         depth: nesting of calls.
     """
     document = scope.document
+    # variables, and constants that were read before
     if at in scope.values:
         return scope.values[at]
     scope.count()

@@ -141,6 +141,7 @@ class HloCall(OperandEmitter):
             value, sizes = scope.small[number]
             if not first or len(sizes) < 4:
                 return value
+            # without an image the order of elements stays: no transposition
             if all(s == 1 for s in sizes[1:3]):
                 return self.emit("Reshape", value, self.shape([sizes[a] for a in FIRST]))
             return self.emit("Transpose", value, perm=FIRST)
@@ -173,6 +174,7 @@ class HloCall(OperandEmitter):
         scope, builder = self.scope, self.builder
         number, meta = self.op["out"][at][0], self.result(at)
         scope.metas[number] = meta
+        # no node broadcasts yet, and the value needs no name
         if small is not None and tuple(small) != meta.sizes:
             scope.small[number] = value, tuple(small)
             return

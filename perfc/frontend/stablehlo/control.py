@@ -18,6 +18,7 @@ def inner(c: HloCall, name: str) -> Iterator[ProtoGraph]:
     """Yield a graph in which operations are lowered; values made in it are lost outside."""
     scope, builder = c.scope, c.builder
     tables: list[dict[int, Any]] = [scope.plain, scope.first, scope.small, scope.metas]
+    # a body may be lowered twice with the same numbers of values
     before, outer = [table.copy() for table in tables], builder.enter()
     graph = builder.graph
     graph.name = f"{c.name}.{name}"
@@ -72,6 +73,7 @@ def _while(lower: Lower, c: HloCall) -> None:
         zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph), strict=True)
     )
     for at, (number, text) in enumerate(c.op["out"]):
+        # other states are the same before, in and after the loop
         if at in values:
             c.bind(values[at], at)
         else:

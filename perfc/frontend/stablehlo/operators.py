@@ -28,6 +28,7 @@ and one for whole numbers."""
 
 
 def _elementwise(operator: str, c: HloCall) -> None:
+    """Bind the result of one operator of ONNX; a broadcast is left to it."""
     operands, first, small = c.elementwise(range(len(c.inputs)))
     c.bind(c.emit(operator, *operands), first=first, small=small)
 

@@ -94,6 +94,7 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
         LookupError, TypeError, ValueError: it does not follow the specification.
     """
     scope = HloScope(GraphBuilder(root=os.path.realpath(os.curdir)), dict(functions))
+    # JAX names it main
     main = functions["main"] if "main" in functions else list(functions.values())[-1]
     scope.builder.graph.name = "main"
     declare_inputs(scope, main["args"])
@@ -181,6 +182,7 @@ def lower_operation(
         with call.attempt(scope.plain, scope.first, scope.small):
             lowering(call)
             return
+    # a custom call is named by the function of its library
     target = op["attrs"].get("call_target_name") if name == "custom_call" else None
     operands = [call.value(at) for at in range(len(op["in"]))]
     results = call.several(str(target or name), operands, len(op["out"]), domain=domain)

@@ -109,6 +109,7 @@ def _slice(c: FlatCall) -> None:
 
 
 def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -> None:
+    """Bind part of the first operand; ends beyond the axis count as its end."""
     first = c.can_be_first((0,))
     order: Sequence[int] = FIRST if first else range(len(begins))
     # axes that are taken whole need no bounds
@@ -159,6 +160,7 @@ def _strided_slice(c: FlatCall) -> None:
 
 
 def _computed_slice(c: FlatCall) -> None:
+    """Bind a slice whose bounds are computed."""
     if c.option("shrink") or c.option("begin") or c.option("end"):
         raise ValueError("a slice with computed ends and masks")
     axes = c.ints(*range(c.tensor(0).rank))

@@ -223,6 +223,7 @@ class FlatReader:
 
 
 def _if(reader: FlatReader, call: FlatCall) -> None:
+    """Lower a branching: both graphs become graphs of ONNX's If."""
     inputs = [call.value(at, real=False) for at in range(1, len(call.inputs))]
     branches: dict[str, Any] = {}
     for branch in ("then", "else"):
@@ -236,6 +237,7 @@ def _if(reader: FlatReader, call: FlatCall) -> None:
 
 
 def _while(reader: FlatReader, call: FlatCall) -> None:
+    """Lower a loop: ONNX computes the condition before the loop, then at the end of its body."""
     inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
     (condition,) = reader.called(call, call.option("cond"), inputs)
     outer = call.builder.enter()
@@ -250,6 +252,7 @@ def _while(reader: FlatReader, call: FlatCall) -> None:
 
 
 def _composite(reader: FlatReader, call: FlatCall) -> None:
+    """Lower an operator by the graph that defines it."""
     inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
     for at, value in enumerate(reader.called(call, call.option("body"), inputs)):
         call.named(value, at)

@@ -51,6 +51,7 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
             )
     # the first frame has a latent frame alone, then every `time` frames have one
     frames = 1 + math.ceil((picture.frames - 1) / time)
+    # Wan calls it z_dim
     key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
     channels = decoder.number(key)
     return Latent(channels, frames, picture.height // edge, picture.width // edge)
