@@ -76,6 +76,7 @@ def product(dtype: str) -> Pair:
             case "i8":
                 a, b = rng.integers(-8, 8, shape).astype(np.int8)
             case "tf32" | "bf16" | "f8e4m3":
+                # eighths are exact with three bits of fraction
                 a, b = (rng.integers(-8, 8, shape) / 8).astype(np.float32)
             case _:
                 kind = {"f64": np.float64, "f32": np.float32, "f16": np.float16}[dtype]

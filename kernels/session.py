@@ -220,6 +220,7 @@ class Session:
             if self._takes_too_long(case):
                 self.refused[str(case)] = f"one product would take more than {LONG_S:g} s"
                 continue
+            # one case is measured even if time is over
             if self.deadline.is_over and self.samples:
                 return
             self._say(str(case), done, len(wanted))

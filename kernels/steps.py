@@ -52,9 +52,11 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
     middles = [_mean(levels, p) for p in pieces]
     result = list[Plateau]()
     for i, (first, last) in enumerate(pieces):
+        # interference only lowers rates, so the upper half counts
         half = sorted(raw[first:last])[(last - first) // 2 :]
         capacity = math.inf
         if i + 1 < len(pieces):
+            # half way between both levels, in logarithms
             capacity = _crossing(sizes, levels, (middles[i] + middles[i + 1]) / 2, last - 1)
         result.append(Plateau(tuple(sizes[first:last]), math.exp(half[len(half) // 2]), capacity))
     return tuple(result)

@@ -36,6 +36,7 @@ class Analysis(ABC, Generic[R]):
 
     requires: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that ``run`` may request; requesting any other one raises an error."""
+    # no annotation: annotated attributes are options of the pass
     reads_files = False
     """True if the result depends on files too, so that a later call may have another."""
 
@@ -53,6 +54,7 @@ class Transform(ABC):
 
     preserves: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that remain valid for the result; only if every node keeps its identity."""
+    # no annotation, as above
     is_retained = True
     """False if running it does more than return a module."""
 

@@ -101,6 +101,7 @@ class Analyses:
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]
     ) -> R:
         """Return a result that depends on a module; a shared one is computed again if not true."""
+        # None stands for absent: no such result is None
         known = None if self.shared is None else self.shared.get((subject, key))
         if known is None or not holds(known):
             known = result()
@@ -161,6 +162,7 @@ class Analyses:
             if transform.is_retained:
                 self._share(module, transform, out)
         if out is not module and transform.preserves:
+            # what the rewrite preserves holds for the new module
             cached_results = self._memo.get(module, {}).items()
             still_true = {a: r for a, r in cached_results if isinstance(a, transform.preserves)}
             self._memo.setdefault(out, {}).update(still_true)
@@ -181,6 +183,7 @@ class Analyses:
         self._running.append(pass_)
         try:
             return run()
+        # it names its place and what to do
         except PerfcError:
             raise
         except Exception as error:

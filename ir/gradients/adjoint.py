@@ -74,6 +74,7 @@ class Adjoint:
     def result(self, index: int = 0) -> Value:
         """Return result ``index`` of the forward node; an unused result is added to the node."""
         outputs = list(self.node.outputs)
+        # operators drop trailing results that nothing reads
         outputs += [None] * (index + 1 - len(outputs))
         result = outputs[index]
         if result is None:
@@ -90,6 +91,7 @@ class Adjoint:
             made: reads the gradient of the first result, then the operands; returns one each.
         """
         indices = [i for i in range(len(self.node.inputs)) if self.wants(i)]
+        # results up to the last that is wanted, as positions count
         results = self.tape.several(made, (self.dy, *self.node.inputs), max(indices) + 1)
         return {i: results[i] for i in indices}
 

@@ -102,6 +102,7 @@ def substituted(text: str, attributes: Mapping[str, object]) -> str:
     class Numbers(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             value = attributes.get(node.id)
+            # a variable wins over an attribute of its name
             is_number = isinstance(value, int | float) and node.id not in LETTERS
             return ast.parse(repr(value), mode="eval").body if is_number else node
 

@@ -116,6 +116,7 @@ class Tape:
 
     def constant(self, items: tuple[Item, ...], shape: tuple[int, ...], dtype: DType) -> Value:
         """Return a stored tensor with these contents; equal constants are shared."""
+        # 1, 1.0 and True are equal, but other constants
         key = (items, tuple(map(type, items)), shape, dtype)
         stored = self.constants.get(key)
         if stored is None:
@@ -186,6 +187,7 @@ class Tape:
         extents = shape_of(v)
         if extents == shape:
             return v
+        # broadcasting adds axes in front, and repeats axes of one element
         lead = len(extents) - len(shape)
         repeated = [i + lead for i, d in enumerate(shape) if d == 1 and extents[i + lead] != 1]
         summed = self.sum(v, (*range(lead), *repeated))

@@ -61,6 +61,7 @@ def chain(cuda: Cuda, probe: Probe, given: Inputs) -> Array:
 
     x = bits_of(given["x"], probe.dtype)
     packed = x.view(np.uint32) if x.dtype.itemsize == 2 else x
+    # one block of 64 threads
     out = cuda.cupy.zeros(64 * CHAINS, packed.dtype)
     arguments = (out, cuda.cupy.asarray(packed), np.int32(packed.size), np.int32(1))
     cuda.functions[probe.id.replace(".", "_")]((1,), (64,), arguments)
@@ -108,6 +109,7 @@ def stream(cuda: Cuda, what: str, given: Inputs) -> Array:
     b = cuda.cupy.asarray(given["b"])
     c = cuda.cupy.asarray(given.get("c", given["b"]))
     a, total = cuda.cupy.zeros_like(b), cuda.cupy.zeros(1, "u4")
+    # vectors of 16 bytes, half of them for each block
     words = np.int64(int(b.nbytes) // 16 // 2)
     arguments = (a, b, c, words, np.int32(1), total)
     cuda.functions[f"{what}_stream"]((2,), (128,), arguments)

@@ -68,6 +68,7 @@ def quota(root: Path = _GROUPS, groups: Path = _OWN_GROUPS) -> float:
     for folder, is_first in _around("cpu", root, groups):
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if is_first else ("cpu.max",)
         parts = " ".join(_text(folder / n) for n in names).split()
+        # ``max`` and -1 stand for no limit
         if len(parts) == 2 and all(map(str.isdecimal, parts)) and int(parts[1]):
             granted = min(granted, int(parts[0]) / int(parts[1]))
     return granted
@@ -177,6 +178,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
     info = _cpuinfo()
     total, free = memory()
     highest = _text(_SYSTEM / f"cpu{cpus[0]}/cpufreq/cpuinfo_max_freq")
+    # x86 has flags, Arm has Features
     features = info.get("flags") or info.get("Features") or ""
     name = info.get("model name") or platform.processor() or platform.machine()
     state = {

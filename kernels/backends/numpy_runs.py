@@ -47,6 +47,7 @@ class NumpyProduct:
         """Time consecutive products."""
         sets = len(self.a)
         start = time.perf_counter()
+        # matrices go on where the last sample ended, so that none is in cache
         for turn in range(self.turn, self.turn + repeats):
             i = turn % sets
             self.multiply(self.a[i], self.b[i], out=self.c[i])
@@ -141,6 +142,7 @@ def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
         calls = [lambda i=i: function(x[i], out=y[i]) for i in range(threads)]
         return Calls(list(calls), 4096.0 * threads)
     streams = {"read": 1, "write": 1, "copy": 2, "triad": 3}[what]
+    # words of 32 bits for each thread and buffer
     words = case.size // threads // streams // 4
     block = rng.integers(0, 1 << 30, min(words, 1 << 18)).astype(np.uint32)
     if what == "triad":

@@ -43,7 +43,7 @@ class Helper(Enum):
         """Return True if a framework dispatches it like an operator, not a library inside one."""
         return self in {Helper.CAST, Helper.BIAS, Helper.COPY}
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class ConvAlgorithm(Enum):
@@ -62,7 +62,7 @@ class ConvAlgorithm(Enum):
     PLANES = "product of planes"
     """A matrix product for each image, whose channels are planes."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @entity
@@ -105,6 +105,7 @@ class Kernel:
     def divided(self, count: Dim, **changed: Any) -> Kernel:
         """Return the average of ``count`` launches that do its work together, fields changed."""
         work, traffic = self.work, self.traffic
+        # launches of one list differ in size: all get the mean
         each = {name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")}
         nbytes = traffic.read_bytes // count, traffic.write_bytes // count
         return replace(
@@ -137,6 +138,7 @@ class Kernel:
         if self.kind is not Kind.CONV:
             return 1.0
         type_ = self.anchor.results[0].type if self.anchor.results else None
+        # one factor for each axis but batch and channels
         shape = type_.shape if isinstance(type_, TensorType) else None
         return MOST_GAIN ** (MOST_AXES if shape is None else max(len(shape) - 2, 0))
 
@@ -150,6 +152,7 @@ class Kernel:
                 not names or names[-1] != name
             ):
                 names.append(name)
+        # both ends of a long chain say most
         if len(names) > 4:
             names = [*names[:2], f"… {len(names) - 3} more", names[-1]]
         return " + ".join(names)

@@ -159,4 +159,5 @@ def is_channelwise(v: Value, axis: int = -1) -> bool:
     if v.weight is None or shape is None:
         return False
     axes = [i - len(shape) for i, d in enumerate(shape) if d != 1]
+    # a number has no axes, and fits every channel
     return not axes or axes == [axis]

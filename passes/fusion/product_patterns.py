@@ -112,6 +112,7 @@ def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
     Source: onnxruntime MatMulScaleFusion and MatmulTransposeFusion.
     """
     members = [node]
+    # a product of a tensor with itself has one operand
     for v in dict.fromkeys(node.inputs):
         maker = near.maker(v)
         if v is None or maker is None or near.lone(near.root(v)) is not node:
@@ -183,6 +184,7 @@ def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
     pad = near.maker(node.inputs[0]) if node.inputs else None
     if pad is None or not isinstance(pad.op, Pad) or near.lone(pad.results[0]) is not node:
         return None
+    # a convolution pads with one number, and reflects or repeats nothing
     return [pad, node] if pad.op.mode == "constant" else None
 
 
@@ -204,6 +206,7 @@ def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
     """Return True if a convolution, normalized or not, computes a value for one reader."""
     maker = near.maker(v)
     if maker is not None and isinstance(maker.op, BatchNormalization):
+        # the normalization is folded into the convolution
         maker = near.maker(maker.inputs[0])
     return (
         maker is not None and maker.op.kind is Kind.CONV and near.lone(maker.results[0]) is not None

@@ -43,6 +43,7 @@ def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | 
     for (first, a), (second, b), (third, c) in zip(*states, strict=True):
         if not first == second == third:
             return None
+        # constant so far, whatever it contains
         if a == b == c:
             later.append((third, c))
             continue
@@ -59,6 +60,7 @@ def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
     """Return the number that follows three others; None without equal steps."""
     if a == b == c:
         return c
+    # truth values are integers to Python, but no counters
     numbers = [n for n in (a, b, c) if isinstance(n, int) and not isinstance(n, bool)]
     if len(numbers) < 3 or numbers[1] - numbers[0] != numbers[2] - numbers[1]:
         return None
@@ -74,6 +76,7 @@ def is_monotone(body: Graph) -> bool:
     producers, waiting, seen = body.producers, list(body.outputs[:1]), 0
     while waiting and seen < 100:
         node = producers.get(waiting.pop())
+        # an input of the body, or a number that all iterations share
         if node is None or is_extent(node, producers):
             continue
         before = producers.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
@@ -178,6 +181,7 @@ def last_states(
     if not is_monotone(body):
         return states[-1], done
     counter = partial(goes_on, inference, body, env, states, done)
+    # the last iteration is inferred by itself, for the types of its results
     end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
     more = last_iteration(counter, end) if end > 0 else None
     return (

@@ -156,6 +156,7 @@ class Inference:
         for i, v in enumerate(graph.inputs):
             new = v
             type_ = self.sized(v.type)
+            # the loop or branch around knows more of an input than its declaration
             if arguments is not None and i < len(arguments):
                 new = Value(v.name, sharper(arguments[i][0], type_), arguments[i][1], v.weight)
             elif type_ is not v.type:
@@ -218,6 +219,7 @@ class Inference:
             types, folded = applied(op, ins)
             # one object for equal types: further down, they are compared by identity first
             types = tuple([self.equal.setdefault(t, t) for t in types])
+        # one malformed attribute must not end the analysis of a whole model
         except UNFORESEEN:
             self.applications.append(Application(op, ins, NOTHING))
             return NOTHING
@@ -248,6 +250,7 @@ class Inference:
 
         Where it is what was declared, it is that very object.
         """
+        # most values have no declared type
         if declared is inferred or declared is UNKNOWN:
             return inferred, True
         key = inferred, declared

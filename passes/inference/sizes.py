@@ -81,11 +81,13 @@ def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
         ShapeError: the given values contradict each other or the model, or no assumed values are
             consistent.
     """
+    # most models go together at their default sizes, without a search
     env = sizing.read.defaults(given)
     if sizing.is_filled(env) and sizing.holds_at(env):
         return Settled(sizing.read.symbols, env, None)
     from .remedies import Remedies, contradiction
 
+    # the budget of the search begins here
     sizing.steps = 0
     outcome = Remedies(sizing, given).mended(sizing.read.symbols)
     if isinstance(outcome, Refusal):
@@ -138,6 +140,7 @@ def holds(typed: Module, numeric: Module, env: Env) -> bool:
     """
     is_exact = 0 in env.values()
     memo: dict[tuple[Type, Type], bool] = {}
+    # both graphs have the same nodes in the same order
     for left, right in zip(walk(typed.graph), walk(numeric.graph), strict=True):
         for a, b in zip(left.outputs, right.outputs, strict=True):
             if a is None or b is None:
@@ -147,6 +150,7 @@ def holds(typed: Module, numeric: Module, env: Env) -> bool:
                 memo[pair] = agrees(bound_type(a.type, env), b.type, is_exact=is_exact)
             if not memo[pair]:
                 return False
+        # numbers may decide a branch or a trip count that formulas leave open
         if left.regions and not all(map(as_well_known, left.inputs, right.inputs)):
             return False
     return True

@@ -78,6 +78,7 @@ class Sizing:
         self.typed = typed
         self.applications = applications
         self.steps = 0
+        # no modules: the first one that fits ends a search
         self.refusals: dict[tuple[tuple[str, int], ...], Refusal] = {}
 
     @cached_property
@@ -98,6 +99,7 @@ class Sizing:
     @cached_property
     def types(self) -> tuple[Type, ...]:
         """Return the types of all values, each once."""
+        # bodies of loops are inferred several times: the typed graph has their last types
         if self.has_regions:
             return tuple(dict.fromkeys(v.type for v in values_of(self.typed.graph)))
         inputs = (v.type for v in self.read.graph.inputs)
@@ -137,6 +139,7 @@ class Sizing:
 
     def holds_at(self, env: Env) -> bool:
         """Return True if formulas of all applications hold with numbers; False if unsure."""
+        # operators on nothing are cases of their kind, which formulas may not know
         if 0 in env.values() or not self.is_local:
             return False
         types: dict[Type, Type] = {}
@@ -156,6 +159,7 @@ class Sizing:
 
         if any(misfit(bound(v.type)) is not None for v in self.read.graph.inputs):
             return False
+        # applications without a symbol give the same at any numbers
         for op, ins, result in self.symbolic:
             try:
                 outs, folded = applied(op, tuple([numeric(v) for v in ins]))
@@ -177,6 +181,7 @@ class Sizing:
         inference = Inference(set(self.names), env)
         self.steps += len(self.read.graph.inputs)
         for v in self.read.graph.inputs:
+            # an input that no tensor can be ends the attempt before inference
             count = misfit(inference.sized(v.type))
             if count is not None:
                 words = f"{v.name} has more than 2^{count.bit_length() - 1} elements"
@@ -185,6 +190,7 @@ class Sizing:
             with numbering(self.names):
                 graph = inference.graph(self.read.graph, {})
         except ShapeError as error:
+            # inference names the node as it was read
             order = (i for i, (node, _) in enumerate(self.nodes) if node is inference.refused)
             refusal = self.refusals[key] = Refusal(next(order, 0), error, dict(env))
             return refusal

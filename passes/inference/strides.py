@@ -54,6 +54,7 @@ class StrideTable:
 
     def permuted_share(self, kernel: Kernel) -> float:
         """Return the share of the elements a kernel reads whose last axis is not the densest."""
+        # most kernels read dense tensors alone
         if not [v for node in kernel.nodes for v in node.inputs if v in self.strides]:
             return 0.0
         permuted = total = 0
@@ -66,6 +67,7 @@ class StrideTable:
                 shape, strides = self.shapes[v], self.of(v)
                 count = math.prod(shape)
                 total += count
+                # an axis of one element has no order
                 steps = [step for step, extent in zip(strides, shape, strict=True) if extent > 1]
                 if steps and steps[-1] != min(steps):
                     permuted += count
@@ -201,6 +203,7 @@ class StrideWalk:
         ):
             self.keeps_order(node)
         elif isinstance(node.op, ConvDataGrad):
+            # operand 3 is the feature map of the forward pass
             self.keeps_layout(node, node.inputs[3:4])
         elif isinstance(node.op, Concat):
             self.keeps_layout(node, node.inputs)
@@ -230,6 +233,7 @@ class StrideWalk:
             case Transpose(perm=perm):
                 order: Sequence[int] = perm or range(len(old))[::-1]
                 self.strides[result] = tuple(strides[axis] for axis in order)
+            # a part is read with the strides of the whole
             case Slice() | Split():
                 for v in node.results:
                     self.strides[v] = strides

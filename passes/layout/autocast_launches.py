@@ -47,6 +47,7 @@ def casts_of(wide: Module, am: Analyses, dtype: str, table_name: str) -> Casts:
         table_name: fusion table.
     """
     compiled = runtime(table_name).steps is Steps.COMPILED
+    # a compiled framework has the types of an eager one
     stored = am.get(Autocast(dtype) if compiled else Autocast(dtype, table_name), wide)
     kernels = am.get(Fuse(table_name), wide).kernels
     return tuple([tuple(casts_before(k, stored, compiled=compiled)) for k in kernels])
@@ -57,6 +58,7 @@ def casts_before(
 ) -> Iterator[OperandCast]:
     """Yield the casts of a kernel's operands."""
     policy = stored.policies.get(kernel.anchor, Policy.WIDEST)
+    # a kernel that is a product as a whole reads narrow operands
     policy = Policy.NARROW if kernel.kind in NARROW_KINDS else policy
     for i, v in enumerate(kernel.reads):
         before = stored.of(v)
@@ -64,9 +66,11 @@ def casts_before(
             continue
         is_activation = v.weight is None
         after = before
+        # tensors of rank 0 keep their type
         if policy is Policy.NARROW and before.bits > NARROW_BITS and v.shape:
             after = stored.narrow
         elif policy is Policy.WIDE and before.bits <= NARROW_BITS and is_activation:
             after = DType.F32
+        # compiled loops cast activations where they compute them
         if after is not before and not (compiled and is_activation):
             yield OperandCast(i, before, after)

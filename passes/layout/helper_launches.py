@@ -144,6 +144,7 @@ class Around:
         """
         kernel, anchor = self.kernel, self.kernel.anchor
         if kernel.pattern == "linear":
+            # the row that the pattern's addition adds
             addends = (v for n in kernel.nodes if isinstance(n.op, Add) for v in n.inputs if v)
             return next((v for v in addends if v.weight or len(v.shape or ()) == 1), None)
         for node in reversed(kernel.folded):
@@ -188,6 +189,7 @@ class Around:
         v = ins[at] if at < len(ins) else None
         match helper:
             case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
+                # an earlier launch may have cast or copied the operand
                 root = self.reads.get(v, v) if at else self.operand(v)
                 title = order_title(helper, len(v.shape or ()), last=True)
                 made = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
@@ -214,6 +216,7 @@ class Around:
         if helper is Helper.BIAS and (v := self.bias) is not None:
             shape = v.shape or ()
             if self.kernel.kind is Kind.CONV:
+                # one number for each channel, broadcast over positions
                 channels, *extents = (source.shape or ())[1:] or shape
                 shape = (channels, *(1,) * len(extents))
             bias = Value(v.name, TensorType(v.dtype, shape), weight=v.weight)

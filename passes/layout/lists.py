@@ -39,6 +39,7 @@ def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) 
     for size in sizes:
         remaining = -(-size // CHUNK)
         tensors += remaining > 0
+        # blocks of a launch are chunks; a large tensor goes on in the next launch
         while remaining:
             in_launch = min(remaining, most_chunks - chunks)
             remaining, chunks = remaining - in_launch, chunks + in_launch
@@ -62,6 +63,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
     if not isinstance(op, MultiTensor):
         return kernel
     members = op.members(ins)
+    # a kernel takes tensors of one combination of types
     groups: dict[object, list[float]] = {}
     for i in range(members):
         tensors = ins[i::members]

@@ -63,6 +63,7 @@ class LivenessTable:
 
     def timeline(self, env: Env, inside: AbstractSet[Value] = frozenset()) -> list[int]:
         """Return live activation bytes at every step, without storage of values ``inside``."""
+        # equal formulas are evaluated once
         memo: dict[Dim, int] = {}
         line: list[int] = []
         for d in self.live:
@@ -228,6 +229,7 @@ class Intervals:
             candidates.update(dict.fromkeys(r.live))
             total.append(dim_sum(r.sizes.values()))
         if len(candidates) > MAX_CANDIDATES:
+            # numbers compare at once; of formulas the sum is a bound
             numbers = [d for d in candidates if isinstance(d, int)]
             return max(numbers) if len(numbers) == len(candidates) else dim_sum(total)
         return dim_max(0, *candidates)
@@ -318,6 +320,7 @@ def overwritten(
     """Return the storage of an operand that the result can overwrite."""
     for v in node.inputs:
         home = owner.get(v) if v is not None else None
+        # an operand that is read later, or belongs to the caller, stays
         if home is None or free_after[home] > step:
             continue
         if home.type == result.type or storage(home.type) == storage(result.type):

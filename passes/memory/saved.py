@@ -113,6 +113,7 @@ class Saved(Analysis[SavedTable]):
                 for v in node.inputs:
                     if v in root and v is not None:
                         readers.setdefault(v, node)
+                        # what a kernel reads through a copy, it saves as the copy
                         (copied if is_copied(v, node, strides) else uncopied)[v] = None
         values = {v: root[v] for v in root if v in uncopied}
         is_bound = any(v.nbytes is None for v in (*values.values(), *copied))

@@ -62,7 +62,7 @@ class BufferRole(Enum):
     COPY = "copies"
     """Copies of stored tensors, made while a model loads."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @record

@@ -28,7 +28,7 @@ class Policy(Enum):
     WIDEST = "widest"
     """The result has the type of the widest operand; scalars and rank-0 tensors are ignored."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})

@@ -46,6 +46,7 @@ def require_castable(module: Module) -> None:
     Raises:
         PassError: the model is not stored in f32, or loops or branches while it runs.
     """
+    # values are replaced in one graph, not in the regions of its nodes
     looping = next((node for node in module.graph.nodes if node.regions), None)
     if looping is not None:
         raise PassError(
@@ -61,6 +62,7 @@ def require_castable(module: Module) -> None:
 
 def is_narrow_matrix(v: Value) -> bool:
     """Return True for a tensor of rank 2 or more with floats below 32 bits."""
+    # half-precision vectors, as of norms, do not make a model narrow
     dtype = element_type(v)
     return (
         isinstance(v.type, TensorType)
@@ -74,6 +76,7 @@ def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
     """Return the node on other values, with products in the narrow type."""
     if (ins, outs) == (node.inputs, node.outputs):
         return node
+    # only matrix kernels have a type of multiply–accumulates
     executed = narrow if operand_positions(node) else None
     op = converting(node.op, executed, tuple(map(element_type, outs)))
     return Node(op, ins, outs, (), node.loc)

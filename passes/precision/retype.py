@@ -113,6 +113,7 @@ class Retype(Transform):
         """Return the module in the new precision; needs inferred types."""
         target = precision(self.dtype)
         narrow = target if target.code in NARROW else None
+        # tensors of tf32 products are f32; what is no narrow product is f16
         stored = DType.F16 if narrow else DType.F32 if target is DType.TF32 else target
         executed = narrow or (DType.TF32 if target is DType.TF32 else None)
         renaming = Retyping(stored, narrow, executed)
@@ -180,6 +181,7 @@ class Retyping:
         if ins == node.inputs and outs != node.outputs:
             # no operand says the type of its results, which the operator fixes
             return converting(op, None, results)
+        # a class that an earlier retyping made goes back to the declared one
         declared = REGISTRY[op.mnemonic]
         return op if type(op) is declared else _as(op, declared)
 

@@ -26,7 +26,7 @@ class Ceiling(Enum):
     WAVES = "partial waves"
     LAUNCH = "launches"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 def vector_dtype(dtype: DType) -> DType:
@@ -151,6 +151,7 @@ class KernelBound:
     @property
     def margin(self) -> float:
         """Return the time under the binding ceiling divided by the time under the next."""
+        # 0 is the next of a ceiling that is alone
         times = sorted((*self.sustained.values(), 0.0), reverse=True)
         return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
 
@@ -165,5 +166,6 @@ def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
     total_s = math.fsum(k.floor_s for k in side)
     if total_s <= least_s:
         return list(side)
+    # the other side may run: no bound may count on more than it takes
     share = least_s / total_s
     return [replace(k, floor={c: t * share for c, t in k.floor.items()}) for k in side]

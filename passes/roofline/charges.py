@@ -109,6 +109,7 @@ class Charging:
         folded, views = group.folded, self.views
         nodes = tuple(group.nodes)
         real = [n for n in nodes if n not in views]
+        # views and folded nodes run nothing
         counted = [n for n in real if n not in folded] if folded else real
         costs = [self.cost[n] for n in counted]
         results = {v: None for n in real for v in n.outputs if v is not None}
@@ -188,6 +189,7 @@ class Charging:
             case [Product() as first, Product() as second]:
                 scores = products[0].results[0].type
                 shape = scores.shape if isinstance(scores, TensorType) else None
+                # the columns of q k' are what the second product sums over
                 if shape and len(shape) > 1 and (first.m, first.n) == (second.m, second.k):
                     return Attention.of_products(first, second, shape)
         return None
@@ -315,6 +317,7 @@ def shares(node: Node, read_bytes: Dim, sizes: ByteSizes) -> Iterator[tuple[int,
     Where it does not read all of everything, the first operand is the one read in part; a
     movement's other operands are parameters that no kernel loads.
     """
+    # an operand that is read twice is loaded once
     first: dict[Value, int] = {}
     for i, v in enumerate(node.inputs):
         if v is not None:

@@ -41,7 +41,7 @@ class Tier(Enum):
     UNKNOWN = "unknown"
     """Some operand or result has no known size."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @record
@@ -216,7 +216,7 @@ class Counting:
             self.dearer(node, repeat)
             return
         if not runs.is_certain:
-            self.undecided[node] = 0
+            self.undecided[node] = 0  # an unknown number of iterations
         for region in runs.regions:
             self.graph(region, repeat * runs.count)
 
@@ -347,7 +347,7 @@ def _starts(node: Node) -> int:
 def _trip_count(node: Node) -> Dim | None:
     """Return the trip count by limit, stacked result or last iteration; None if unknown."""
     carried = len(node.inputs) - 2
-    for v in node.outputs[max(carried, 0) :]:
+    for v in node.outputs[max(carried, 0) :]:  # stacked results
         if v is not None and v.shape:
             return v.shape[0]
     limit, condition = (v.known if v is not None else None for v in (*node.inputs, None, None)[:2])

@@ -35,7 +35,7 @@ class Role(Enum):
     QUANTIZATION = "scale or zero point"
     """Converts a stored integer to a real number."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 ORDER = tuple(Role)

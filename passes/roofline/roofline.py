@@ -73,6 +73,7 @@ class RooflineTable:
     def floor_s(self) -> float:
         """Lower bound of one run's kernel time."""
         floors = [k.floor_s for k in self.kernels]
+        # one kernel after the other
         if self.streams == 1:
             return max(math.fsum(floors), self.weight_floor_s)
         busy: dict[Ceiling, float] = {}
@@ -209,6 +210,7 @@ def counts_at(kernel: Kernel, at: Numbers) -> LaunchCounts:
     """Return the kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
     read_bytes = at(t.read_bytes)
+    # the formula has the experts that must be read; on average more are chosen
     if isinstance(kernel.problem, Experts):
         read_bytes += math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
     return LaunchCounts(

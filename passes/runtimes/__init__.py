@@ -180,6 +180,7 @@ class Runtime:
     def measured_name(self) -> str:
         """Return the runtime whose runs represent it; "" with streams or unmeasured graphs."""
         name = self.measured_as or self.name
+        # runs that were launched kernel by kernel do not stand for a recorded graph
         is_like = not self.is_recorded or runtime(name).is_recorded
         return name if is_like and self.streams == 1 else ""
 
@@ -300,6 +301,7 @@ def runtime(name: str) -> Runtime:
     """
     base, colon, streams = name.partition(":")
     plain = canonical(base, "fuse")
+    # the table is cached under its name
     if plain != name and not colon:
         return runtime(plain)
     if not colon:

@@ -82,6 +82,7 @@ class StaticShare:
         if self.ranks:
             share = next(share for least, share in self.ranks if ranks >= least)
             above, most, least = self.above
+            # large memory leaves a smaller part free, but ``least`` GiB
             if memory_gib > above:
                 share = min(share + most * (1 - share) / memory_gib, 1 - least / memory_gib)
             return share
@@ -89,6 +90,7 @@ class StaticShare:
             fixed, each = next(s for below, *s in self.reserve if memory_gib < below)
             # rounded as SGLang's server_args.py does
             return max(round(1 - (fixed + each * ranks) / memory_gib, 3), 0.0)
+        # the rest of memory, in MiB, is for the largest steps
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
         recorded = few if ranks < 4 else many
@@ -284,6 +286,7 @@ class EngineKind:
         is_small = name.startswith(tuple(self.small)) if self.small else False
         fitting = (b for b in self.budgets if memory_bytes >= b[0] * (1 << 30) and not is_small)
         _, tokens, seqs = next(fitting, self.budgets[-1])
+        # a step must hold the largest image or video whole
         least, raised = self.items.get(family, (0, 0))
         if tokens >= least:
             return replace(self, token_budget=tokens, max_num_seqs=seqs, items={})

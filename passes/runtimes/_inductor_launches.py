@@ -44,6 +44,7 @@ def puts_last(kernels: Sequence[Kernel], at: Numbers) -> bool:
         w = k.problem
         if k.kind is not Kind.CONV or not isinstance(w, SlidingWindow):
             continue
+        # convolutions of the forward pass decide
         if isinstance(k.anchor.op, ConvGrad):
             continue
         depth, filters = at(w.depth), at(w.out_channels)
@@ -54,8 +55,10 @@ def puts_last(kernels: Sequence[Kernel], at: Numbers) -> bool:
         after += at(k.work.mac) * next((time for holds, time in kinds if holds), OTHER_TIME)
         are_small.append(is_small)
         has_slower = has_slower or is_grouped or is_narrowing
+    # only a few convolutions among many nodes
     if sum(len(k.nodes) for k in kernels) >= MOST_NODES * len(are_small):
         return False
+    # in training, one convolution of a slower kind rules channels last out
     if any(k.anchor.loc.phase is Phase.BACKWARD for k in kernels):
         return not has_slower and not all(are_small)
     return after <= before

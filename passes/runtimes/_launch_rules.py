@@ -34,7 +34,7 @@ class RuleOperation(Enum):
     PAD = "pad"
     POOL = "pool"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class Arithmetic(Enum):
@@ -45,7 +45,7 @@ class Arithmetic(Enum):
     F32 = "f32"
     OTHER = "other"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class KernelTraits(NamedTuple):

@@ -72,6 +72,7 @@ def differentiated(module: Module) -> BothWays:
         # gradients may need results that the forward pass drops, such as statistics
         nodes = needed([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
         weights = kept_weights((*graph.weights, *tape.constants.values()), nodes)
+        # a result may be its input, and a gradient that of several values
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
         both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))

@@ -43,6 +43,7 @@ def module_of(node: Node) -> str | None:
     if "/" not in node.name:
         return None
     parts = node.name.strip("/").split("/")
+    # the outermost numbered module is the block
     for i, part in enumerate(parts):
         if NUMBERED.search(part):
             return ".".join(parts[: i + 1])

@@ -59,8 +59,10 @@ def differentiate(
     changed: dict[Node, Node] = {}
     for node in reversed(nodes):
         incoming = tuple(gradients.get(v) if v is not None else None for v in node.outputs)
+        # nothing before this node is trained
         if alive.isdisjoint(node.inputs):
             continue
+        # the loss does not depend on its results
         if not any(incoming):
             continue
         tape.place = Loc(node.name, node.loc.op_type, frames=node.loc.frames)
@@ -69,6 +71,7 @@ def differentiate(
         parts = node.op.gradient(adjoint) if not node.regions else None
         if parts is None:
             raise without_rule(node)
+        # a rule may add a result to save to its forward node
         changed[node] = adjoint.node
         for index, part in parts.items():
             if part is not None and is_wanted[index]:
@@ -86,6 +89,7 @@ def collect(
     """
     v = ins[index]
     assert v is not None
+    # a parameter's gradient is cast once, when all of it is summed
     if is_wide_float(v.dtype) and part.dtype is not v.dtype and v.weight is None:
         part = tape.apply(Cast(to=v.dtype), part)
     so_far = gradients.get(v)

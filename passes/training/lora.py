@@ -60,6 +60,7 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     if not node.op.is_exactly(MatMul, Gemm) or len(node.inputs) < 2:
         return None
     w = node.inputs[1]
+    # exporters may store the matrix transposed, with a transposition before the product
     maker = makers.get(w) if w is not None else None
     if maker is not None and isinstance(maker.op, Transpose):
         w = maker.inputs[0]

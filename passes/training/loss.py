@@ -73,5 +73,6 @@ def fitting(result: Value) -> str:
         return "mean"
     last = shape[-1] if shape else 1
     is_vocabulary = isinstance(last, int) and last >= LEAST_VOCABULARY
+    # one column is a number, not a class; three axes are sequences of words
     is_scores = (len(shape) == 2 and last != 1) or (len(shape) == 3 and is_vocabulary)
     return "cross-entropy" if is_scores else "mean"

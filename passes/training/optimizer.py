@@ -109,6 +109,7 @@ class ListOptimizer:
             parameters, masters and states, and the states with the masters, which are stored.
         """
         assert self.fused is not None
+        # the masters take the place of the parameters, which are the narrow copies
         lists = {"p": list(masters), "g": [g for _, g in trained], "w": [p for p, _ in trained]}
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p in masters]
@@ -121,6 +122,7 @@ def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     """Write one kernel; the lists that it writes stand for their new contents."""
     ins = tuple(v for letter in step.reads for v in lists[letter])
     overwritten = [letter for letter in step.writes if letter in step.reads]
+    # a letter that is not read is a temporary list
     new = [letter for letter in step.writes if letter not in step.reads]
     op = MultiTensor(
         step.function,

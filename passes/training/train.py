@@ -176,6 +176,7 @@ class Train(Transform):
         """Return True if a stored tensor is a parameter that is not frozen."""
         if w.weight is None or not w.weight.is_parameter or not w.is_real:
             return False
+        # under a name of torch.onnx only matrices are parameters
         if fnmatchcase(w.name, UNNAMED) and len(shape_of(w)) <= 1:
             return False
         patterns = (*BUFFERS, *self.freeze)
@@ -209,6 +210,7 @@ class Train(Transform):
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             apply(tape, UNSCALE, lists)
             pairs = list(zip(lists["p"], lists["g"], strict=True))
+        # master weights serve parameters below 32 bits only
         narrow = [p for p, _ in pairs if p.dtype.bits < DType.F32.bits]
         if not self.master_weights or not narrow:
             return optimizer(self.optimizer).update(tape, pairs, launch)

@@ -53,6 +53,7 @@ def batch_norm(at: Adjoint) -> Gradients:
     assert isinstance(op, BatchNormalization)
     is_fixed = not op.training_mode
     mean = at.operand(3) if is_fixed else at.result(3)
+    # running statistics are operands 3 and 4, those of the batch results 3 and 4
     spread = at.operand(4) if is_fixed else at.result(4)
     made = BatchNormalizationGrad(epsilon=op.epsilon, is_fixed=is_fixed)
     return _applied(at, made, (at.dy, at.operand(0), at.operand(1), mean, spread), 3)
@@ -88,6 +89,7 @@ def lrn(at: Adjoint) -> Gradients:
     base = tape.add(tape.scaled(means, op.alpha), tape.number(op.bias, dtype))
     divided = tape.mul(at.dy, tape.apply(Pow(), base, tape.number(-op.beta, dtype)))
     weighted = tape.div(tape.mul(divided, x), base)
+    # channels that a channel is a neighbour of lie on its other side
     shared = tape.mul(x, _neighbours(tape, weighted, after, before))
     return {0: tape.sub(divided, tape.scaled(shared, 2 * op.alpha * op.beta))}
 

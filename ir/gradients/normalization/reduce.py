@@ -53,6 +53,7 @@ def reduce_max(at: Adjoint) -> Gradients:
     """Divide the gradient equally among the elements that are the extremum."""
     x, dtype = at.operand(0), at.dy.dtype
     is_extremum = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
+    # of several equal extrema each gets its share
     one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
     hits = at.tape.where(is_extremum, one, zero)
     share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hits, axes_of(at), keepdims=True))

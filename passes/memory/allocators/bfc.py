@@ -47,6 +47,7 @@ class BfcArena(Allocator):
             chunk = self.extend(size)
         else:
             self.pool.remove(chunk)
+        # otherwise the rest stays with the chunk, unused
         if chunk.nbytes >= 2 * size or chunk.nbytes - size >= DEAD_BYTES:
             self.pool.add(split(chunk, size))
         chunk.is_free = False
@@ -61,6 +62,7 @@ class BfcArena(Allocator):
 
     def extend(self, nbytes: int) -> MemoryBlock:
         """Reserve a region of the device."""
+        # growing to fit counts as the doubling for the next region
         has_grown = False
         while nbytes > self.next_region:
             self.next_region *= 2

@@ -46,6 +46,7 @@ class FreeBlocks:
 
     def best(self, nbytes: int) -> MemoryBlock | None:
         """Return the smallest block that is large enough (best fit); None if there is none."""
+        # of blocks of this size the one at the lowest address
         at = bisect_left(self.order, (nbytes, 0))
         return self.blocks[self.order[at][1]] if at < len(self.order) else None
 
@@ -54,6 +55,7 @@ class FreeBlocks:
         block.is_free = True
         for other in (block.before, block.after):
             if other is not None and other.is_free:
+                # the pool is ordered by size, which changes
                 self.remove(other)
                 block = joined(*sorted((block, other), key=lambda b: b.address))
         self.add(block)
@@ -72,6 +74,7 @@ def split(block: MemoryBlock, nbytes: int) -> MemoryBlock:
 
 def joined(low: MemoryBlock, high: MemoryBlock) -> MemoryBlock:
     """Return two neighbours as one."""
+    # only neighbours refer to ``high``, and from here on to ``low``
     low.nbytes += high.nbytes
     low.after = high.after
     if high.after is not None:

@@ -78,6 +78,7 @@ class CudaCaching(Allocator):
         else:
             pool.remove(block)
         rest = block.nbytes - size
+        # ``should_split`` of the source
         if rest >= MIN_BLOCK if size <= SMALL else rest > SMALL:
             pool.add(split(block, size))
         block.is_free = False

@@ -43,6 +43,7 @@ class Heap(Allocator):
         # 8 bytes of header before each block
         size = -(-(nbytes + 8) // ALIGNMENT) * ALIGNMENT
         self.allocated_bytes += size
+        # separate pages, which go back to the system when they are freed
         if size >= self.threshold:
             self.mapped[key] = size
             self.reserved_bytes += size
@@ -81,6 +82,7 @@ class Heap(Allocator):
         if (size := self.mapped.pop(key, 0)) > 0:
             self.allocated_bytes -= size
             self.reserved_bytes -= size
+            # the next blocks of this size come from the heap
             self.threshold = max(self.threshold, size if size <= LARGEST_THRESHOLD else 0)
             return
         freed = self.given.pop(key)
@@ -88,6 +90,7 @@ class Heap(Allocator):
         block = self.pool.release(freed)
         if block.after is None:
             self.last = block
+            # ``M_TRIM_THRESHOLD`` follows the other threshold at twice its size
             if block.nbytes > 2 * self.threshold:
                 self.pool.remove(block)
                 self.reserved_bytes -= block.nbytes

@@ -104,6 +104,7 @@ def factored_gelu(node: Node, at: Written) -> Changes:
     product = outer and at.reader(outer.results[0], Mul)
     if inner is None or outer is None or product is None:
         return {}
+    # inner is (c*x) * (1 + d*x*x)
     scaled, sums = parts_of(inner, at, Mul), parts_of(inner, at, Add)
     halves = [n for n in parts_of(product, at, Mul) if n is not outer]
     x = factored(scaled[0]) if len(scaled) == 1 else None
@@ -177,6 +178,7 @@ def pairwise(node: Node, tape: Tape) -> Changes:
     """
     assert isinstance(node.op, Einsum)
     first, *others = [v for v in node.inputs if v is not None]
+    # no steps: the node stays as it is
     steps = in_pairs(node.op.equation, len(node.inputs))
     products: list[Node] = []
     for equation, second in zip(steps, others, strict=bool(steps)):
@@ -213,6 +215,7 @@ def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None
         return None
     if other.weight is not None:
         return other
+    # through views, back to the vector that they show
     while other is not None and shape_of(other) != shape[1:2]:
         maker = at.makers.get(other)
         other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None

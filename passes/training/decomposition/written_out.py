@@ -112,6 +112,7 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
     total = at.maker(scaled[0], Add) if scaled is not None else None
     if inner is None or scaled is None or not is_near(scaled[1], INNER) or total is None:
         return {}
+    # either operand of the sum may be x
     for x in total.inputs:
         small = None if x is None else at.maker(other(total, x), Mul)
         cubed = factor(small)
@@ -143,6 +144,7 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
     first = at.reader(plus.results[0], Mul, Div)
     if first is None:
         return {}
+    # the half is at x, or one of two products after the sum
     other_operand = other(first, plus.results[0])
     half = at.maker(other_operand, Mul, Div)
     halved = factor(half)

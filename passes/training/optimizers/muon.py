@@ -47,6 +47,7 @@ class Orthogonal(ListOptimizer):
         lists = {"p": [p for p, _ in matrices], "g": [g for _, g in matrices]}
         lists["m"] = [state_like(tape, p, "momentum_buffer") for p, _ in matrices]
         stored = [*stored, *lists["m"]]
+        # momentum runs over lists, the iteration matrix by matrix
         for step in MOMENTUM:
             apply(tape, step, lists)
         names = [p.name for p in lists["p"]]

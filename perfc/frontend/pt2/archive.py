@@ -145,6 +145,7 @@ def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
     if len(programs) > 1:
         hint = "save each program to a separate file"
         raise ModelError(f"{len(programs)} programs in one archive", hint=hint)
+    # absent before PyTorch 2.8
     weights = [name for name in names if WEIGHTS.fullmatch(name)][:1]
     entries = [archive.getinfo(name) for name in programs + weights]
     if sum(info.file_size for info in entries) > MOST_BYTES:
@@ -204,6 +205,7 @@ def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
     result: dict[str, bytes] = {}
     for name, constant in parsed(content_of(archive, entries[table[0]]))["config"].items():
         info = entries.get(f"{table[1]}{constant['path_name']}")
+        # elements in another order than row-major are not read
         strides = [step["as_int"] for step in constant["tensor_meta"]["strides"]]
         is_contiguous = strides == sorted(strides, reverse=True) and not constant["use_pickle"]
         if info is not None and info.file_size <= MOST_CONSTANT_BYTES and is_contiguous:

@@ -31,6 +31,7 @@ def _attention(c: AtenCall) -> list[str]:
     mask = "attn_mask" if "attn_mask" in c.args else "attn_bias"
     scale = c.value("scale")
     metas = [c.meta(name) for name in ("query", "key", "value")]
+    # the operator of ONNX has a batch and heads, no further axes
     if metas[0].rank > 4:
         return [written_out(c, mask)] * len(c.outputs)
     operands = [
@@ -84,6 +85,7 @@ def _recurrent(c: AtenCall) -> list[str]:
     value = c.tensor("input")
     hidden = c.scope.meta(weights[1]).sizes[-1]
     *lead, _ = c.meta("input").sizes
+    # layers of ONNX take steps before the batch
     if batch_first:
         value, lead = c.emit("Transpose", value, perm=(1, 0, 2)), lead[::-1]
     states: list[list[str]] = []

@@ -108,6 +108,7 @@ class ProgramScope(ValueScope):
         result = ProgramScope(
             self.builder,
             graph["tensor_values"],
+            # sizes of the outer graph stay visible, tensors are passed
             {**self.sizes, **graph["sym_int_values"]},
             prefix=f"{self.prefix}{name}.",
             is_autocast=self.is_autocast,
@@ -148,6 +149,7 @@ class AtenCall(Emitter):
 
     def kind(self, name: str) -> str:
         """Return the kind of an argument, as ``as_tensor``; empty for an omitted one."""
+        # the file lists omitted arguments too, as none
         kind, _ = self.args.get(name, ("", None))
         return "" if kind == "as_none" else kind
 
@@ -198,6 +200,7 @@ class AtenCall(Emitter):
         listed = list(value) if isinstance(value, list | tuple) else [value]
         if not all(isinstance(v, int) for v in listed):
             raise ValueError(f"{name} are no numbers")
+        # PyTorch writes an empty list for a default, as for the stride of a pool
         listed = listed or list(default)
         return listed * rank if len(listed) == 1 and rank else listed
 
@@ -219,6 +222,7 @@ class AtenCall(Emitter):
             self.scope.meta(raw),
             self.result,
         )
+        # scale and offset of a normalization
         is_vector = "norm" in self.operator and raw not in (self.raw("input"), self.raw("self"))
         if self.scope.is_autocast and stored.is_float and wanted.is_float and not is_vector:
             return self.cast(value, stored.dtype, wanted.dtype)
@@ -315,6 +319,7 @@ class AtenCall(Emitter):
             if isinstance(size, int):
                 shape.append(size)
             else:
+                # a symbolic extent that stays at its axis is copied
                 is_kept = size is not None and at < len(before) and before[at] == size
                 shape.append(0 if is_kept else -1)
         if shape.count(-1) <= 1 and all(

@@ -33,6 +33,7 @@ def _diagonal(c: AtenCall) -> str:
     offset = c.integer("offset", 0)
     if not (isinstance(rows, int) and isinstance(columns, int)):
         raise ValueError("a diagonal of symbolic extents")
+    # above the diagonal columns are skipped, below it whole rows
     start = offset if offset > 0 else -offset * columns
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     flat = c.reshaped(transposed(c, order), sizes, [*sizes[:-2], rows * columns])

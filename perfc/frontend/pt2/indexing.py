@@ -49,6 +49,7 @@ def _scatter(c: AtenCall) -> str:
     }
     reduction = "add" if "scatter_add" in c.operator else mode.get(c.value("reduce", ""), "none")
     index, source = c.tensor("index"), c.tensor("src")
+    # a number in place of a tensor
     if not source:
         dtype = c.result.dtype
         source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
@@ -68,6 +69,7 @@ def _index(c: AtenCall) -> str:
     # NumPy: the result axes of indices at axes that are not adjacent come first
     are_neighbors = axes == list(range(axes[0], axes[-1] + 1))
     value = c.x
+    # GatherND looks up leading axes
     order = [*axes, *(a for a in range(rank) if a not in axes)]
     if order != sorted(order):
         value = c.emit("Transpose", value, perm=tuple(order))
@@ -75,6 +77,7 @@ def _index(c: AtenCall) -> str:
     if axes[0] and are_neighbors:
         depth = max(c.scope.meta(raw).rank for _, raw in given)
         first = depth + axes[0]
+        # indices at neighbouring axes leave their result in place of these
         back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
         value = c.emit("Transpose", value, perm=tuple(back))
     return value
@@ -99,6 +102,7 @@ def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
     metas = [c.scope.meta(raw) for raw in raws]
     rank = max(m.rank for m in metas)
     sizes: list[Size] = []
+    # indices broadcast to a common shape, from the last axis on
     for at in range(rank):
         extents = [m.sizes[at - rank + m.rank] for m in metas if at - rank + m.rank >= 0]
         sizes.append(next((s for s in extents if s != 1), 1))
@@ -113,6 +117,7 @@ def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
 def _index_put(c: AtenCall) -> str:
     raws = [raw for raw in c.raws("indices") if raw]
     if len(raws) == 1 and c.scope.meta(raws[0]).dtype == DataType.BOOL:
+        # one number where a mask is true: a selection without positions
         if c.meta("values").rank == 0:
             mask = c.scope.values[raws[0]]
             for axis in range(c.scope.meta(raws[0]).rank, c.result.rank):

@@ -69,6 +69,7 @@ def _conv_tbc(c: AtenCall) -> str:
 @lowers("linear")
 def _linear(c: AtenCall) -> str:
     weight, bias = c.tensor("weight"), c.tensor("bias")
+    # Gemm takes matrices only
     if c.meta("input").rank == 2 and bias:
         return c.emit("Gemm", c.tensor("input"), weight, bias, transB=1)
     if c.meta("weight").rank == 2:
@@ -102,6 +103,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
     vectors = [
         per_channel(c, name, meta) for name in ("weight", "bias", "running_mean", "running_var")
     ]
+    # without running statistics a layer has those of its batch
     is_training = c.flag("training") or not c.has("running_mean")
     result = c.several(
         "BatchNormalization",
@@ -118,6 +120,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
 def results(c: AtenCall, values: Sequence[str]) -> list[str]:
     """Return a result followed by statistics, which only a training step reads."""
     rest = list(values[1 : len(c.outputs)])
+    # statistics that nothing computes here have any contents
     for raw in c.outputs[1 + len(rest) :]:
         sizes = [s if isinstance(s, int) else 1 for s in c.scope.meta(raw).sizes]
         rest.append(c.scope.builder.filled(sizes, c.scope.meta(raw).dtype))
@@ -164,6 +167,7 @@ def _rms_norm(c: AtenCall) -> list[str]:
 def _weight_norm(c: AtenCall) -> str:
     rank, axis = c.meta("v").rank, c.integer("dim", 0)
     others = [a for a in range(rank) if a != axis % rank]
+    # g * v / |v|
     length = c.emit("ReduceL2", c.tensor("v"), c.ints(*others), keepdims=1)
     return c.emit("Mul", c.tensor("v"), c.emit("Div", c.tensor("g"), length))
 
@@ -328,6 +332,7 @@ def _upsample(c: AtenCall) -> str:
         if kind == "nearest"
         else "pytorch_half_pixel"
     )
+    # nothing changes
     if c.meta(x).sizes == c.result.sizes:
         return c.tensor(x)
     return c.emit(

@@ -46,6 +46,7 @@ PADDING_MODES = {
     "atleast_3d",
 )
 def _view(c: AtenCall) -> str:
+    # the same bytes as another element type
     if c.result.dtype != c.given.dtype:
         return c.emit("BitCast", c.x, to=c.result.dtype)
     before, after = c.given.sizes, c.result.sizes
@@ -89,6 +90,7 @@ def _movedim(c: AtenCall) -> str:
     rank = c.given.rank
     source, goal = ([a % rank for a in c.integers(n, ())] for n in ("source", "destination"))
     order = [a for a in range(rank) if a not in source]
+    # from the left, so that a later axis does not move an earlier one
     for at, axis in sorted(zip(goal, source, strict=True)):
         order.insert(at, axis)
     return transposed(c, order)
@@ -134,6 +136,7 @@ def _repeat_interleave(c: AtenCall) -> str:
     sizes, count = list(c.given.sizes), c.value("repeats")
     axis = c.axis("dim")
     value = c.emit("Unsqueeze", c.x, c.ints(axis + 1))
+    # a new axis of repetitions behind, then merged
     before = [*sizes[: axis + 1], 1, *sizes[axis + 1 :]]
     after = [*sizes[: axis + 1], count, *sizes[axis + 1 :]]
     return c.reshaped(expanded(c, value, before, after), after, c.result.sizes)
@@ -143,6 +146,7 @@ def _repeat_interleave(c: AtenCall) -> str:
 def _cat(c: AtenCall) -> str:
     raws = c.raws("tensors")
     metas = [c.scope.meta(raw) for raw in raws]
+    # PyTorch ignores empty vectors, whatever the rank of the others
     values = [
         c.cast(c.scope.values[raw], m.dtype, c.result.dtype)
         for raw, m in zip(raws, metas, strict=True)
@@ -187,6 +191,7 @@ def _hstack(c: AtenCall) -> str:
 def _split(c: AtenCall) -> list[str]:
     named = {"hsplit": min(1, c.given.rank - 1), "vsplit": 0, "dsplit": 2}
     axis = named.get(c.operator, c.axis("dim"))
+    # sizes of the results say all that the arguments of these operators do
     sizes = [c.scope.meta(raw).sizes[axis] for raw in c.outputs]
     if len(sizes) == 1:
         return [c.x]
@@ -241,6 +246,7 @@ def _replaced(c: AtenCall) -> str:
     is_one = c.operator.startswith("select")
     start = c.value("index" if is_one else "start", 0)
     size = 1 if is_one else c.meta("src").sizes[axis]
+    # select drops the axis that a part of one has
     value = c.emit("Unsqueeze", value, c.ints(axis)) if is_one else value
     if c.integer("step", 1) != 1 or not (isinstance(start, int) and isinstance(size, int)):
         raise ValueError("a part with gaps or of symbolic extents")
@@ -292,6 +298,7 @@ def _roll(c: AtenCall) -> str:
     for shift, axis in zip(shifts, c.axes("dims"), strict=True):
         if not shift:
             continue
+        # the last elements come first
         ends = [
             c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
             for a, b in ((-shift, END), (0, -shift))
@@ -361,6 +368,7 @@ def _rot90(c: AtenCall) -> str:
     axes, turns = c.integers("dims", [0, 1]), c.integer("k", 1) % 4
     order = [*range(c.given.rank)]
     first, second = (a % len(order) for a in axes)
+    # a turn by 90 degrees is a flip and a transposition, by 180 degrees two flips
     flipped = {0: [], 1: [second], 2: [first, second], 3: [first]}[turns]
     value = reversed_along(c, c.x, flipped) if flipped else c.x
     order[first], order[second] = order[second], order[first]

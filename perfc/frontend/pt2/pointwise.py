@@ -31,6 +31,7 @@ def unary(operator: str) -> Lowering:
 
     def lowered(c: AtenCall) -> str:
         if operator == "Abs" and c.given.dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
+            # the magnitude of a complex number
             pairs = c.emit("view_as_real", c.x, domain="aten")
             return c.emit("ReduceL2", pairs, c.ints(-1), keepdims=0)
         return c.emit(operator, c.operand("self", computed(c)))
@@ -49,6 +50,7 @@ def wider(a: Meta, b: Meta) -> int:
         return a.dtype
     if a.is_float != b.is_float:
         return a.dtype if a.is_float else b.dtype
+    # as in PyTorch, a tensor of rank 0 does not widen others
     if a.dtype == DataType.BOOL or (b.rank > 0 and a.rank == 0):
         return b.dtype
     return a.dtype
@@ -72,6 +74,7 @@ def binary(operator: str) -> Lowering:
 
     def lowered(c: AtenCall) -> str:
         second = "exponent" if operator == "Pow" else "other"
+        # the product of truth values is their conjunction
         is_and = operator == "Mul" and c.result.dtype == DataType.BOOL
         return paired(c, "And" if is_and else operator, c.result.dtype, second)
 
@@ -198,6 +201,7 @@ LOWERINGS.update(
 
 LOWERINGS.update(
     {
+        # quadrants are left out
         "atan2": lambda c: c.emit("Atan", c.emit("Div", c.x, c.tensor("other"))),
         "rsqrt": lambda c: c.emit("Reciprocal", c.emit("Sqrt", c.x)),
         "square": lambda c: c.emit("Mul", c.x, c.x),
@@ -224,6 +228,7 @@ def _ne(c: AtenCall) -> str:
 @lowers("div", "divide", "floor_divide")
 def _div(c: AtenCall) -> str:
     quotient = paired(c, "Div", c.result.dtype)
+    # rounding toward zero costs what rounding down costs
     is_rounded = c.result.is_float and c.value("rounding_mode", "")
     return c.emit("Floor", quotient) if is_rounded else quotient
 
@@ -277,6 +282,7 @@ def _prelu(c: AtenCall) -> str:
     meta, slope = c.given, c.meta("weight")
     weight = c.tensor("weight")
     if meta.rank > 2 and slope.rank == 1:
+        # a slope for each channel, broadcast over positions
         shape = (slope.sizes[0], *[1] * (meta.rank - 2))
         weight = c.reshaped(weight, slope.sizes, shape)
     return c.emit("PRelu", c.x, weight)
@@ -294,6 +300,7 @@ def _clamp(c: AtenCall) -> str:
     value = c.operand("self", dtype)
     is_tanh = "hardtanh" in c.operator
     low, high = ("min_val", "max_val") if is_tanh else ("min", "max")
+    # Clip takes numbers as limits, no tensors
     if c.has(low) or c.has(high):
         value = c.emit("Max", value, c.operand(low, dtype)) if c.has(low) else value
         return c.emit("Min", value, c.operand(high, dtype)) if c.has(high) else value
@@ -384,5 +391,6 @@ def _nan_to_num(c: AtenCall) -> str:
 
 @lowers("bernoulli", "rand_like", "randn_like", "normal", "uniform")
 def _random(c: AtenCall) -> str:
+    # two operators stand for all distributions
     operator = "RandomUniformLike" if "rand_like" in c.operator else "RandomNormalLike"
     return c.emit(operator, c.x, dtype=c.result.dtype)

@@ -31,6 +31,7 @@ def _tensordot(c: AtenCall) -> str:
     ranks = [c.meta(name).rank for name in ("self", "other")]
     given = [c.integers(name, [-1]) for name in ("dims_self", "dims_other")]
     pairs = [[a % rank for a in axes] for axes, rank in zip(given, ranks, strict=True)]
+    # a letter for each axis; axes that are summed share theirs
     letters = iter(ascii_letters)
     terms = [[next(letters) for _ in range(rank)] for rank in ranks]
     for axis, other_axis in zip(*pairs, strict=True):
@@ -81,6 +82,7 @@ def _power(c: AtenCall) -> str:
     if not 0 < exponent <= MOST_POWER:
         raise ValueError("an inverse, or a large power")
     square, result = c.x, ""
+    # a square for each binary digit, a product for each that is 1
     while exponent:
         if exponent % 2:
             result = c.emit("MatMul", result, square) if result else square
@@ -101,6 +103,7 @@ def _addmm(c: AtenCall) -> str:
 def _baddbmm(c: AtenCall) -> str:
     dtype = c.result.dtype
     product = c.emit("MatMul", c.tensor("batch1"), c.tensor("batch2"))
+    # addbmm sums over the batch, baddbmm does not
     if c.operator == "addbmm":
         product = c.emit("ReduceSum", product, c.ints(0), keepdims=0)
     if (alpha := c.number("alpha", 1)) != 1:
@@ -152,6 +155,7 @@ def _determinant(c: AtenCall) -> list[str]:
     determinant = c.emit("Det", value)
     if "log" not in c.operator:
         return [determinant]
+    # slogdet returns the sign too
     logarithm = c.emit("Log", c.emit("Abs", determinant) if "slog" in c.operator else determinant)
     return [c.emit("Sign", determinant), logarithm] if "slog" in c.operator else [logarithm]
 
@@ -162,6 +166,7 @@ def _kron(c: AtenCall) -> str:
     sizes = [list(c.meta(name).sizes) for name in ("self", "other")]
     rank = max(map(len, sizes))
     one, other = ([*[1] * (rank - len(s)), *s] for s in sizes)
+    # extents alternate with 1, so that the product broadcasts to all pairs
     left: list[Size] = [s for size in one for s in (size, 1)]
     right: list[Size] = [s for size in other for s in (1, size)]
     values = (

@@ -125,6 +125,7 @@ def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, Sy
     result: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
         least, most = int(limits["min_val"] or 0), limits["max_val"]
+        # 2 means no more than that a size is neither 0 nor 1
         range_ = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
         result[builder.symbols.get(raw, raw)] = range_
     return result
@@ -154,7 +155,9 @@ def declare_inputs(
             raw = str(content["arg"]["name"])
             full_name = str(next(v for k, v in content.items() if k.endswith("_name")))
             full_name = ties.get(full_name, full_name)
+            # tied parameters are one tensor
             if full_name not in stored:
+                # a parameter must not have the name of another value of the graph
                 stored[full_name] = raw if full_name in used else full_name
                 meta, payload = scope.meta(raw), constants.get(full_name, b"")
                 count = math.prod(s for s in meta.sizes if isinstance(s, int))
@@ -242,6 +245,7 @@ def lower_node(
         called = f"{owner}/{plain}".lstrip("/")
     path, frames = place_of(metadata, called, scope.builder.root)
     custom = json.loads(metadata.get("custom", "{}"))
+    # the region of activation checkpointing, as the outermost frame
     if CHECKPOINTED in custom:
         frames = (f"{CHECKPOINTED}:{custom[CHECKPOINTED]}", *frames)
     path = numbered(scope.builder.calls, path)
@@ -253,6 +257,7 @@ def lower_node(
         lowering = partial(lower_flow, given=given, lower=partial(lower_nodes, depth=depth + 1))
     start = len(scope.builder.graph.node)
     if lowering is not None and space in ("aten", "prims", "higher_order"):
+        # a lowering that fails takes back its nodes; the call is unknown then
         with call.attempt():
             results = lowering(call)
             made = [results] if isinstance(results, str) else list(results)
@@ -289,6 +294,7 @@ def follow_mutation(
     if not name.endswith("_") or name.startswith("__") or not changed:
         return
     value, builder = scope.values[outputs[0]], scope.builder
+    # the change shows in every tensor that the view is of
     while changed:
         scope.values[changed] = value
         changed = scope.views.get(changed, "")

@@ -27,6 +27,7 @@ REDUCTIONS: Mapping[str, str] = {
 
 def reduced(c: AtenCall, operator: str, value: str, axes: list[int], *, keep: int) -> str:
     """Return a value reduced over axes."""
+    # without axes ONNX reduces all of them
     return c.emit(operator, value, c.ints(*axes) if axes else "", keepdims=keep)
 
 
@@ -52,6 +53,7 @@ LOWERINGS.update({name: reduction(operator) for name, operator in REDUCTIONS.ite
 
 @lowers("any", "all")
 def _any(c: AtenCall) -> str:
+    # of truth values, any is the maximum and all the minimum
     operator = "ReduceMax" if "any" in c.operator else "ReduceMin"
     value = c.operand("self", DataType.BOOL)
     return reduced(c, operator, value, axes_of(c), keep=c.flag("keepdim"))
@@ -88,6 +90,7 @@ def _var(c: AtenCall) -> list[str]:
     if correction:
         count = 1
         for axis in axes:
+            # a symbolic extent counts as 1: only the value of the factor changes
             size = c.given.sizes[axis]
             count *= size if isinstance(size, int) else 1
         value = c.emit("Mul", value, c.scalar(count / max(count - correction, 1), dtype))
@@ -132,6 +135,7 @@ def _counted(c: AtenCall) -> str:
     value, zero = c.x, c.scalar(0, given)
     axes, keep = axes_of(c), c.flag("keepdim")
     if c.operator.startswith("nan"):
+        # the mean divides by all elements, which costs the same
         value = c.emit("Where", c.emit("IsNaN", value), zero, value)
         name = "ReduceMean" if c.operator == "nanmean" else "ReduceSum"
         return reduced(c, name, value, axes, keep=keep)
@@ -160,6 +164,7 @@ def _ranked(c: AtenCall) -> list[str]:
     sizes = c.given.sizes
     count = math.prod(int(str(s)) for s in (sizes if is_whole else sizes[axis : axis + 1]))
     place = c.integer("k", (count + 1) // 2)
+    # the smallest elements up to the place, then the last of them
     made = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
     ends = [c.ints(end) for end in (place - 1, place, axis)]
     picked = [c.emit("Slice", each, *ends) for each in made[: len(c.outputs)]]
@@ -178,6 +183,7 @@ def _softmax(c: AtenCall) -> str:
 
 def safe_softmax(c: AtenCall, value: str, axis: int) -> str:
     """Return a softmax with zeros for rows of minus infinity."""
+    # such rows are fully masked, and their softmax would be NaN
     masked = c.emit("Equal", value, c.scalar(-math.inf, c.result.dtype))
     rows = reduced(c, "ReduceMin", masked, [axis], keep=1)
     made = c.emit("Softmax", value, axis=axis)
@@ -194,6 +200,7 @@ def _cumsum(c: AtenCall) -> str:
 @lowers("topk", "sort", "argsort", "msort")
 def _topk(c: AtenCall) -> list[str]:
     axis = c.axis("dim", -1)
+    # a sort selects all elements
     count = c.value("k", c.given.sizes[axis])
     largest = c.flag("largest", default=True) if "k" in c.args else c.flag("descending")
     values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis, largest=largest)
@@ -239,6 +246,7 @@ def _arange(c: AtenCall) -> str:
 @lowers("linspace")
 def _linspace(c: AtenCall) -> str:
     dtype, count = c.result.dtype, c.integer("steps", 1)
+    # ONNX has no such operator: places times the step, from the start on
     places = c.emit("Range", *(c.scalar(v, DataType.INT64) for v in (0, count, 1)))
     start, end = c.number("start", 0), c.number("end", 0)
     step = c.scalar((end - start) / max(count - 1, 1), dtype)
@@ -248,6 +256,7 @@ def _linspace(c: AtenCall) -> str:
 
 @lowers("eye")
 def _eye(c: AtenCall) -> str:
+    # EyeLike takes a tensor for its shape
     zeros = expanded(c, c.scalar(0, c.result.dtype), (), c.result.sizes)
     return c.emit("EyeLike", zeros)
 
@@ -298,6 +307,7 @@ def _elementwise_loss(c: AtenCall) -> str:
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
 def _class_loss(c: AtenCall) -> str:
     if c.meta("target").is_float:
+        # losses of ONNX take no probabilities as targets
         likelihood = c.emit("LogSoftmax", c.x, axis=1)
         terms = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
         total = reduced(c, "ReduceSum", terms, [1], keep=0)
@@ -334,6 +344,7 @@ def _meshgrid(c: AtenCall) -> list[str]:
     raws, results = c.raws("tensors"), []
     is_swapped = c.value("indexing", "ij") == "xy"
     for at, raw in enumerate(raws):
+        # ``xy`` exchanges the first two axes
         place = {0: 1, 1: 0}.get(at, at) if is_swapped else at
         after = c.scope.meta(c.outputs[at]).sizes
         before = [1] * len(after)
@@ -346,6 +357,7 @@ def _meshgrid(c: AtenCall) -> list[str]:
 @lowers("channel_shuffle")
 def _channel_shuffle(c: AtenCall) -> str:
     sizes, groups = list(c.given.sizes), c.integer("groups", 1)
+    # -1: a symbolic number of channels is divided by ONNX
     split: list[Size] = [sizes[0], groups, -1, *sizes[2:]]
     if isinstance(sizes[1], int):
         split[2] = sizes[1] // groups

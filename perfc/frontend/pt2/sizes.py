@@ -82,6 +82,7 @@ def walked(node: Any) -> Size:
             return str(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return scaled(-1, walked(operand))
+        # sizes are sums and products: a difference is a sum with -1 times
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return ("+", walked(left), scaled(-1, walked(right)))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:

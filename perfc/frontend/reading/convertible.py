@@ -36,6 +36,7 @@ def source_of(path: str, head: bytes) -> Convertible | None:
     if not path:
         return None
     if not head:
+        # a folder has no first bytes
         is_folder = os.path.isfile(os.path.join(path, "saved_model.pb"))
         return Convertible.SAVED_MODEL if is_folder else None
     suffix = os.path.splitext(path)[1].lower()

@@ -134,6 +134,7 @@ def small_place(tensor: ProtoTensor) -> ExternalData | None:
     if dtype is None or (dtype.is_float and (count or 0) > MAX_FLOATS):
         return None
     offset, length = (_number(entry.get(key, "")) for key in ("offset", "length"))
+    # an entry without a length means the rest of the file: the type says how much
     if offset is None or length is None or length not in (0, nbytes):
         return None
     return ExternalData(offset, nbytes)

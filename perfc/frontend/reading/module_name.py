@@ -58,6 +58,7 @@ def is_named(path: str) -> bool:
     >>> is_named("timm:resnet50"), is_named("model.onnx"), is_named("C:/model.onnx")
     (True, False, False)
     """
+    # C:/model.onnx has the form of a name, but is a path
     named = NAME.fullmatch(path)
     return named is not None and not named[3].startswith("/") and not os.path.exists(path)
 

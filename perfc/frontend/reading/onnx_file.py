@@ -53,6 +53,7 @@ def _bytes(where: str) -> bytes:
     """Return the bytes of a file, unpacked if it is gzip."""
     try:
         with open(where, "rb") as file:
+            # gzip by its first bytes, whatever the name
             if file.read(2) == b"\x1f\x8b":
                 file.seek(0)
                 with gzip.open(file) as unpacked:

@@ -81,6 +81,7 @@ def answer_of(
     try:
         answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
     except (OSError, ValueError):
+        # the last line of a traceback names the error
         last = (finished.stderr.strip() or f"exit code {finished.returncode}").splitlines()[-1]
         if finished.returncode < 0:  # such as a fault of a library, which prints a stack
             last = signal.strsignal(-finished.returncode) or last

@@ -150,6 +150,7 @@ class ProtoTensor:
         if self.payload is None and self.string_data is None:
             return None
         digest = hashlib.sha256(f"{self.data_type}:{list(self.dims)}:".encode())
+        # lengths separate the strings: ab and c are not a and bc
         for piece in self.string_data or ():
             digest.update(f"{len(piece)}:".encode() + piece)
         digest.update(self.payload or b"")

@@ -61,9 +61,11 @@ def place_of(
     if scopes := SCOPE.findall(metadata.get(SCOPES, "")):
         *modules, name = scopes
         module, owner = modules[-1] if modules else "", parameter.rpartition(".")[0]
+        # a rewritten node is of the module whose parameter it reads
         if REWRITTEN in metadata and owner and owner != module:
             module, name = owner, merged
     elif stack := str(metadata.get("nn_module_stack", "")):
+        # the innermost module is last; @ and a number mark another call of it
         parts = stack.rpartition(";")[2].split(",")
         module = parts[1].partition("@")[0] if len(parts) > 1 else ""
     path = "/".join([p for p in (*module.split("."), name) if p])
@@ -104,6 +106,7 @@ def frames_of(trace: str, root: str) -> tuple[str, ...]:
     >>> frames_of('File "net.py", line 3, in f; File "/x-packages/torch/a.py", line 1', "")
     ('net.py:3',)
     """
+    # the innermost frames say most, so that those stay
     frames = [(file_from(root, m[1]), m[2]) for m in FRAME.finditer(trace)]
     return tuple([f"{file}:{line}" for file, line in frames if file][-MOST_FRAMES:])
 

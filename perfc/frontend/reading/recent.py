@@ -86,6 +86,7 @@ def file_state(path: str) -> tuple[int, ...] | None:
         now = os.stat(path)
     except (OSError, ValueError):
         return None
+    # a write soon after this one could leave the same times
     changed_ns = max(now.st_mtime_ns, now.st_ctime_ns)
     if not stat.S_ISREG(now.st_mode) or time.time_ns() - changed_ns < SETTLED_NS:
         return None
