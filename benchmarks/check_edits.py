@@ -165,9 +165,9 @@ def captured(node: onnx.NodeProto) -> set[str]:
 def grown(options: argparse.Namespace, rng: random.Random) -> int:
     """Check edits that add work; return how many did not fail on time with the operator named."""
     pool = files(options.models)
-    right = tried = vain = 0
-    while tried < options.count and vain < MOST_TRIES * options.count:
-        vain += 1
+    right = tried = attempts = 0
+    while tried < options.count and attempts < MOST_TRIES * options.count:
+        attempts += 1
         path = rng.choice(pool)
         model = read(path)
         if len(model.graph.node) > options.largest:

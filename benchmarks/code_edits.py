@@ -63,10 +63,10 @@ def difference(repository: dict[str, Any]) -> tuple[int, list[str]]:
     """Return whether `perfc diff` says that the model differs, and lines of its causes in order."""
     command = ["perfc", "diff", repository["module"], "--input", repository["input"]]
     command += ["--exit-code", "--output-format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode > 1:
-        raise SystemExit(f"{repository['module']}: {done.stderr}")
-    return done.returncode, [cause["source"] for cause in json.loads(done.stdout)["blame"]]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode > 1:
+        raise SystemExit(f"{repository['module']}: {result.stderr}")
+    return result.returncode, [cause["source"] for cause in json.loads(result.stdout)["blame"]]
 
 
 def place(file: str, text: str) -> str:

@@ -71,8 +71,8 @@ def main() -> int:
     for repository, module in repositories():
         before, is_right = outputs(Path.cwd(), repository), True
         for proposal in proposals(module):
-            with patched(Path.cwd(), proposal.patch) as there:
-                error = distance(before, outputs(there, repository))
+            with patched(Path.cwd(), proposal.patch) as folder:
+                error = distance(before, outputs(folder, repository))
             is_right &= error < (3e-2 if "bf16" in proposal.name else 1e-4)
             print(f"{module.name:20} {proposal.name:42} {error:.1e}", flush=True)
         right.append(is_right)

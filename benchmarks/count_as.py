@@ -155,7 +155,7 @@ def main() -> None:
     args = parser.parse_args()
     folder = args.cache or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
-    near = dict.fromkeys(TOOLS, 0)
+    exact = dict.fromkeys(TOOLS, 0)
     names = args.models.split(",")
     published = {t: [0, 0] for t in ("torch", *PUBLISHED)}
     for name in names:
@@ -166,7 +166,7 @@ def main() -> None:
         for tool, (theirs, total, attention) in row(name, exported(name, folder)).items():
             count = total - (0 if convention(tool).sees_fused_attention else attention)
             off = count / theirs - 1
-            near[tool] += abs(off) <= 0.001
+            exact[tool] += abs(off) <= 0.001
             table = tables.get(tool)
             if table is not None:
                 published[tool][1] += 1
@@ -174,7 +174,7 @@ def main() -> None:
                 published[tool][0] += abs(total / 1e9 - table) <= max(0.006, 0.005 * table)
             counts = f"{theirs:15,} {count:17,.0f} {100 * off:+8.3f} %"
             print(f"{name:20} {tool:10} {counts}  {table or ''}")
-    for tool, count in near.items():
+    for tool, count in exact.items():
         print(f"{tool:10} within 0.1 %: {count} of {len(names)}")
     for tool, (hits, rows) in published.items():
         print(f"{tool:10} published, within their rounding or 0.5 %: {hits} of {rows}")

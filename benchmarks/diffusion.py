@@ -139,9 +139,11 @@ def fitted_with(known: Sequence[Row], launch_s: float) -> Law:
     law = replace(PLAIN, launch_s=launch_s, rows=len(known))
     factors: dict[str, float] = {}
     for name in sorted({r.architecture for r in known}):
-        of = [r for r in known if r.architecture == name]
-        each = [(wrong(of, replace(law, factors={name: factor})), factor) for factor in FACTORS]
-        factors[name] = min(each)[1]
+        on_machine = [r for r in known if r.architecture == name]
+        errors = [
+            (wrong(on_machine, replace(law, factors={name: factor})), factor) for factor in FACTORS
+        ]
+        factors[name] = min(errors)[1]
     return replace(law, factors=factors)
 
 
@@ -185,13 +187,13 @@ def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float
     ordered = sorted(map(abs, wrong))
     # conformal quantile: the 0.9 (n + 1)-th of n absolute errors
     most = ordered[min(len(ordered) - 1, math.ceil(0.9 * (len(ordered) + 1)) - 1)]
-    each = [
+    mean_errors = [
         statistics.fmean(off(row, law, of_energy=of_energy) for row, law in pairs if row in of)
         for of in families([row for row, _ in pairs])
     ]
-    deviation = math.sqrt(statistics.fmean(one * one for one in each))
+    deviation = math.sqrt(statistics.fmean(one * one for one in mean_errors))
     # 95 % on one side are 90 % on both
-    return max(most, float(t.ppf(0.95, len(each) - 1)) * deviation)
+    return max(most, float(t.ppf(0.95, len(mean_errors) - 1)) * deviation)
 
 
 def off(row: Row, law: Law, *, of_energy: bool) -> float:
@@ -235,19 +237,19 @@ def main() -> int:
     parser.add_argument("--only", default="", help="beginnings of pipelines' names, with commas")
     parser.add_argument("--write", action="store_true", help="the law of all rows")
     options = parser.parse_args()
-    known = list(rows(options.data, options.only))
-    pairs = left_out(known)
-    for name in sorted({r.model for r in known}):
-        for target in sorted({r.target for r in known}):
-            of = [p for p in pairs if (p[0].model, p[0].target) == (name, target)]
-            print(line(f"{name} on {target}", of))
+    generations = list(rows(options.data, options.only))
+    pairs = left_out(generations)
+    for name in sorted({r.model for r in generations}):
+        for target in sorted({r.target for r in generations}):
+            chosen = [p for p in pairs if (p[0].model, p[0].target) == (name, target)]
+            print(line(f"{name} on {target}", chosen))
     print(line("images, family left out", [p for p in pairs if p[0].is_image]))
-    if any(not r.is_image for r in known):
+    if any(not r.is_image for r in generations):
         print(line("videos, family left out", [p for p in pairs if not p[0].is_image]))
-    elsewhere = machines_left_out(known)
+    elsewhere = machines_left_out(generations)
     print(line("all, family and machine left out", elsewhere))
     law = replace(
-        fitted(known),
+        fitted(generations),
         seen=reach(pairs),
         unseen=reach(elsewhere),
         energy_seen=reach(pairs, of_energy=True),

@@ -206,9 +206,11 @@ def help_runs(data: Path) -> Iterator[Run]:
     frame = pandas.read_parquet(data / f"{HELP}.parquet")
     for space, name in SPACES.items():
         chosen = architectures(data, space)
-        mine = frame[(frame["space"] == space) & frame["device"].isin(list(TARGETS))]
-        mine = mine[mine["arch_index"].isin(list(chosen)) & (mine["latency_ms"] > 0)]
-        for r in mine.itertuples():
+        chosen_rows = frame[(frame["space"] == space) & frame["device"].isin(list(TARGETS))]
+        chosen_rows = chosen_rows[
+            chosen_rows["arch_index"].isin(list(chosen)) & (chosen_rows["latency_ms"] > 0)
+        ]
+        for r in chosen_rows.itertuples():
             yield Run(
                 f"{name}-{r.arch_index}",
                 str(r.device),
@@ -306,8 +308,8 @@ def report(rows: list[Bounded], top: int) -> bool:
         groups.setdefault((r.run.runtime, r.run.precision), []).append(r.share)
     groups["~", "all"] = [r.share for r in rows]
     for (runtime, precision), shares in sorted(groups.items()):
-        middle, most = statistics.median(shares), max(shares)
-        print(f"  {runtime:22s} {precision:9s} {len(shares):6,} {middle:6.2f} {most:6.2f}")
+        middle, highest = statistics.median(shares), max(shares)
+        print(f"  {runtime:22s} {precision:9s} {len(shares):6,} {middle:6.2f} {highest:6.2f}")
     for r in sorted(rows, key=lambda r: -r.share)[:top]:
         print(f"  {r.share:6.3f}  {r.run.time_s * 1e3:9.3f} ms  {r.run}")
     for r in above:

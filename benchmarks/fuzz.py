@@ -126,10 +126,12 @@ def run_api(
                 if keep:
                     keep.mkdir(parents=True, exist_ok=True)
                     shutil.rmtree(keep / f"case{number}", ignore_errors=True)
-                    for made in folder.glob("case*"):
-                        (shutil.copytree if made.is_dir() else shutil.copy)(made, keep / made.name)
-            for made in folder.glob("case*"):
-                shutil.rmtree(made) if made.is_dir() else made.unlink()
+                    for leftover in folder.glob("case*"):
+                        (shutil.copytree if leftover.is_dir() else shutil.copy)(
+                            leftover, keep / leftover.name
+                        )
+            for leftover in folder.glob("case*"):
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         workers.stop()
     rows = sorted(bad.items(), key=lambda kv: -len(kv[1]))
     return outcomes, [f"{len(n):5} x {label}  e.g. --only {n[0]}" for label, n in rows], extremes
@@ -148,7 +150,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
         for number in numbers:
             path, kind = write(folder, number, seed)
             try:
-                done = subprocess.run(
+                result = subprocess.run(
                     [sys.executable, "-c", code, "analyze", str(path), "--target", "a100"],
                     capture_output=True,
                     timeout=FILE_S + 5,
@@ -158,14 +160,14 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
                 outcomes["hang"] += 1
                 bad.append(f"hang in the command line [{kind}] --only {number}")
                 continue
-            err = done.stderr.decode("utf-8", "replace")
+            err = result.stderr.decode("utf-8", "replace")
             # exit codes of perfc: done, findings, refused, incomplete
-            if done.returncode in (0, 1, 2, 3) and "Traceback" not in err:
-                outcomes["refused" if done.returncode == 2 else "analysed"] += 1
+            if result.returncode in (0, 1, 2, 3) and "Traceback" not in err:
+                outcomes["refused" if result.returncode == 2 else "analysed"] += 1
             else:
                 outcomes["traceback"] += 1
                 last = err.strip().splitlines()[-1][:160] if err.strip() else ""
-                bad.append(f"exit {done.returncode} [{kind}] {last} --only {number}")
+                bad.append(f"exit {result.returncode} [{kind}] {last} --only {number}")
     return outcomes, bad
 
 

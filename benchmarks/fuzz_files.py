@@ -72,10 +72,10 @@ def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:
         return bytes(BYTES[kind](r, data)), ".onnx", f"bytes.{kind}"
     if roll < 0.95:
         proto = onnx.load_model_from_string(r.choice(seeds()))
-        done = [r.choice(STRUCTURE) for _ in range(r.randint(1, 3))]
-        for change in done:
+        changes = [r.choice(STRUCTURE) for _ in range(r.randint(1, 3))]
+        for change in changes:
             change(r, proto)
-        return proto.SerializeToString(), ".onnx", f"structure.{done[0].__name__}"
+        return proto.SerializeToString(), ".onnx", f"structure.{changes[0].__name__}"
     text = list(r.choice(text_seeds()))
     for _ in range(r.randint(1, 8)):
         at = r.randrange(len(text))

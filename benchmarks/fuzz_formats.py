@@ -159,7 +159,7 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
                 for p in "qkvo"
             },
         )
-        made = {p.name: p.read_bytes() for p in place.iterdir()}
+        written = {p.name: p.read_bytes() for p in place.iterdir()}
     config = (CONFIGS / "llama-3.1-8b.json").read_bytes()
     index = json.dumps(
         {
@@ -168,14 +168,14 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         }
     ).encode()
     decoder = {"model": {"decoder": {"filename": "m.onnx", "head_size": 64}, "context_length": 8}}
-    tensors = made["model.safetensors"]
+    tensors = written["model.safetensors"]
     functions = json.dumps(test_stablehlo.network()).encode()
     return (
         *[
             ("pt2", archive, {"m.pt2": p.read_bytes()})
             for p in sorted((ROOT / "tests" / "fixtures").glob("*.pt2"))
         ],
-        ("gguf", words, {"m.gguf": made["m.gguf"]}),
+        ("gguf", words, {"m.gguf": written["m.gguf"]}),
         ("gguf", words, {"m.gguf": files.gguf_header(files.LLAMA, files.llama_tensors(), 2)}),
         ("safetensors", header, {"model.safetensors": tensors, "config.json": config}),
         (
@@ -189,7 +189,11 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         ),
         ("tflite", words, {"m.tflite": flat.network().file()}),
         ("tflite", words, {"m.tflite": flat.network(is_quantized=True).file()}),
-        ("openvino", markup, {"model.xml": made["model.xml"], "model.bin": made["model.bin"]}),
+        (
+            "openvino",
+            markup,
+            {"model.xml": written["model.xml"], "model.bin": written["model.bin"]},
+        ),
         ("stablehlo", document, {"functions.hlo-json": functions}),
         *[
             ("relax", document, {"net.json": p.read_bytes()})
@@ -211,7 +215,7 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
             (f"trace.{kind}", document, {"run.trace-json": samples.text_of(sample()).encode()})
             for kind, sample in samples.WRITERS.items()
         ],
-        ("trace.nsys", words, {"run.trace-sqlite": made["nsys.sqlite"]}),
+        ("trace.nsys", words, {"run.trace-sqlite": written["nsys.sqlite"]}),
     )
 
 

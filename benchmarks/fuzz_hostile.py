@@ -230,20 +230,23 @@ def functions(r: random.Random) -> tuple[bytes, str]:
 
     match kind:
         case "self":
-            made = [function("f0", [call("f0", "a", "z")])]
+            bodies = [function("f0", [call("f0", "a", "z")])]
         case "mutual":
-            made = [function("f0", [call("f1", "a", "z")]), function("f1", [call("f0", "a", "z")])]
+            bodies = [
+                function("f0", [call("f1", "a", "z")]),
+                function("f1", [call("f0", "a", "z")]),
+            ]
         case "bomb":
             n = r.choice((10, 24, 60))
-            made = [function(f"f{n}", [helper.make_node("Relu", ["a"], ["z"])])]
+            bodies = [function(f"f{n}", [helper.make_node("Relu", ["a"], ["z"])])]
             for i in range(n):
-                made.append(
+                bodies.append(
                     function(f"f{i}", [call(f"f{i + 1}", "a", "b"), call(f"f{i + 1}", "b", "z")])
                 )
         case _:
-            made = [function("f0", [helper.make_node("Relu", ["nowhere"], ["other"])])]
+            bodies = [function("f0", [helper.make_node("Relu", ["nowhere"], ["other"])])]
     top = [helper.make_node("f0", ["x"], ["y"], domain="l")]
-    return model(top, [floats("x", [2])], ["y"], functions=made), ".onnx"
+    return model(top, [floats("x", [2])], ["y"], functions=bodies), ".onnx"
 
 
 @hostile

@@ -26,8 +26,8 @@ Layer = Callable[[Tensor, Tensor], Tensor]
 
 def with_self_loops(edges: Tensor, nodes: int) -> Tensor:
     """Return the edges and one from every node to itself."""
-    each = torch.arange(nodes)
-    return torch.cat([edges, torch.stack([each, each])], dim=1)
+    every = torch.arange(nodes)
+    return torch.cat([edges, torch.stack([every, every])], dim=1)
 
 
 def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:

@@ -232,8 +232,8 @@ def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
     """Return the predictions of all measured runs of a setting, and print each."""
     folder = options.rows / setting.name
     scores: list[Scored] = []
-    for done in sorted(folder.glob("*-models.csv.gz")):
-        name = done.name.removesuffix("-models.csv.gz")
+    for file in sorted(folder.glob("*-models.csv.gz")):
+        name = file.name.removesuffix("-models.csv.gz")
         paths = [
             p
             for e in (".onnx.gz", ".onnx", ".tflite")
@@ -260,11 +260,11 @@ def gather(options: argparse.Namespace) -> None:
     """Write a dataset of the calm runs of a runtime and type, at all batches and threads."""
     runs: list[rows.ModelRow] = []
     kernels: list[rows.KernelRow] = []
-    for done in sorted(options.rows.glob(f"{options.runtime}-{options.dtype}-*/*-models.csv.gz")):
-        run = dataset.read(done, rows.ModelRow)[0]
+    for file in sorted(options.rows.glob(f"{options.runtime}-{options.dtype}-*/*-models.csv.gz")):
+        run = dataset.read(file, rows.ModelRow)[0]
         if run.iqr_s < 2 * MOST_SPREAD * run.time_s:
             runs.append(run)
-            files = done.with_name(done.name.replace("-models.csv.gz", ".csv.gz"))
+            files = file.with_name(file.name.replace("-models.csv.gz", ".csv.gz"))
             kernels += dataset.read(files, rows.KernelRow) if files.exists() else []
     kernels.sort(key=lambda r: (r.model, r.part, r.kernel, r.dims, r.threads))
     options.output.mkdir(parents=True, exist_ok=True)
@@ -279,11 +279,15 @@ def show(setting: Setting, scores: Sequence[Scored]) -> None:
     if not scores:
         print(f"{setting.name}: nothing is measured")
         return
-    errors = [abs(one.ratio - 1) for one in scores]
-    pairs = [(one.row.time_s, one.report.prediction.total.time_s) for one in scores]
-    below = sum(one.report.roofline.floor_s <= one.row.time_s for one in scores)
-    ratios = sorted(one.ratio for one in scores)
-    memory = [one.memory_ratio for one in scores if one.row.peak_rss_bytes > one.row.base_rss_bytes]
+    errors = [abs(score.ratio - 1) for score in scores]
+    pairs = [(score.row.time_s, score.report.prediction.total.time_s) for score in scores]
+    below = sum(score.report.roofline.floor_s <= score.row.time_s for score in scores)
+    ratios = sorted(score.ratio for score in scores)
+    memory = [
+        score.memory_ratio
+        for score in scores
+        if score.row.peak_rss_bytes > score.row.base_rss_bytes
+    ]
     print(
         f"{setting.name}: {len(scores)} networks; error median {median(errors):.1%}, mean "
         f"{fmean(errors):.1%}; predicted over measured {median(ratios):.2f} "
@@ -296,8 +300,8 @@ def show(setting: Setting, scores: Sequence[Scored]) -> None:
             f"median error {median(abs(m - 1) for m in memory):.1%}"
         )
     by_class: dict[str, list[float]] = defaultdict(list)
-    for one in scores:
-        for kind, values in one.classes.items():
+    for score in scores:
+        for kind, values in score.classes.items():
             by_class[kind] += values
     for kind, values in sorted(by_class.items(), key=lambda item: -len(item[1])):
         error = median(abs(v - 1) for v in values)

@@ -109,19 +109,19 @@ class Patient:
 
 def transpose_pair(p: Patient) -> str:
     value, rank = p.place()
-    there, back = p.perm(rank)
-    a = p.node("Transpose", [value], perm=there)
+    perm, back = p.perm(rank)
+    a = p.node("Transpose", [value], perm=perm)
     p.insert(value, a, p.node("Transpose", [a.output[0]], perm=back))
     return "PF101"
 
 
 def transpose_twice(p: Patient) -> str:
     value, rank = p.place(3)
-    there, _ = p.perm(rank)
-    other, _ = p.perm(rank)
-    both = [there[i] for i in other]
-    a = p.node("Transpose", [value], perm=there)
-    b = p.node("Transpose", [a.output[0]], perm=other)
+    first_perm, _ = p.perm(rank)
+    second_perm, _ = p.perm(rank)
+    both = [first_perm[i] for i in second_perm]
+    a = p.node("Transpose", [value], perm=first_perm)
+    b = p.node("Transpose", [a.output[0]], perm=second_perm)
     c = p.node("Relu", [b.output[0]])
     p.insert(
         value,
@@ -143,8 +143,8 @@ def reshape_pair(p: Patient) -> str:
 
 def round_trip(p: Patient) -> str:
     value, rank = p.place()
-    there, back = p.perm(rank)
-    a = p.node("Transpose", [value], perm=there)
+    perm, back = p.perm(rank)
+    a = p.node("Transpose", [value], perm=perm)
     b = p.node("Tanh", [a.output[0]])
     c = p.node("Mul", [b.output[0], p.store(np.float32(0.5).reshape(()))])
     p.insert(value, a, b, c, p.node("Transpose", [c.output[0]], perm=back))

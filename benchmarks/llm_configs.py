@@ -183,8 +183,8 @@ def theirs(name: str) -> dict[str, int | None]:
     """Return the numbers of transformers for a shipped configuration."""
     from perfc.frontend.config import read_config
 
-    whole = json.loads((FOLDER / f"{name}.json").read_text())
-    keys = part_of(whole, has_tower=read_config(name).tower is not None)
+    stored = json.loads((FOLDER / f"{name}.json").read_text())
+    keys = part_of(stored, has_tower=read_config(name).tower is not None)
     if keys["model_type"] in ABSENT:
         return {"parameters": None}
     model = built(keys)
@@ -371,16 +371,16 @@ def main() -> int:
             print(f"{name:28} transformers: {type(error).__name__}: {str(error)[:160]}", flush=True)
             wrong += 1
             continue
-        mine = ours(name)
+        counts = ours(name)
         shown: list[str] = []
         for key, value in golden[name].items():
-            other = mine[key]
+            other = counts[key]
             share = 0.0 if value == other else abs((other or 0) / value - 1) if value else 1.0
             is_exact = key in ("parameters", "cache_bytes")
             is_bad = value is not None and (value != other if is_exact else share > 1e-3)
             wrong += is_bad
-            said = "not compared" if value is None else f"{share:.4%}" if not is_exact else ""
-            shown.append(f"{key} {other}{f' against {value}' if is_bad else ''} {said}")
+            words = "not compared" if value is None else f"{share:.4%}" if not is_exact else ""
+            shown.append(f"{key} {other}{f' against {value}' if is_bad else ''} {words}")
         print(f"{name:28} {' · '.join(shown)}", flush=True)
     if options.golden is not None:
         if options.names and options.golden.exists():

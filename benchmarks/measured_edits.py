@@ -60,7 +60,7 @@ def main() -> None:
             print(f"{module.name:15}", *(f"{a:.2f} {b:.2f}," for a, b in changes), flush=True)
     for name, each in scores.items():
         print(f"{name}: {len(each)}, mean {fmean(each):.3f}, median {median(each):.3f}")
-    best, near = (sum(f <= most for f in losses) for most in (1, 1.1))
+    best, near = (sum(f <= limit for f in losses) for limit in (1, 1.1))
     print(
         f"directions: {sum(right)} of {len(right)}; best set: {best} of {len(losses)}, 10 %: {near}"
     )

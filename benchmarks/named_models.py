@@ -80,8 +80,8 @@ def answered(library: str, name: str) -> tuple[float, float] | str:
             request["kwargs"] = shallow(catalogs.pretrained(name).config_class())
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder, "model.pt2")
-            made = worker.exported({"input": None, "examples": None, **request}, archive)
-            return shares(module_of(archive.read_bytes(), name, made["batch"]))
+            result = worker.exported({"input": None, "examples": None, **request}, archive)
+            return shares(module_of(archive.read_bytes(), name, result["batch"]))
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
 

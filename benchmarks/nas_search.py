@@ -50,9 +50,9 @@ def text_of(names: Iterable[str]) -> str:
 
 def parameters(arch: str) -> float:
     """Return the weights of the convolutions of all cells in thousands."""
-    each = sum(WEIGHTS.get(name, 0) for edges in parse(arch) for name, _ in edges)
+    of_cell = sum(WEIGHTS.get(name, 0) for edges in parse(arch) for name, _ in edges)
     # five cells in each of three stages, with 16, 32 and 64 channels
-    return 5 * each * (16**2 + 32**2 + 64**2) / 1e3
+    return 5 * of_cell * (16**2 + 32**2 + 64**2) / 1e3
 
 
 def build(trial: Any) -> tuple[Module, float]:
@@ -89,8 +89,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--trials", type=int, default=2_000)
     args = parser.parse_args()
-    how = Deployment(target=TARGETS[args.device], runtime="eager", dims={"batch": args.batch})
-    evaluator = ModelEvaluator(how, frozenset({Objective.LATENCY}))
+    deployment = Deployment(
+        target=TARGETS[args.device], runtime="eager", dims={"batch": args.batch}
+    )
+    evaluator = ModelEvaluator(deployment, frozenset({Objective.LATENCY}))
     space, table = Space("build", build), measured(args.folder, args.device, args.batch)
     for seed in (0, 1):
         plan = SearchPlan((Objective.LATENCY, Objective.SCORE), trials=args.trials, seed=seed)
@@ -100,7 +102,7 @@ def main() -> None:
         print(f"seed {seed}: {search.time_s:.1f} s, processor {spent_s:.1f} s, {count} analyzed")
         archs = [text_of(trial.params.values()) for trial in search.front]
         equal = sum(
-            analyze(network(arch), deployment=how).prediction.total.time_s
+            analyze(network(arch), deployment=deployment).prediction.total.time_s
             == trial.value(Objective.LATENCY)
             for trial, arch in zip(search.front, archs, strict=True)
         )

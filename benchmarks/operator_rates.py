@@ -72,17 +72,19 @@ def main() -> None:
     print("family               type   n  median  least   most  held   bias  error")
     for (family, dtype), rows in sorted(by_family.items()):
         ratios = np.array([ratio for ratio, _, _ in rows])
-        held, bias = sum(is_held for _, is_held, _ in rows), np.exp(np.log(ratios).mean())
+        inside, bias = sum(is_held for _, is_held, _ in rows), np.exp(np.log(ratios).mean())
         # a mark where predictions are off by more than a quarter on average
         outside = "" if 0.8 <= bias <= 1.25 else " *"
         print(
             f"{family:20} {dtype:5} {len(rows):3} {np.median(ratios):6.2f} {min(ratios):6.2f}"
-            f" {max(ratios):6.2f} {held:5} {bias:6.2f}"
+            f" {max(ratios):6.2f} {inside:5} {bias:6.2f}"
             f" {100 * abs(ratios - 1).mean():4.0f} %{outside}"
         )
-    held = np.mean([is_held for _, is_held, _ in every])
+    inside = np.mean([is_held for _, is_held, _ in every])
     error = np.median([abs(np.log(ratio)) for ratio, _, _ in every])
-    print(f"{len(every)} operators, {100 * held:.0f} % held, {100 * np.expm1(error):.0f} % median")
+    print(
+        f"{len(every)} operators, {100 * inside:.0f} % held, {100 * np.expm1(error):.0f} % median"
+    )
     if "-v" in sys.argv:
         for ratio, is_held, row in sorted(every, key=lambda one: -abs(np.log(one[0])))[:40]:
             time_us = row.time_s * 1e6

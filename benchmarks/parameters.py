@@ -81,19 +81,19 @@ def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     if name in TRANSFORMERS:
         import transformers
 
-        known = TRANSFORMERS[name]
-        sizes = BASES.get(known.get("base"), {}) | known.get("sizes", {})
-        family, _, head = known["kind"].partition(":")
+        settings = TRANSFORMERS[name]
+        sizes = BASES.get(settings.get("base"), {}) | settings.get("sizes", {})
+        family, _, head = settings["kind"].partition(":")
         config = getattr(transformers, f"{family}Config")(**sizes)
         config._attn_implementation, config.use_cache = "eager", False
         prefix = "AutoModelFor" + head
-        made = getattr(transformers, prefix).from_config(config)
-        return Scores(made), (torch.arange(24).reshape(2, 12) + 3, torch.ones(2, 12).long())
+        model = getattr(transformers, prefix).from_config(config)
+        return Scores(model), (torch.arange(24).reshape(2, 12) + 3, torch.ones(2, 12).long())
     if name in TIMM:
         import timm
 
-        made = timm.create_model(name)
-        return made, (torch.randn(1, *made.default_cfg["input_size"]),)
+        model = timm.create_model(name)
+        return model, (torch.randn(1, *model.default_cfg["input_size"]),)
     import torchvision
 
     return torchvision.models.get_model(name, weights=None), (torch.randn(1, 3, 224, 224),)
@@ -131,15 +131,15 @@ def built(name: str) -> Built:
 
 def folded_norms(module: torch.nn.Module) -> int:
     """Return the parameters that go where every norm behind a convolution is folded into it."""
-    gone, last = 0, None
+    removed, last = 0, None
     for part in module.modules():
         if isinstance(part, torch.nn.Conv2d | torch.nn.Linear | torch.nn.Conv1d):
             last = part
         elif isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.affine:
             # scale and shift go into filters and bias; a convolution without a bias gets one
             has_bias = last is None or last.bias is not None
-            gone += part.num_features * (2 if has_bias else 1)
-    return gone
+            removed += part.num_features * (2 if has_bias else 1)
+    return removed
 
 
 def dynamo(b: Built, folder: Path, path: Path) -> None:
@@ -221,9 +221,9 @@ def explanation(b: Built, counted: int, has_norms: bool) -> str:
     names = [n for n, v in parts.items() if v]
     # every set of reasons, by the bits of a number
     for chosen in range(1, 1 << len(names)):
-        some = [n for i, n in enumerate(names) if chosen >> i & 1]
-        if b.truth + sum(parts[n] for n in some) == counted:
-            return "; ".join(some)
+        reasons = [n for i, n in enumerate(names) if chosen >> i & 1]
+        if b.truth + sum(parts[n] for n in reasons) == counted:
+            return "; ".join(reasons)
     return ""
 
 
@@ -269,12 +269,12 @@ def main(log: Path, names: list[str]) -> None:
             print(f"{r.model:24} {r.form:7} {r.truth:>11} {r.counted - r.truth:>+11} {why}")
     print(f"{'form':8} {'files':>5} {'equal':>5} {'explained':>9} {'other':>5} {'not made':>8}")
     for form in (*FORMS, "all"):
-        of = [r for r in done if form in (r.form, "all")]
-        made = [r for r in of if not r.error]
-        equal = sum(r.counted == r.truth for r in made)
-        explained = sum(bool(r.explained) for r in made)
-        other, failed = len(made) - equal - explained, len(of) - len(made)
-        print(f"{form:8} {len(made):5} {equal:5} {explained:9} {other:5} {failed:8}")
+        of_form = [r for r in done if form in (r.form, "all")]
+        written = [r for r in of_form if not r.error]
+        equal = sum(r.counted == r.truth for r in written)
+        explained = sum(bool(r.explained) for r in written)
+        other, failed = len(written) - equal - explained, len(of_form) - len(written)
+        print(f"{form:8} {len(written):5} {equal:5} {explained:9} {other:5} {failed:8}")
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def printed(page: str) -> dict[str, str]:
     for command in _COMMAND.findall(page):
         is_full = "--full" in command
         width = "110" if is_full else "80"
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "perfc", *command.split()],
             cwd=ROOT,
             env={"COLUMNS": width, "PYTHONPATH": str(ROOT)},
@@ -129,7 +129,7 @@ def printed(page: str) -> dict[str, str]:
             text=True,
             check=True,
         )
-        shown = done.stdout.rstrip("\n")
+        shown = result.stdout.rstrip("\n")
         blocks += shown.split("\n\n") if is_full else [shown]
     return {heading(block): f"{block}\n" for block in blocks}
 

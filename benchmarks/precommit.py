@@ -85,8 +85,8 @@ class Project:
         """Stage everything and commit; return seconds, exit status and output."""
         self.run("git", "add", "-A")
         began = time.perf_counter()
-        done = self.run("git", "commit", "-m", message)
-        return time.perf_counter() - began, done.returncode, done.stdout
+        result = self.run("git", "commit", "-m", message)
+        return time.perf_counter() - began, result.returncode, result.stdout
 
 
 def sources(folder: Path | None, count: int) -> list[Path]:
@@ -177,10 +177,12 @@ def modules(project: Project, options: argparse.Namespace) -> None:
             if what != "unchanged":
                 path.write_text(text.replace("kernel=3", f"kernel={2 * k + 5}"))
             began = time.perf_counter()
-            done = project.run("perfc", "check", "models/blocks.py")
+            result = project.run("perfc", "check", "models/blocks.py")
             times.append(time.perf_counter() - began)
         median, worst = statistics.median(times), max(times)
-        print(f"{what}: median {median:.2f} s, worst {worst:.2f} s; {done.stdout.splitlines()[-1]}")
+        print(
+            f"{what}: median {median:.2f} s, worst {worst:.2f} s; {result.stdout.splitlines()[-1]}"
+        )
 
 
 def others(project: Project, plain: bytes) -> None:

@@ -122,7 +122,7 @@ def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
     """Return what the profiler adds to macs and what it may not have seen."""
     types = adapter.infer_perfc(model, dims, {})
     stored = {t.name for t in model.graph.initializer}
-    known = set(stored)
+    constant_names = set(stored)
     norm = attention = outputs = weights = depthwise = constants = 0
     for node in model.graph.node:
         elements = numel(types.get(node.output[0])) if node.output else 0
@@ -134,16 +134,16 @@ def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
             if isinstance(kernel, Tensor) and kernel.shape and kernel.shape[1] == 1:
                 depthwise += elements * numel(kernel) // int(kernel.shape[0])  # type: ignore[arg-type]
         elif node.op_type in ("MatMul", "Gemm"):
-            left = types.get(node.input[0])
-            inner = left.shape[-1] if isinstance(left, Tensor) and left.shape else 0
+            factor = types.get(node.input[0])
+            inner = factor.shape[-1] if isinstance(factor, Tensor) and factor.shape else 0
             macs = elements * inner if isinstance(inner, int) else 0
             # a product of two computed matrices is attention's
             if not stored & set(node.input):
                 attention += macs
-            if known.issuperset(node.input):
+            if constant_names.issuperset(node.input):
                 constants += macs
-        if known.issuperset(i for i in node.input if i):
-            known.update(node.output)
+        if constant_names.issuperset(i for i in node.input if i):
+            constant_names.update(node.output)
     folded = not any(n.op_type == "BatchNormalization" for n in model.graph.node)
     # f32, f16, bf16
     floats = [t for t in model.graph.initializer if t.data_type in (1, 10, 16)]

@@ -41,8 +41,8 @@ def shares(row: ServedRow) -> Iterator[tuple[float, ServingQuantity]]:
         first = quantity is ServingQuantity.TTFT_S
         chunks, decodes = ([Chunk(row.isl, 0)], 0) if first else ([], 1)
         least = cost.parts("floor_s", chunks, decodes, float(row.isl))
-        each = 1.0 if first else engine.speculation.tokens_per_step
-        yield (least.kernels + least.exchanges) / each / row.measured[quantity], quantity
+        tokens = 1.0 if first else engine.speculation.tokens_per_step
+        yield (least.kernels + least.exchanges) / tokens / row.measured[quantity], quantity
 
 
 def main() -> None:

@@ -43,12 +43,12 @@ class Served(NamedTuple):
 
 def answers(drawn: Served) -> Iterator[tuple[Served, dict[str, float]]]:
     """Yield the figures of one served model with all numbers of users, and next to it."""
-    near = [drawn._replace(concurrency=users) for users in USERS]
-    near += [drawn._replace(isl=isl) for isl in PROMPTS]
-    near += [drawn._replace(target=name) for name in TARGETS]
-    near += [drawn._replace(dtype="fp8")]
-    for one in dict.fromkeys(near):
-        fields = one._asdict() | {"osl": 128}
+    cells = [drawn._replace(concurrency=users) for users in USERS]
+    cells += [drawn._replace(isl=isl) for isl in PROMPTS]
+    cells += [drawn._replace(target=name) for name in TARGETS]
+    cells += [drawn._replace(dtype="fp8")]
+    for cell in dict.fromkeys(cells):
+        fields = cell._asdict() | {"osl": 128}
         try:
             report = perfc.llm(fields.pop("model"), **fields)
         except PerfcError:
@@ -57,7 +57,7 @@ def answers(drawn: Served) -> Iterator[tuple[Served, dict[str, float]]]:
         is_steady = not report.preempted  # fewer users at once have shorter steps
         if report.fits and is_steady and late and late.tpot and through:
             numbers = late.ttft.p50, late.tpot.p50, through.output_tokens_per_s
-            yield one, dict(zip(FIGURES, numbers, strict=True))
+            yield cell, dict(zip(FIGURES, numbers, strict=True))
 
 
 def pairs(cells: dict[Served, Any]) -> Iterator[tuple[str, Served, Served]]:

@@ -70,16 +70,16 @@ def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
 def feeds(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, np.ndarray]:
     """Return the inputs: random floats, ones for integers."""
     rng = np.random.default_rng(1)
-    known = {t.name for t in model.graph.initializer}
+    stored = {t.name for t in model.graph.initializer}
     arrays = {}
     for info in model.graph.input:
-        if info.name in known:
+        if info.name in stored:
             continue
         t = info.type.tensor_type
         shape = [d.dim_value or dims.get(d.dim_param, 1) for d in t.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(t.elem_type)
-        some = rng.random(shape) if dtype.kind == "f" else np.ones(shape)
-        arrays[info.name] = np.asarray(some).astype(dtype)
+        values = rng.random(shape) if dtype.kind == "f" else np.ones(shape)
+        arrays[info.name] = np.asarray(values).astype(dtype)
     return arrays
 
 
@@ -136,8 +136,8 @@ def compare(path: Path) -> tuple[int, list[str]]:
     """Return the values compared on one model, and those that disagree or are not complete."""
     model = load(path)
     dims = bindings(model)
-    said: dict[str, Any] = infer(path, dims)
-    judged = judge_all(said, executed(model, dims))
+    inferred: dict[str, Any] = infer(path, dims)
+    judged = judge_all(inferred, executed(model, dims))
     bad = [f"{path.name} {n}: {j.why}" for n, j in judged.items() if j.verdict != Verdict.COMPLETE]
     return len(judged), bad
 
@@ -157,10 +157,10 @@ def main() -> int:
         return 2
     with index.open(encoding="utf-8") as f:
         rows = [r for r in csv.DictReader(f) if args.only in r["file"]]
-    some = rows[:: max(1, len(rows) // args.limit)][: args.limit] if args.limit else rows
+    sample = rows[:: max(1, len(rows) // args.limit)][: args.limit] if args.limit else rows
     values = complete = whole = invalid = 0
     lacking: list[str] = []
-    for row in some:
+    for row in sample:
         path = args.models / row["file"]
         try:
             model = load(path)
@@ -193,7 +193,7 @@ def main() -> int:
     print(
         f"SUMMARY shapes_models: {complete} of {values} values"
         f" ({100 * complete / max(1, values):.3f} %) with full shapes, all of them in {whole} of"
-        f" {len(some)} models, {invalid} are refused as onnxruntime refuses them; {ran} models"
+        f" {len(sample)} models, {invalid} are refused as onnxruntime refuses them; {ran} models"
         f" executed by onnxruntime: {compared - len(bad)} of {compared} values agree,"
         f" {len(not_run)} models could not be run"
     )

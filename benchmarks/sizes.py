@@ -263,20 +263,20 @@ def inferred(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
 
 def judged(g: Graph, sizes: Mapping[str, int]) -> tuple[str, str]:
     """Return the outcome of one model at given sizes, and a line about it."""
-    truth, said = executed(g, sizes), inferred(g, sizes)
-    if isinstance(said, str):
-        if "\n" in said:
-            return "not one line", said
-        return ("both refuse" if truth is None else "refused in vain"), said
-    shapes = [s for n, s in said.items() if n.startswith("y")]
+    truth, ours = executed(g, sizes), inferred(g, sizes)
+    if isinstance(ours, str):
+        if "\n" in ours:
+            return "not one line", ours
+        return ("both refuse" if truth is None else "refused in vain"), ours
+    shapes = [s for n, s in ours.items() if n.startswith("y")]
     is_empty = 0 in sizes.values() or any(isinstance(s, tuple) and 0 in s for s in shapes)
     if truth is None and is_empty:
         # nothing at all is a tensor in the standard, although not every kernel takes it
         return "accepted nothing", ""
     if truth is None:
-        return "accepted", str({n: s for n, s in said.items() if n.startswith("y")})
+        return "accepted", str({n: s for n, s in ours.items() if n.startswith("y")})
     for name, shape in truth.items():
-        mine = said.get(name)
+        mine = ours.get(name)
         if not isinstance(mine, tuple) or len(mine) != len(shape):
             return "wrong" if isinstance(mine, tuple) else "open", f"{name}: {mine} for {shape}"
         if any(isinstance(d, int) and d != e for d, e in zip(mine, shape, strict=True)):

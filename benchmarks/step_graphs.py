@@ -235,8 +235,8 @@ def main() -> None:
                 near = [n + (abs(e) <= w) for n, e, w in zip(near, errors, WITHIN, strict=True)]
         except Exception as error:
             print(f"{name:32} {type(error).__name__}: {str(error)[:150]!r}", flush=True)
-    said = [f"{n} within {w:.1%}" for n, w in zip(near, WITHIN, strict=True)]
-    print(f"of {count}: flop {said[0]}, kept {said[1]}")
+    shares = [f"{n} within {w:.1%}" for n, w in zip(near, WITHIN, strict=True)]
+    print(f"of {count}: flop {shares[0]}, kept {shares[1]}")
 
 
 if __name__ == "__main__":

@@ -165,17 +165,17 @@ def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], tor
     held = [*model.parameters(), *model.buffers(), *args]
     for state in optimiser.state.values():
         held += [t for t in state.values() if isinstance(t, torch.Tensor)]
-    each = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in held}
-    before = sum(each.values())
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in held}
+    before = sum(storages.values())
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
         step()
     assert run.profiler is not None
     events = [e for e in run.profiler.kineto_results.events() if e.name() == "[memory]"]
-    now = most = 0
+    now = peak_bytes = 0
     for event in sorted(events, key=lambda e: e.start_ns()):
         now += event.nbytes()
-        most = max(most, now)
-    return before + most
+        peak_bytes = max(peak_bytes, now)
+    return before + peak_bytes
 
 
 def stepped(
@@ -209,10 +209,10 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
     """Print a configuration and return its error."""
     import transformers
 
-    known = CONFIGURATIONS[name]
-    family, sizes = known["family"], BASES.get(known.get("base"), {}) | known.get("sizes", {})
+    listed = CONFIGURATIONS[name]
+    family, sizes = listed["family"], BASES.get(listed.get("base"), {}) | listed.get("sizes", {})
     config = getattr(transformers, f"{family}Config")(**sizes)
-    kind = getattr(transformers, family.removesuffix("Text") + known["end"])
+    kind = getattr(transformers, family.removesuffix("Text") + listed["end"])
     model = kind._from_config(config, attn_implementation="sdpa").to(dtype)
     tokens = torch.randint(2, 900, (batch, seq))
     given = {"input_ids": tokens, "labels": tokens.clone()}

@@ -65,10 +65,10 @@ def build(path: Path, weight_bytes: int) -> None:
         tensors.append((b"\x2a" + varint(len(head) + elements) + head, elements))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
     model.ClearField("graph")
-    rest = graph.SerializeToString()
-    length = len(rest) + sum(len(head) + elements for head, elements in tensors)
+    graph_bytes = graph.SerializeToString()
+    length = len(graph_bytes) + sum(len(head) + elements for head, elements in tensors)
     with path.open("wb") as file:
-        file.write(model.SerializeToString() + b"\x3a" + varint(length) + rest)
+        file.write(model.SerializeToString() + b"\x3a" + varint(length) + graph_bytes)
         for head, elements in tensors:
             file.write(head)
             file.seek(elements, os.SEEK_CUR)

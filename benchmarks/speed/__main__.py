@@ -146,9 +146,9 @@ def language_model(folder: Path, args: argparse.Namespace) -> str:
     missing = [perfc(path) for _ in range(args.repeats)]
     with (folder / "model.onnx.data").open("wb") as f:
         f.truncate(5 << 30)  # sparse: the file system stores none of it
-    there = run(["-c", WATCHED, str(path)])
+    watched = run(["-c", WATCHED, str(path)])
     seconds = statistics.median(s.seconds for s in missing)
-    last = there.out.strip().splitlines()[-1] if there.out.strip() else ""
+    last = watched.out.strip().splitlines()[-1] if watched.out.strip() else ""
     print(f"language model: {seconds:.2f} s, exit {missing[0].status}; {last}")
     if missing[0].status:
         print(missing[0].out[-400:])

@@ -131,13 +131,13 @@ def run_apart(arguments: Iterable[str], folder: Path) -> Sample:
     Raises:
         RuntimeError: the command failed; with the end of what it printed.
     """
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-I", __file__, str(folder), *arguments],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    return succeeded(Sample(**json.loads(done.stdout)))
+    return succeeded(Sample(**json.loads(result.stdout)))
 
 
 def succeeded(sample: Sample) -> Sample:

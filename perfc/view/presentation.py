@@ -88,7 +88,7 @@ class Presentation:
 
     @property
     def _report(self) -> Report:
-        return cast("Report", self)
+        return cast("Report", self)  # the only class that inherits from this one
 
     def __repr__(self) -> str:
         """Return the answer in three lines."""

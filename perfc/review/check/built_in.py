@@ -76,7 +76,7 @@ def is_foreign(folder: Path) -> bool:
     """Return True if a folder is hidden, installed, or a Python environment."""
     name = folder.name
     hidden = name.startswith(".") or name in ("node_modules", "site-packages", "__pycache__")
-    return hidden or (folder / "pyvenv.cfg").is_file()
+    return hidden or (folder / "pyvenv.cfg").is_file()  # a virtual environment
 
 
 def globs_of(models: Iterable[str]) -> list[str]:

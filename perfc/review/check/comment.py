@@ -80,7 +80,7 @@ def render(check: Row) -> str:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ParseError(f"damaged: {error}", hint="write it again with perfc check") from None
     if len(text) > LONGEST_CHARACTERS:
-        cut = text[:LONGEST_CHARACTERS].rpartition("\n")[0]
+        cut = text[:LONGEST_CHARACTERS].rpartition("\n")[0]  # whole lines only
         text = f"{cut}\n\n*Cut here: too long for a comment. Run `perfc check` for all of it.*\n"
     return text
 

@@ -39,7 +39,7 @@ def entered(text: str) -> str | None:
     repos = _REPOS.search(text)
     if repos is None:
         return None
-    at = repos.end() + 1
+    at = repos.end() + 1  # the line after `repos:`
     first = _FIRST.search(text, repos.end())
     head = text if text.endswith("\n") else f"{text}\n"
     return head[:at] + indented(first[1] if first else "  ") + head[at:]

@@ -116,11 +116,12 @@ def measure(
             measured[p.case] = one(p, cache)
         except PerfcError as error:
             name = config.shown(p.case.model)
+            # errors have the path that was read, users know the name that is shown
             text = str(error).replace(str(p.path), name)
             line = text if name in text else f"{name}: {text}"
             errors.append(line)
     cache.close()
-    return measured, list(dict.fromkeys(errors))
+    return measured, list(dict.fromkeys(errors))  # one per model, not per budget
 
 
 def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:

@@ -132,6 +132,7 @@ def collect(*checks: CheckResult) -> CheckViews:
         max((c.outcome for c in checks), default=Outcome.PASS).value,
         all(c.is_complete for c in checks),
         ", ".join(dict.fromkeys(c.baseline for c in checks if c.baseline)),
+        # the results of one check are sorted already
         tuple(rows if len(checks) == 1 else sorted(rows, key=lambda r: r.model)),
         tuple(e for c in checks for e in c.errors),
         tuple(dict.fromkeys(n for c in checks for n in c.notes)),
@@ -173,7 +174,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
 
 def setting_of(r: Result) -> str:
     """Return the setting of a model with its sizes; "" if it has no budget."""
-    entry = r.entry or r.baseline
+    entry = r.entry or r.baseline  # a removed model has a baseline only
     if entry is not None and entry.sizes:
         return entry.setting(r.case)
     return r.case.setting if r.case.target else ""

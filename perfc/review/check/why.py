@@ -117,6 +117,7 @@ def surer(
         return result
     is_changed = not entry.digest.startswith(old.digest)
     is_gated = any(r.metric in ESTIMATES and r.limit.is_relative for r in rules)
+    # a comparison analyzes another model: only where it may change the outcome
     if result.outcome is Outcome.PASS and not (is_changed and is_gated):
         return result
     difference = since_baseline(result, lock, root, revision)

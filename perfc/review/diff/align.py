@@ -169,6 +169,7 @@ class Matching:
         for i, j in self.of_old.items():
             if i in place_old and j in place_new:
                 inner.pair(place_old[i], place_new[j])
+        # from strict to loose: class, work and weights; class and weights; class
         levels = [
             ([of_old(n) for n in left.nodes], [of_new(n) for n in right.nodes])
             for of_old, of_new in (

@@ -75,6 +75,7 @@ def totals(views: DiffViews) -> Section:
 def total_cells(r: TotalRow) -> tuple[str, ...]:
     """Return the cells of one metric."""
     metric = BY_KEY[r.metric]
+    # the lower bound of the time is one by definition
     at_least = "≥ " if r.is_bound and metric is not Metric.FLOOR else ""
     change = signed(r.delta, metric.unit)
     if r.delta_low is not None and r.delta_high is not None:

@@ -157,6 +157,7 @@ def same_symbols(old: Module, new: Module) -> dict[str, str]:
         if a.type.rank == b.type.rank:
             for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
                 name, twin = name_of(x), name_of(y)
+                # each symbol has one partner
                 if name and twin and twin not in twins.values():
                     twins.setdefault(name, twin)
     return twins

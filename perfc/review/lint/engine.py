@@ -58,6 +58,7 @@ class Linted:
         equal bounds of their gains first.
         """
         new, unmatched = list(self.findings), list(old.findings)
+        # from the surest match to the loosest
         for key in (_place, _amount, _words):
             before: dict[object, list[Finding]] = {}
             for f in unmatched:

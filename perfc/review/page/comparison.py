@@ -146,6 +146,7 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
         alone_s = sum(time_s(kernels[i]) for i in r.new)
         for i in r.new:
             row_of[i] = place
+            # new kernels of a pair share its change by their time, or equally without any
             part = time_s(kernels[i]) / alone_s if alone_s else 1 / len(r.new)
             delta[i] = number(r.delta_s * part)
     return {

@@ -42,6 +42,7 @@ KINDS: tuple[tuple[Callable[[KernelTime], object], str, str], ...] = (
         "store model and input in channels_last (.to(memory_format=torch.channels_last))",
     ),
     (
+        # short on average
         lambda k: _SENT.search(k.kernel) and k.time_ns <= SHORT_NS * k.launches,
         "small copies from the host",
         "gather them in one pinned tensor, or make them on the device",

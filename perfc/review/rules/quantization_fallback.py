@@ -45,7 +45,7 @@ class QuantizationFallback(Rule):
             others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
             if not converting or others or is_intended(subject, converting):
                 continue
-            gain = subject.lightened(i, 0.0, 0.0)
+            gain = subject.lightened(i, 0.0, 0.0)  # fused into its neighbor it takes no time
             names = " and ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in converting))
             partner = _partner(subject, converting[0])
             converted = f"{names} next to {partner}" if partner else names
@@ -66,7 +66,7 @@ class QuantizationFallback(Rule):
         ]
         if kernel.kind not in (Kind.MATMUL, Kind.CONV) or not activations:
             return
-        if not bound.dtype.is_float or bound.dtype.bits < 16:
+        if not bound.dtype.is_float or bound.dtype.bits < 16:  # narrow already
             return
         machine = subject.report.machine
         wide_rate = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=bound.tf32)

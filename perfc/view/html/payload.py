@@ -162,7 +162,7 @@ def roofline(report: Report, views: Views) -> Json:
         for mark in marks_of(alone, predicted).marks:
             counted = replace(mark, count=len(g.rows))
             marks.append(counted)
-            first[id(counted)] = g.first.index
+            first[id(counted)] = g.first.index  # equal marks may be different kernels
     drawn = chart(report.machine.name, roofs, marks)
     drawn = replace(drawn, window=AxisLimits(decades(drawn.window.x), decades(drawn.window.y)))
     return {

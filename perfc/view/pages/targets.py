@@ -184,6 +184,7 @@ def show_text(machine: Machine, *, markdown: bool = False) -> str:
     spread = any(rate.spread is not None for rate in machine.facts.values())
     more = ROUNDS if spread else ()
     table = [
+        # sources stay the last column, which is aligned to the left
         (*HEAD[:-1], *more, HEAD[-1]),
         *(_cells(r, numbers, spread=spread) for r in rows(machine)),
     ]

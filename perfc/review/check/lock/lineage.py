@@ -205,7 +205,7 @@ def strays(
     """
     from perfc.review.diff.revision import last_commit, new_files
 
-    if skipped == [] or config.built_in_of is not None:
+    if skipped == [] or config.built_in_of is not None:  # built-in budgets cover all
         return []
     gone = [m for m in missing(config, against) if not is_named(m)]
     budgets = [b for b in config.budgets if b.module is None and any(map(b.covers, gone))]

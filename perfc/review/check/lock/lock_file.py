@@ -54,6 +54,7 @@ def to_text(predictor: str, entries: Mapping[BaselineCase, Entry]) -> str:
 def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
     """Convert one ``[[model]]`` table."""
     try:
+        # TOML is UTF-8, and names of files may be any bytes
         case.model.encode("utf-8")
     except UnicodeEncodeError:
         raise ModelError("the name of the file is not UTF-8", where=case.model) from None
@@ -129,7 +130,7 @@ def from_text(text: str, path: Path) -> Baseline:
     tree = parse(text, path)
     reader = LockReader(path, text)
     schema = tree.get("schema")
-    if type(schema) is not int or schema < 1:
+    if type(schema) is not int or schema < 1:  # True is an instance of int
         raise reader.fault("schema", "no schema number")
     if schema > SCHEMA:
         message = f"schema {schema} is newer than this perfc knows ({SCHEMA})"
@@ -144,7 +145,7 @@ def from_text(text: str, path: Path) -> Baseline:
     entries: dict[BaselineCase, Entry] = {}
     lines = table_lines(text, "model")
     for index, model in enumerate(models):
-        line = lines[index] if index < len(lines) else 1
+        line = lines[index] if index < len(lines) else 1  # inline tables have no header
         case, entry = reader.model(model, targets, index, line)
         if case in entries:
             raise reader.fault("path", f"{case.model} on {case.setting} stands twice", index)

@@ -87,6 +87,7 @@ def document(known: Baseline, name: str) -> Document:
     columns = (
         Column("model", is_name=True),
         Column("setting", "on", is_name=True, wraps=True),
+        # narrow pages show the time only
         *(Column(m.key, m.title, is_spare=m is not Metric.TIME) for m in COLUMNS),
     )
     rows: list[tuple[Cell, ...]] = []

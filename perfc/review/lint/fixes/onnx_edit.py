@@ -42,7 +42,7 @@ class OnnxEditor:
         import onnx_graphsurgeon as gs
         from onnx_graphsurgeon.logger.logger import G_LOGGER
 
-        G_LOGGER.severity = G_LOGGER.ERROR
+        G_LOGGER.severity = G_LOGGER.ERROR  # warnings concern those who program with it
         if self.model.graph.sparse_initializer:
             raise FixError("it has sparse weights, which onnx-graphsurgeon does not keep")
         try:

@@ -106,6 +106,7 @@ class Column:
         if self.cell is not None:
             return self.cell(item)
         value: Any = getattr(item, self.name)
+        # an enum stands for its value
         value = getattr(value, "value", value) if isinstance(value, Enum) else value
         unit = UNITS.get(self.name.rpartition("_")[2])
         return Amount(value, unit) if unit and self.unit is Unit.NONE else value

@@ -141,6 +141,7 @@ def titles(views: Views, width: int) -> Iterator[Line]:
     """Yield the title lines: model, machine and setting."""
     model, *parts = running(views)
     line, style = printable(elided(model, width - 4)), Style.TITLE
+    # model on machine · sizes · runtime · precision
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:

@@ -137,6 +137,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[StyledText, .
             *start,
             StyledText(f"{number}{GAP}" if values else "", Style.NUMBER),
         )
+        # words have some width however long labels and numbers are
         for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
             yield (*head, StyledText(line.replace(HARD_SPACE, " ")))
             head = (StyledText(" " * margin),)

@@ -97,6 +97,7 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
         bound = [k for k in kernels if k.binding is c]
         busy = math.fsum(k.count * k.kernel.sustained.get(c, 0.0) for k in kernels)
         if c is Ceiling.LAUNCH:
+            # launches have no rate: their time is the gaps that kernels do not hide
             busy = report.roofline.launch_gap_s
         if not busy and not bound:
             continue

@@ -242,6 +242,7 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
                 # f32 has two rates, in TF32 and without
                 needed.setdefault((engine, dtype, k.tf32 or dtype is not DType.F32))
     order = list(Engine)
+    # by unit as the target lists them, then by type, with TF32 first
     for engine, dtype, is_narrow in sorted(
         needed, key=lambda n: (order.index(n[0]), n[1].code, not n[2])
     ):

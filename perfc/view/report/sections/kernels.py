@@ -215,6 +215,7 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
     Whole waves and the matrix unit count as one ceiling.
     """
     top = bound.binding
+    # partial waves are time of the matrix unit
     same = {top} if top not in (Ceiling.WAVES, Ceiling.MATRIX) else {Ceiling.WAVES, Ceiling.MATRIX}
     others = {c: t for c, t in bound.sustained.items() if c not in same and t > 0}
     if not others:

@@ -64,6 +64,7 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
             limit[id(k.sustained)] = k.idle_share, k.unit
         idle_share, unit = limit[id(k.sustained)]
         partial_s = idle_share * device_s
+        # the idle part of partial waves, the rest of the kernel, and the gap before it
         spent.setdefault(Ceiling.WAVES, []).append(partial_s)
         spent.setdefault(unit, []).append(device_s - partial_s)
         spent.setdefault(Ceiling.LAUNCH, []).append(gap_s)

@@ -126,7 +126,7 @@ class OtherRun:
     @classmethod
     def of(cls, run: CandidateRun) -> OtherRun:
         """Create the view of a candidate run."""
-        high_s = None if math.isinf(run.high_s) else run.high_s
+        high_s = None if math.isinf(run.high_s) else run.high_s  # JSON has no infinity
         return project(cls, run, high_s=high_s, reason=run.withheld)
 
     @property

@@ -58,6 +58,7 @@ def by_line(rows: Sequence[KernelRow]) -> dict[tuple[str, int], list[KernelRow]]
     for r in rows:
         for frame in r.frames:
             file, _, line = frame.rpartition(":")
+            # a frame without a number counts as line 0
             result.setdefault((file, int(line) if line.isdecimal() else 0), []).append(r)
     return result
 

@@ -132,6 +132,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
     """Return the section of totals with explanations and formulas."""
     flop, mac = view.flop, view.mac
     masked = ratio(view.effective_mac.value or 0, mac.value or 0)
+    # without masks there is nothing to say
     also = f"; {share(masked)} of it unmasked" if 0 < masked < 1 else ""
     if view.executed_flop.value != flop.value:
         also += f"; kernels execute {view.executed_flop}"

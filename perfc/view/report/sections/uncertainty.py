@@ -67,6 +67,7 @@ def binding_entry(bound: KernelBound, machine: Machine) -> Peak | MemoryLevel | 
     ceiling = bound.binding
     engine = ENGINES.get(ceiling)
     if engine is None:
+        # launches have neither a unit nor a level
         return machine.level(LEVELS[ceiling]) if ceiling in LEVELS else None
     match engine:
         case Engine.INTEGER:
