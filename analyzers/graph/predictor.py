@@ -1,6 +1,7 @@
 """Interface of whole-model predictors: train on rows, predict rows, adapt to a new machine.
 
-One paper, one file of this folder. A file is a predictor if it sets ``PREDICTOR`` to a class.
+Each predictor is one file of a package (`SHIPPED` or a plug-in's) that sets ``PREDICTOR`` to a
+subclass of `GraphPredictor`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Say = Callable[[str], None]
 LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
 """Quantiles of the ends of a 90 % interval."""
 LEAST_ROWS = 20
-"""Held-out rows of a machine that give it a separate interval: one in twenty is an end."""
+"""Least held-out rows for a separate interval of a machine: with 20, one row is beyond each end."""
 
 
 @record
@@ -41,18 +42,15 @@ class TrainingBudget:
     """Limits and options of training.
 
     Args:
-        seed: random seed of everything random.
-        limit_s: seconds of processor time; the best state by then is the result.
-        folder: folder of checkpoints and logs; None for none. Training goes on from one that is
-            there.
-        scale: share of the paper's hidden size and epochs that this machine has time for.
+        seed: random seed of the whole training.
+        limit_s: seconds of processor time; the best state until then is the result.
+        folder: folder of checkpoints and logs, from which training continues; None for none.
+        scale: share of the paper's hidden size and epochs, to fit the time of this machine.
         epochs: maximum epochs of a network; None for those of its recipe.
-        is_faithful: whether networks are trained by the papers' recipes, else by ours, which need
-            less time.
-        unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
+        is_faithful: True to train networks by the papers' recipes, False by shorter ones.
+        unlabelled: folder of graphs without measurements, as `perfc data build graphs` writes it;
             None for none.
-        pretrained: folder of what was learned beforehand, as `perfc train gnn-llm` writes it; None
-            for none.
+        pretrained: folder of pretrained weights, as `perfc train gnn-llm` writes it; None for none.
         progress: called after every epoch with the completed share of the training and a message.
     """
 
@@ -72,13 +70,13 @@ class GraphEstimates:
     """Estimates and 90 % prediction intervals, one number for each row.
 
     Args:
-        value: in the unit of the quantity.
-        low: NaN where the predictor gives no interval.
-        high: its other end.
-        far: True if the graph is far from all training graphs, on any machine.
+        value: estimate in the unit of the quantity.
+        low: lower end of the interval; NaN if the predictor gives none.
+        high: upper end of the interval.
+        far: True if the graph is far from all training graphs.
         unknown: True if no training row is of the machine.
-        unfamiliar: True if no training graph is built from similar blocks, so that the interval is
-            the wider one of such graphs; None if the predictor does not distinguish them.
+        unfamiliar: True if no training graph consists of similar blocks, which widens the interval;
+            None if the predictor does not distinguish such graphs.
     """
 
     value: Array
@@ -90,15 +88,15 @@ class GraphEstimates:
 
     @property
     def extrapolating(self) -> NDArray[np.bool_]:
-        """Return the graph or the machine is outside of what was trained on."""
+        """Return True for rows whose graph or machine is outside of the training rows."""
         return self.far | self.unknown
 
 
 class GraphPredictor(ABC):
-    """Learns one quantity of whole models.
+    """A predictor of one quantity of whole models.
 
     Args:
-        variant: an ablation, one of ``variants``; empty for the paper's own.
+        variant: an ablation, one of ``variants``; empty for the paper's version.
         quantity: predicted quantity.
     """
 
@@ -107,11 +105,11 @@ class GraphPredictor(ABC):
     """Name of the predictor for people, with its paper."""
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
-    """True if its prediction intervals for unmeasured machines are wider already."""
+    """True if it widens its intervals for unmeasured machines itself."""
     begins_from: ClassVar[str] = ""
-    """The command that writes what it begins from; empty where it begins from nothing."""
+    """Command that writes the pretrained weights it starts from; empty if it starts from none."""
     reads_launches: ClassVar[bool] = False
-    """True if it sees elementwise operators and views by their launches instead of by name."""
+    """True if its features of elementwise operators and views are launches instead of names."""
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         if variant and variant not in self.variants:
@@ -121,6 +119,7 @@ class GraphPredictor(ABC):
             )
         self.variant = variant
         self.quantity = quantity
+        # middle, low and high of measured over predicted, and low and high by machine
         self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
         self.factors: Mapping[str, tuple[float, float]] = {}
 
@@ -136,17 +135,17 @@ class GraphPredictor(ABC):
         raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
     def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
-        """Fit again to every row, after the test; hyperparameters and intervals stay.
+        """Fit again to all rows after the test; hyperparameters and intervals stay.
 
         Raises:
-            PerfcError: this predictor cannot.
+            PerfcError: this predictor does not support it.
         """
         del data, budget, say
         raise PerfcError(f"{self.name} does not learn from every row", hint="leave --every-row out")
 
     @abstractmethod
     def predict(self, data: Measurements) -> Array:
-        """Return the quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
+        """Return the quantity of every row, ``[rows]``, in its unit, without `adapt`'s factor."""
 
     def adapt(self, few: Measurements) -> None:
         """Calibrate for a new machine with a few of its rows; by default by their median factor.
@@ -161,9 +160,9 @@ class GraphPredictor(ABC):
         self.factors = {}
 
     def calibrate(self, validation: Measurements) -> None:
-        """Set the intervals from errors on rows that were not trained on: of machines, and of all.
+        """Set the intervals from errors on rows that were not trained on: per machine, and for all.
 
-        One for all would hold on the machine with the most rows alone.
+        A common interval would hold only on the machine with most rows.
         """
         if not len(validation):
             return
@@ -176,27 +175,27 @@ class GraphPredictor(ABC):
         self.factors = {t: (math.exp(b.low), math.exp(b.high)) for t, b in bands.items()}
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Return corrected estimates with intervals; `PhysicalLimits` hold for what is printed."""
+        """Return corrected estimates with intervals; callers apply `PhysicalLimits` to them."""
         value = np.maximum(self.predict(data) * self.factor[0], 1e-12)
         ends = [self.factors.get(row.target, self.factor[1:]) for row in data.rows]
         low, high = np.reshape(ends, (-1, 2)).T
-        inside = np.zeros(len(data), np.bool_)
-        return GraphEstimates(value, value * low, value * high, inside, inside)
+        nowhere = np.zeros(len(data), np.bool_)
+        return GraphEstimates(value, value * low, value * high, nowhere, nowhere)
 
     def other_quantities(self, data: Measurements) -> Mapping[Quantity, Array]:
-        """Return further quantities that the predictor learned, ``[rows]`` each; {} by default."""
+        """Return further quantities that it predicts, ``[rows]`` each; {} by default."""
         del data
         return {}
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return everything learned, by name; empty if nothing is stored."""
+        """Return all learned arrays by name; empty if the predictor stores none."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take what `arrays` and `meta` gave.
+        """Set the state that `arrays` and `meta` returned.
 
         Raises:
-            PerfcError: of another schema.
+            PerfcError: it is of another schema.
         """
         raise PerfcError(f"{self.name} keeps no weights", hint="train it in the same run")
 
@@ -208,14 +207,14 @@ class GraphPredictor(ABC):
 SHIPPED = "perfc.analyzers.whole_runs"
 """Package of the predictors whose weights ship; plug-ins name further packages."""
 PREDICTOR_FILE = "predictor.py"
-"""File of a predictor that is a folder, whose name is the predictor's."""
+"""File that makes a folder a predictor, under the folder's name."""
 
 
 @cache
 def files(*, trains: bool = True) -> Mapping[str, str]:
     """Return the module of every predictor by name; one of a plug-in, which trains, replaces ours.
 
-    Files are searched for ``PREDICTOR``, not imported: some need PyTorch.
+    Files are searched for ``PREDICTOR`` and not imported, as some need PyTorch.
     """
     modules: dict[str, str] = {}
     for package in (SHIPPED, *(plugins.modules(plugins.PREDICTORS) if trains else ())):
@@ -229,7 +228,7 @@ def files(*, trains: bool = True) -> Mapping[str, str]:
 
 
 def begins_from(stem: str) -> str:
-    """Return ``begins_from`` of a predictor, read from its file, which is not imported."""
+    """Return ``begins_from`` of a predictor from the text of its file, without importing it."""
     path = plugins.file_of(files()[stem])
     match = re.search(
         r'^    begins_from\b.* = "(.+)"$', path.read_text(encoding="utf-8"), re.MULTILINE
@@ -246,14 +245,13 @@ def predictors() -> tuple[str, ...]:
 def predictor(
     name: str, quantity: Quantity = Quantity.TIME, *, trains: bool = True
 ) -> GraphPredictor:
-    """Return a new one: ``pmgns``, or ``pmgns:gcn`` for a variant.
+    """Return a new predictor by name: ``pmgns``, or ``pmgns:gcn`` for a variant.
 
-    Dashes are as good as underscores.
-
-    Without ``trains`` it is ours, if there is one: plug-ins load what only training needs.
+    Dashes and underscores are equal. Without ``trains`` a shipped one has precedence, as plug-ins
+    import packages that only training needs.
 
     Raises:
-        PerfcError: there is none of that name or variant.
+        PerfcError: unknown name or variant.
         MissingExtraError: it needs PyTorch, which is not installed.
     """
     stem, _, variant = name.partition(":")

@@ -1,4 +1,4 @@
-"""Measured runs of whole models, and the graphs they ran."""
+"""Classes of measured runs of whole models and their graphs."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class GraphRow:
     """One measured run.
 
     Args:
-        graph: name of its graph.
+        graph: name of the graph.
         architecture: unit of splits, held out as a whole; may have graphs of several input sizes.
-        setting: how it was run.
+        setting: precision, layout, framework and mode of the run.
         target: name of the machine's target.
-        batch: images.
+        batch: number of samples.
         time_s: time of one step.
         memory_bytes: peak of allocated memory. NaN if not measured, as for the fields below.
         energy_j: energy of one step.
         power_w: mean board power.
         floor_s: sum of the lower bounds of all launches; 0 if not computed.
-        sm_active: mean share of multiprocessors that have work; NaN where not measured.
+        sm_active: mean share of multiprocessors that have work; NaN if not measured.
     """
 
     graph: str
@@ -76,10 +76,10 @@ class Measurements:
 
     Args:
         dataset: name of the data set.
-        graphs: by name; may hold graphs that no row has.
-        rows: in a fixed order.
-        digest: digest of what the rows and graphs were made from.
-        left_out: what rows of the tables are not among them, and why; a line each.
+        graphs: graphs by name; may have graphs without rows.
+        rows: measured runs, in a fixed order.
+        digest: digest of the data set's card.
+        left_out: messages about omitted rows of the tables: how many, and why.
     """
 
     dataset: str
@@ -93,24 +93,24 @@ class Measurements:
 
     @property
     def architectures(self) -> list[str]:
-        """Return each once, sorted."""
+        """Return the names of all architectures, sorted."""
         return sorted({r.architecture for r in self.rows})
 
     @property
     def targets(self) -> list[str]:
-        """Return each once, sorted."""
+        """Return the names of all machines, sorted."""
         return sorted({r.target for r in self.rows})
 
     def where(self, keep: Callable[[GraphRow], bool]) -> Measurements:
-        """Return some of the rows."""
+        """Return the rows that satisfy a condition."""
         return self.of([r for r in self.rows if keep(r)])
 
     def of(self, rows: Sequence[GraphRow]) -> Measurements:
-        """Return the other rows on the same graphs."""
+        """Return given rows with the same graphs."""
         return Measurements(self.dataset, self.graphs, tuple(rows), self.digest)
 
     def measured(self, quantity: Quantity) -> Measurements:
-        """Return the rows of which it was measured."""
+        """Return the rows in which a quantity was measured."""
         return self.where(lambda r: isfinite(r.value(quantity)) and r.value(quantity) > 0)
 
     def values(self, quantity: Quantity) -> Array:

@@ -1,4 +1,4 @@
-"""Ordered columns of a table, and a digest that weights are checked against."""
+"""Ordered columns of a table, with a digest in which weights and code must agree."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Schema:
     """Names of the columns of a table of nodes, of edges, or of whole graphs.
 
     Args:
-        name: name of the table, ``pmgns nodes``.
-        columns: in order.
+        name: name of the table, such as ``pmgns nodes``.
+        columns: names of the columns, in order.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """Return the digest of the names and their order; independent of code."""
+        """Return the digest of the names and their order."""
         text = json.dumps([self.name, list(self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

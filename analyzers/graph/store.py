@@ -1,4 +1,7 @@
-"""Graphs and rows on disk: compressed arrays without pickle, each file written in one step."""
+"""Read and write graphs and rows of a data set: compressed arrays without pickle, JSON lines.
+
+Each file is replaced in one step, so that an interrupted build leaves no partial file.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +42,21 @@ if TYPE_CHECKING:
     from .model_graph import Indices
 
 MAX_BYTES = 256 << 20
-"""Maximum size of one graph's arrays in bytes."""
+"""Maximum size of one graph's arrays after decompression, in bytes."""
 LAUNCHES = Schema(
     "launches", ("kind", "times", *(f"{n}@{b}" for b in BATCHES for n in AMOUNTS), *TRAITS)
 )
+"""Columns of the table of launches, with amounts at each of `BATCHES`."""
 ENCODING = Schema(
     "encoding", tuple(s.digest for s in (OP_FIXED, OP_SCALED, EDGE_SCALED, WHOLE, LAUNCHES))
 )
-"""All of what a stored graph consists of; graphs of another digest are encoded again."""
+"""Digests of all tables of a stored graph; graphs of another digest are encoded again."""
 _PLAIN = ("fixed", "scaled", "edges", "edge_scaled", "whole")
+"""Fields of `OpGraph` that are arrays of numbers."""
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step, with the folders it is in."""
+    """Replace a file in one step; missing folders are created."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content)
 
@@ -71,14 +76,15 @@ def save_graph(graph: ModelGraph, path: Path) -> None:
 
 
 def _small(array: Array | Indices) -> NDArray[Any]:
+    """Return an array in 32 bits, which halves the file."""
     return array.astype(np.int32 if array.dtype.kind == "i" else np.float32)
 
 
 def load_graph(path: Path, name: str) -> ModelGraph | None:
-    """Read a graph; None where there is none, or one of another encoding.
+    """Return the graph of a file; None if it is missing or of another encoding.
 
     Raises:
-        DataError: damaged.
+        DataError: the file is damaged.
     """
     if not path.is_file():
         return None
@@ -97,12 +103,13 @@ def load_graph(path: Path, name: str) -> ModelGraph | None:
 
 
 def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
-    wide = {n: arrays[n].astype("i8" if n == "edges" else "f8") for n in _PLAIN}
-    ops = OpGraph(tuple(map(str, arrays["ops"].tolist())), **wide)
+    """Return the graph of stored arrays, in 64 bits again, with shapes and edges checked."""
+    plain = {n: arrays[n].astype("i8" if n == "edges" else "f8") for n in _PLAIN}
+    ops = OpGraph(tuple(map(str, arrays["ops"].tolist())), **plain)
     count = len(ops)
-    if wide["scaled"].shape != (2, count, len(OP_SCALED)):
+    if plain["scaled"].shape != (2, count, len(OP_SCALED)):
         raise ValueError("nodes of another shape")
-    if wide["edges"].size and not 0 <= wide["edges"].min() <= wide["edges"].max() < count:
+    if plain["edges"].size and not 0 <= plain["edges"].min() <= plain["edges"].max() < count:
         raise ValueError("an edge to a node that is not there")
     kernels: dict[str, KernelGraph] = {}
     i = 0
@@ -139,14 +146,15 @@ class StoredGraphs(Mapping[str, ModelGraph]):
 
 
 def rows_text(rows: Sequence[GraphRow]) -> str:
-    """Return the rows as JSON lines."""
+    """Return rows as JSON lines, one list per row in the order of the fields."""
     return "".join(json.dumps(_listed(row)) + "\n" for row in rows)
 
 
 def _listed(row: GraphRow) -> list[object]:
+    """Return the fields of a row, with its setting (third) as a list."""
     setting = row.setting
     listed: list[object] = [getattr(row, f.name) for f in fields(row)]
-    # what a host takes for a launch is nothing that was measured of the run
+    # without the last field, the host's launch overhead: no measurement of the run has it
     listed[2] = [setting.precision.value, *astuple(setting)[1:-1]]
     return listed
 
@@ -155,12 +163,13 @@ def parse_rows(text: str) -> list[GraphRow]:
     """Return the rows that `rows_text` wrote.
 
     Raises:
-        DataError: they are none.
+        DataError: the text has another form.
     """
     rows: list[GraphRow] = []
     try:
         for line in text.splitlines():
             graph, architecture, how, target, batch, *numbers = json.loads(line)
+            # rows of older files have no engine
             precision, channels_last, compiled, version, training, *engine = how
             setting = Setting(
                 Precision(precision),

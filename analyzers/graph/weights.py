@@ -1,4 +1,4 @@
-"""Files of a trained predictor: arrays and a readable card."""
+"""Read and write a trained whole-model predictor: its arrays (npz) and its card (JSON)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = 4
 """Version of the files; a predictor of another one is refused."""
 MAX_CARD_BYTES = 1 << 18
-"""Maximum bytes of a card, which may come from elsewhere."""
+"""Maximum bytes of a card: files of unknown origin are read up to a bound."""
 MAX_ARRAYS_BYTES = 64 << 20
 """Maximum bytes of the arrays of a predictor."""
 
@@ -38,26 +38,26 @@ class GraphCard:
     """Metadata of a predictor: training data, tests and inputs.
 
     Args:
-        predictor: name, with its variant.
-        title: with the paper.
-        quantity: predicted quantity, ``time_s``.
-        dataset: name of the rows.
+        predictor: name of the predictor with its variant.
+        title: name for people, with the paper.
+        quantity: predicted quantity, such as ``time_s``.
+        dataset: name of the data set.
         data: digest of the data set.
-        split: how rows were held out: ``family, seed 1337``.
-        targets: machines.
-        modes: ways of running.
-        rows: trained on.
-        architectures: trained on.
+        split: how rows were held out, such as ``family, seed 1337``.
+        targets: machines of the training rows.
+        modes: execution modes of the training rows.
+        rows: number of training rows.
+        architectures: number of training architectures.
         most_operators: operators of the largest training graph; a larger one extrapolates.
-        runs: machine, precision, way of running and framework that rows are of.
-        small_peaks: of each of ``runs``, bytes alive at once in a small one: nineteen of twenty of
-            its rows have more. Nothing where the card is older.
-        operators: mnemonics of the graphs trained on.
+        runs: machine, precision, execution mode and framework of each kind of training rows.
+        small_peaks: for each of ``runs``, live bytes of a small one: the 5 % quantile of its rows.
+            Empty in older cards.
+        operators: mnemonics of all operators of the training graphs.
         factor: middle, low and high of the interval over the estimate.
-        metrics: metrics of tested rows.
-        meta: what the predictor says of itself; digests of its schemas among it.
+        metrics: metrics of held-out rows.
+        meta: entries of the predictor itself, among them digests of its schemas.
         arrays_sha256: digest of the arrays.
-        factors: ends of the interval over the estimate, on machines with enough held-out rows.
+        factors: ends of the interval over the estimate, by machine with enough held-out rows.
     """
 
     predictor: str
@@ -83,7 +83,7 @@ class GraphCard:
 
     @property
     def has_processors(self) -> bool:
-        """Return True if a training run is of a CPU."""
+        """Return True if any training row is of a CPU."""
         return any(load_machine(target).kind == "cpu" for target in self.targets)
 
     def covers(self, target: str, setting: Setting) -> bool:
@@ -93,22 +93,22 @@ class GraphCard:
     def versions(self, target: str, setting: Setting) -> list[tuple[int, int]]:
         """Return the framework versions of the rows of a machine in an execution mode.
 
-        Autocast launches the kernels of its type, and casts besides, which are listed separately:
-        rows under autocast stand for a type without rows.
+        Rows under autocast stand for a type without rows: autocast launches the kernels of that
+        type, and casts, which are separate launches.
         """
         return [version_of(self.runs[i][3]) for i in self._like(target, setting)]
 
     def small_peak_bytes(self, target: str, setting: Setting) -> float:
-        """Return bytes alive at once in small runs of a mode, precision and machine; 0 if unknown.
+        """Return live bytes of small runs in a setting of a machine; 0 if unknown.
 
-        Where the machine has no such rows, of the machines that have.
+        A machine without such rows takes the least of the others.
         """
         if len(self.small_peaks) < len(self.runs):
             return 0.0
-        places = self._like(target, setting) or [
+        indices = self._like(target, setting) or [
             i for other in self.targets for i in self._like(other, setting)
         ]
-        return min((self.small_peaks[i] for i in places), default=0.0)
+        return min((self.small_peaks[i] for i in indices), default=0.0)
 
     def _like(self, target: str, setting: Setting) -> list[int]:
         """Return the indices of the runs of a machine in a setting."""
@@ -122,10 +122,10 @@ class GraphCard:
 
 
 def version_of(framework: str) -> tuple[int, int]:
-    """Return the major and minor of ``torch 2.9``.
+    """Return major and minor version of a text such as ``torch 2.9``.
 
     Raises:
-        ValueError: it has none.
+        ValueError: it has no version.
     """
     major, _, minor = framework.rpartition(" ")[2].partition(".")
     return int(major), int(minor)
@@ -139,16 +139,18 @@ def narrowed(arrays: Mapping[str, Array]) -> dict[str, Array]:
 def save(
     trained: GraphPredictor, card: GraphCard, folder: Path, *, is_narrow: bool = False
 ) -> Path:
-    """Write card and arrays, each in one step; the card comes last.
+    """Write card and arrays, each in one step, and return the path of the card.
+
+    The card is last, so that one with the digest of missing arrays never exists.
 
     Args:
-        trained: the predictor.
-        card: its card.
+        trained: trained predictor.
+        card: its card, without the digest of the arrays.
         folder: output folder.
-        is_narrow: whether matrices are stored in half precision.
+        is_narrow: True to store matrices in half precision.
 
     Raises:
-        WeightsError: the predictor keeps nothing.
+        WeightsError: the predictor stores no arrays.
     """
     learned = narrowed(trained.arrays()) if is_narrow else trained.arrays()
     arrays = {n: np.ascontiguousarray(a) for n, a in learned.items()}
@@ -174,7 +176,7 @@ def read_card(path: Path) -> GraphCard:
 
 @lru_cache(maxsize=16)
 def _parsed(content: bytes, path: Path) -> GraphCard:
-    """Return the card in a file; cached, as one analysis reads it several times."""
+    """Return the card of a file's content; cached, as one analysis reads it several times."""
     try:
         parsed = json.loads(content)
         for name in ("targets", "modes", "factor", "operators"):
@@ -185,7 +187,7 @@ def _parsed(content: bytes, path: Path) -> GraphCard:
         )
         card = GraphCard(**parsed)
         for *_, framework in card.runs:
-            version_of(framework)
+            version_of(framework)  # raises for a text without a version
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         reason = str(error).removeprefix("GraphCard.__init__() ")
         raise WeightsError(f"no card of a graph predictor: {reason}", where=str(path)) from None
@@ -198,15 +200,17 @@ def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]
     """Return the predictor of a card; without ``trains`` it may only estimate.
 
     Raises:
-        WeightsError: damaged, of another schema, or not belonging together.
+        WeightsError: files that are damaged, of another schema, or of two different trainings.
     """
     card = read_card(path)
     arrays = arrays_of(path.with_suffix(".npz"), card.arrays_sha256, MAX_ARRAYS_BYTES)
     try:
-        made = predictor(card.predictor, Quantity(card.quantity), trains=trains)
-        made.restore(arrays, card.meta)
+        restored = predictor(card.predictor, Quantity(card.quantity), trains=trains)
+        restored.restore(arrays, card.meta)
         middle, low, high = map(float, card.factor)
-        made.factors = {t: (float(start), float(end)) for t, (start, end) in card.factors.items()}
+        restored.factors = {
+            t: (float(start), float(end)) for t, (start, end) in card.factors.items()
+        }
     except (
         ArithmeticError,
         AttributeError,
@@ -216,5 +220,5 @@ def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]
         ValueError,
     ) as error:
         raise WeightsError(f"weights of another schema: {error}", where=str(path)) from None
-    made.factor = (middle, low, high)
-    return made, card
+    restored.factor = (middle, low, high)
+    return restored, card

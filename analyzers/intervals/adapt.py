@@ -1,12 +1,12 @@
-"""A few measured kernels of a new machine correct what was learned on others.
+"""Correct predictors on a new machine by a few kernels that were measured on it.
 
-Every predictor is wrong in its own way, so each has separate corrections. The residual
-``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
-plus a slope over the logarithm of the predicted time (launches and rates of a machine
-have independent errors), plus noise. All are Gaussian around zero with the deviations of
-predictions for unmeasured machines: few rows move little, many move all
-(`perfc.analyzers.intervals.offsets`). Kernels of one network have a common error on every machine,
-so that offsets of the network and of its classes are subtracted for other networks.
+Each predictor has separate corrections, as their errors differ. The residual
+``log(measured / predicted)`` of a kernel is the sum of an offset of the machine, an offset of its
+class, a slope over the logarithm of the predicted time (launches and rates of a machine have
+independent errors) and noise. All are Gaussian around zero with the deviations of predictions for
+unmeasured machines: few rows change predictions little, many fully
+(`perfc.analyzers.intervals.offsets`). Kernels of one network have a common error on every machine;
+offsets of the network and of its classes absorb it, and do not apply to other networks.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ DEVIATIONS, UNRATED, RATED = (
     _FITTED[f"{name}_deviations"].by_name | _FITTED["network_deviations"].by_name
     for name in ("adapted", "unrated", "rated")
 )
-"""Prior standard deviations of the logarithms of errors on a new machine; those of laws of
-processors by a data sheet, and by measured rates."""
+"""Prior standard deviations of the logarithms of errors on a new machine, by kind of offset: of any
+predictor; of laws of processors at rates of a data sheet; of these laws at measured rates."""
 PROFILER_S = _FITTED["profiler_s"].number
 """Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
 SMALL_S, LARGE_S = 1e-5, 1e-3
-"""Predicted times at which a correction is written down; linear in the logarithm between."""
+"""Predicted times at which a correction is stored; linear in the logarithm between."""
 ANY = "any"
+"""Name of the correction of classes without measured kernels."""
 LEARNED = "learned"
-"""The predictor whose corrections stand under the names of its classes alone."""
+"""Predictor whose corrections have the names of classes without a prefix (`key`)."""
 STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
 """Numbers of measured kernels at which the learning curve is computed."""
 DRAWS = 20
@@ -52,7 +53,7 @@ DRAWS = 20
 LEAST_TEST = 3
 """Minimum number of kernels left over to score a step on."""
 WORTH = 0.1
-"""A step of the learning curve is worth its kernels if it takes this share of the error away."""
+"""Least share of the error that further measured kernels must remove to be worth measuring."""
 
 
 class AdaptError(PerfcError):
@@ -61,14 +62,14 @@ class AdaptError(PerfcError):
 
 @record
 class KernelResidual:
-    """A measured kernel beside its prediction.
+    """A measured kernel with its prediction.
 
     Args:
-        class_name: class name of kernels.
-        predicted_s: predicted time of one launch, by the predictor.
-        measured_s: on the machine.
+        class_name: name of its class.
+        predicted_s: time of one launch by the predictor.
+        measured_s: time of one launch measured on the machine.
         predictor: value of a ``Predictor``.
-        network: name of the network that it is part of, "" if unknown.
+        network: name of its network; "" if unknown.
     """
 
     class_name: str
@@ -79,7 +80,7 @@ class KernelResidual:
 
     @property
     def log_ratio(self) -> float:
-        """Return the measured over predicted."""
+        """Return the logarithm of measured over predicted time."""
         return math.log(self.measured_s / self.predicted_s)
 
 
@@ -88,11 +89,11 @@ class Correction:
     """Factors that correct the predictions of one class on one machine.
 
     Args:
-        small_ratio: ratio of kernels predicted to take ``SMALL_S``.
-        large_ratio: ratio of those predicted to take ``LARGE_S``.
-        low_ratio: measured over corrected time, 5 % of kernels.
-        high_ratio: 95 % of them.
-        samples: kernels of the class that were measured.
+        small_ratio: factor of kernels with a predicted time of ``SMALL_S``.
+        large_ratio: factor of kernels with a predicted time of ``LARGE_S``.
+        low_ratio: 5 % quantile of measured over corrected time.
+        high_ratio: 95 % quantile.
+        samples: number of measured kernels of the class.
     """
 
     small_ratio: float
@@ -114,7 +115,12 @@ class Correction:
 
 @record
 class LearningPoint:
-    """One step of a learning curve: error of the kernels left out, as one run, after ``count``."""
+    """One step of a learning curve.
+
+    Args:
+        count: number of measured kernels that correct.
+        error: relative error of the summed time of the other kernels.
+    """
 
     count: int
     error: float
@@ -125,10 +131,10 @@ class Adaptation:
     """Result of an adaptation to one machine.
 
     Args:
-        corrections: by name of a class, and of all others of a predictor under ``any``.
-        curve: error of kernels left out against kernels measured, of the predictor of most rows.
-        enough: kernels after which more were not worth their time; None where it still falls.
-        refused: predictors that stay as they are: kernels left out would be predicted worse.
+        corrections: corrections by name (`key`), for each class and under ``any`` for others.
+        curve: learning curve of the predictor with most rows.
+        enough: number of kernels after which more gain little; None if the error still falls.
+        refused: predictors without corrections, which would worsen kernels that are left out.
     """
 
     corrections: Mapping[str, Correction]
@@ -144,23 +150,26 @@ def place(predicted_s: float) -> float:
 
 
 def terms(class_name: str, predicted_s: float, network: str = "") -> dict[tuple[str, str], float]:
-    """Return the coefficients of the offsets that sum to a kernel's residual, by kind and name."""
-    each = {("machine", ""): 1.0, ("class", class_name): 1.0}
-    each["slope", class_name] = slope_of(predicted_s)
+    """Return the coefficient of each offset in a kernel's residual, by kind and name of offset."""
+    coefficients = {("machine", ""): 1.0, ("class", class_name): 1.0}
+    coefficients["slope", class_name] = slope_of(predicted_s)
     if network:
-        each |= {("network", network): 1.0, ("class_in_network", f"{network} {class_name}"): 1.0}
-    return each
+        coefficients |= {
+            ("network", network): 1.0,
+            ("class_in_network", f"{network} {class_name}"): 1.0,
+        }
+    return coefficients
 
 
 @entity
 class Posterior:
-    """Offsets after the rows.
+    """Posterior distribution of offsets after measured rows.
 
     Args:
         columns: kind and name of each offset.
-        offsets: their values.
+        offsets: distribution of their values.
         deviations: prior deviations by kind.
-        network: a network that nobody measured, "" where the rows are of none.
+        network: name of a further, unmeasured network; "" if the rows have no networks.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -169,15 +178,16 @@ class Posterior:
     network: str
 
     def log_ratio(self, class_name: str, predicted_s: float) -> float:
-        """Return the expected residual in another network."""
-        each = terms(class_name, predicted_s)
-        return float(self.offsets.expected(table([each], self.columns))[0])
+        """Return the expected residual of a kernel of another network."""
+        coefficients = terms(class_name, predicted_s)
+        return float(self.offsets.expected(table([coefficients], self.columns))[0])
 
     def deviation(self, class_name: str, predicted_s: float) -> float:
         """Return the deviation of a new kernel's residual: machine uncertainty and noise."""
-        each = terms(class_name, predicted_s, self.network)
-        known = self.offsets.deviation(table([each], self.columns))
-        others = {key: x for key, x in each.items() if key not in self.columns}
+        coefficients = terms(class_name, predicted_s, self.network)
+        # offsets that no row has, such as those of a new network, have their prior deviations
+        known = self.offsets.deviation(table([coefficients], self.columns))
+        others = {key: x for key, x in coefficients.items() if key not in self.columns}
         return math.hypot(
             float(known[0]), *(x * self.deviations[k] for (k, _), x in others.items())
         )
@@ -186,31 +196,34 @@ class Posterior:
 def table(
     each: Sequence[Mapping[tuple[str, str], float]], columns: Sequence[tuple[str, str]]
 ) -> Array:
-    """Return the coefficients of offsets, a row for each kernel."""
+    """Return the coefficients of offsets as a matrix, ``[kernels, offsets]``."""
     rows = [[one.get(key, 0.0) for key in columns] for one in each]
     return np.array(rows).reshape(len(each), len(columns))
 
 
 def slope_of(predicted_s: float) -> float:
-    """Return Return -1 at ``SMALL_S``, 1 at ``LARGE_S``."""
+    """Return the coefficient of the slope: -1 at ``SMALL_S``, 1 at ``LARGE_S``."""
     return 2 * place(predicted_s) - 1
 
 
 def posterior(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> Posterior:
-    """Return the offsets and slopes; the noise is what the rows scatter around them."""
-    each = [terms(r.class_name, r.predicted_s, r.network) for r in rows]
-    columns = tuple(dict.fromkeys(key for one in each for key in one))
+    """Return offsets and slopes after rows; their noise is the scatter of rows around them."""
+    coefficients = [terms(r.class_name, r.predicted_s, r.network) for r in rows]
+    columns = tuple(dict.fromkeys(key for one in coefficients for key in one))
     prior = np.array([deviations[kind] for kind, _ in columns])
     residual = np.array([r.log_ratio for r in rows])
-    learned = Offsets.learned(table(each, columns), residual, prior, deviations["noise"])
+    learned = Offsets.learned(table(coefficients, columns), residual, prior, deviations["noise"])
     is_named = any(r.network for r in rows)
     return Posterior(columns, learned, deviations, "another" * is_named)
 
 
 def distinct(rows: Sequence[KernelResidual]) -> list[KernelResidual]:
-    """Return the middle one of equal kernels of a network: its layers are one observation."""
+    """Return one kernel, of median time, for all equal ones of a network: repeated layers.
+
+    Their errors are equal, so that they are one observation. Kernels without a network all stay.
+    """
     groups: dict[object, list[KernelResidual]] = {}
     for i, r in enumerate(rows):
         equal = (r.predictor, r.class_name, r.predicted_s, r.network)
@@ -219,11 +232,11 @@ def distinct(rows: Sequence[KernelResidual]) -> list[KernelResidual]:
 
 
 def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptation:
-    """Return corrections of every class among the rows, and of the others, with a learning curve.
+    """Return corrections of every class among the rows and of all others, with a learning curve.
 
     Args:
         rows: measured kernels of a machine.
-        is_rated: whether its rates were measured, as laws of processors need them.
+        is_rated: True if its rates were measured, which makes laws of processors more accurate.
 
     Raises:
         AdaptError: no rows, or times that are no positive numbers.
@@ -248,6 +261,7 @@ def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptati
         for name in (*sorted({r.class_name for r in group}), ANY):
             count = sum(r.class_name == name for r in group)
             corrections[key(predictor, name)] = correction(fitted, name, count)
+    # of the predictor with most rows
     curve = curves[max(groups, key=lambda name: len(groups[name]))]
     return Adaptation(corrections, curve, enough(curve), tuple(refused))
 
@@ -262,7 +276,7 @@ def key(predictor: str, class_name: str) -> str:
 
 
 def correction(fitted: Posterior, name: str, samples: int) -> Correction:
-    """Return a class's correction; the interval is that of a kernel in the middle."""
+    """Return a class's correction; its interval is that of a kernel of the mean logarithm."""
     small, large = (math.exp(fitted.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
     reach = 1.645 * fitted.deviation(name, math.sqrt(SMALL_S * LARGE_S))
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
@@ -271,7 +285,7 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
 def learning_curve(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> tuple[LearningPoint, ...]:
-    """Return the mean error of a run of kernels left out, after `STEPS` others are measured."""
+    """Return the mean error of the sum of left-out kernels, after each of `STEPS` measured ones."""
     import random
 
     rng = random.Random(0)
@@ -294,7 +308,7 @@ def learning_curve(
 
 
 def enough(curve: Sequence[LearningPoint]) -> int | None:
-    """Return the first count whose error no later one improves by ``WORTH`` of it."""
+    """Return the first count after which no later error is less by ``WORTH`` of it."""
     for i, point in enumerate(curve[:-1]):
         if all(later.error > (1 - WORTH) * point.error for later in curve[i + 1 :]):
             return point.count
@@ -321,7 +335,7 @@ def of_class(
 def corrected(
     estimate: Estimate, launches: float, corrections: Mapping[str, Correction]
 ) -> Estimate:
-    """Return a prediction times what kernels measured on the machine took of theirs."""
+    """Return an estimate times the correction of its class, with the interval of that."""
     correction = of_class(corrections, estimate.predictor.value, estimate.class_name)
     if correction is None or not launches:
         return estimate

@@ -1,4 +1,4 @@
-"""Intervals that hold: split conformal prediction, normalised by an expected spread.
+"""Calibrated intervals by split conformal prediction, normalised by an expected spread.
 
 Source: Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive Confidence Machines for
 Regression", ECML 2002; Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, "Distribution-Free
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 COVERAGE = 0.9
-"""Share of measurements that an interval holds: 90 % intervals everywhere."""
+"""Share of measurements inside their intervals: 90 % everywhere."""
 LEAST_SPREAD = 1e-3
 """Minimum expected spread, by which residuals are divided."""
 _FITTED = constants_next_to(__file__)
@@ -36,15 +36,15 @@ GROWTH = _FITTED["growth"].number
 LEAST_DISTANCE = 0.1
 FURTHEST = 1e3
 """Limits of the distance between machines: two with equal data sheets still differ by the first;
-beyond the second all machines count as equally far."""
+beyond the second, all count as equally far, which keeps intervals finite."""
 AT_ONCE = 1.0
-"""Minimum distance for steps and whole runs: three machines are too few to justify less."""
+"""Minimum distance for steps and whole runs: three measured machines do not justify less."""
 UNMEASURED_WIDENING = _FITTED["unmeasured_widening"].number
 """Factor of the width of intervals of a class in which no held-out machine was ever tested."""
 EXTRAPOLATED = _FITTED["extrapolated"].number
 """Upper over lower end of an interval above which a prediction is reported as an extrapolation.
 
-Leaving the box of the training rows says less: f32 kernels inside a run always leave it.
+The range of the training rows is a weaker sign: f32 kernels inside a run are always outside of it.
 """
 
 
@@ -56,24 +56,24 @@ class Band:
     high: float
 
     def around(self, other: Band) -> Band:
-        """Return the narrowest band that holds both."""
+        """Return the narrowest band that includes both."""
         return Band(min(self.low, other.low), max(self.high, other.high))
 
     def widened(self, factor: float) -> Band:
-        """Return the further from the prediction by a factor; still around it."""
+        """Return the band with both ends further from the prediction by a factor, and around it."""
         low, high = min(self.low, 0.0), max(self.high, 0.0)
         return Band(low * factor, high * factor)
 
 
 LEVELS = Band((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
-"""Quantiles of a distribution that is right."""
+"""Levels of the quantiles of an interval if its distribution is calibrated."""
 
 
 def grown(distance: float) -> float:
-    """Return how errors on an unmeasured machine grow with its distance, 1 at a distance of 1.
+    """Return the factor of errors on an unmeasured machine at a distance, 1 at a distance of 1.
 
-    The distance is `perfc.analyzers.features.distance.nearest`'s: 1 is a factor of two in every
-    number of the data sheet. Beyond it errors grow in proportion.
+    The distance is that of `perfc.analyzers.features.distance.nearest`: 1 is a factor of two in
+    every number of the data sheet. Beyond 1, errors grow in proportion.
 
     >>> grown(1.0), grown(3.0), round(grown(0.1), 3)
     (1.0, 3.0, 0.398)
@@ -84,26 +84,26 @@ def grown(distance: float) -> float:
 
 @record
 class Unseen:
-    """Intervals on machines that nobody measured, from those that were, each left out in turn.
+    """Intervals on unmeasured machines, from measured machines each left out in turn.
 
-    Kernels of such a machine share an error, whatever is expected of each: the expected error is
-    the root of two squares, of the spread and of what is shared.
+    All kernels of such a machine share an error: the expected error of a kernel is the root of the
+    squares of its spread and of the shared error.
 
     Args:
-        error: shared, of the logarithm, at a distance of 1.
-        band: band of errors over expected ones.
+        error: shared error of the logarithm at a distance of 1.
+        band: band of errors over expected errors.
     """
 
     error: float
     band: Band
 
     def expected(self, spread: Array, distance: float) -> Array:
-        """Return expected errors at a distance, of rows with such spreads on machines measured."""
+        """Return expected errors at a distance, for rows of given spreads on measured machines."""
         result: Array = np.hypot(spread, self.error * grown(distance))
         return result
 
     def around(self, other: Unseen) -> Unseen:
-        """Return the narrowest that holds both."""
+        """Return the narrowest intervals that include both."""
         return Unseen(max(self.error, other.error), self.band.around(other.band))
 
 
@@ -112,8 +112,8 @@ class Bands:
     """The bands of one category of kernels.
 
     Args:
-        seen: for machines that were measured.
-        unseen: for others; None where no machine was left out.
+        seen: band for measured machines.
+        unseen: intervals for other machines; None if no machine was left out.
         levels: levels of the quantiles if several kernels are candidates.
     """
 
@@ -127,7 +127,7 @@ class Bands:
         They are never narrower than on a measured machine.
 
         Args:
-            spread: expected error of each row on machines that were measured.
+            spread: expected error of each row on measured machines.
             distance: distance to the nearest measured machine.
             measured: whether the machine was measured.
         """
@@ -141,13 +141,13 @@ class Bands:
         return np.minimum(low, far[0]), np.maximum(high, far[1])
 
     def around(self, other: Bands) -> Bands:
-        """Return the narrowest that hold both; unseen machines only where both know of them."""
+        """Return the narrowest bands that include both; ``unseen`` only if both have it."""
         both = self.unseen and other.unseen and self.unseen.around(other.unseen)
         return Bands(self.seen.around(other.seen), both, self.levels.around(other.levels))
 
 
 def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
-    """Return the ends of a band over expected errors, neither beyond 0."""
+    """Return the ends of a band times expected errors; the interval always includes 0."""
     return expected * min(one.low, 0.0), expected * max(one.high, 0.0)
 
 
@@ -155,19 +155,19 @@ def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
 class Calibration:
     """Bands by category of kernels.
 
-    Categories have separate bands, since one quantile for all would hold for none of them
+    Categories have separate bands, since a common quantile would be calibrated for none of them
     (Vovk, Lindsay, Nouretdinov and Gammerman, "Mondrian confidence machine", 2003).
 
     Args:
         bands: bands of all kernels together.
-        categories: bands of each that was measured; any other has the widest of all.
+        categories: bands of each measured category; any other has the widest of all.
     """
 
     bands: Bands
     categories: Mapping[str, Bands] = field(default_factory=dict)
 
     def of(self, category: str) -> Bands:
-        """Return the bands of a category; the widest where nothing like it was measured."""
+        """Return the bands of a category; the widest of all if it was not measured."""
         known = self.categories.get(category)
         return known or reduce(Bands.around, self.categories.values(), self.bands)
 
@@ -183,7 +183,7 @@ class Calibration:
         """Return the logarithms of interval ends over medians by category, as `Bands.ends`.
 
         Args:
-            spread: expected error of each row on machines that were measured.
+            spread: expected error of each row on measured machines.
             distance: distance to the nearest measured machine; 0 for a machine with an equal sheet.
             measured: whether the machine was measured.
             category: index into ``names`` of each row; none by default.
@@ -199,7 +199,7 @@ class Calibration:
         return low, high
 
     def levels(self, category: NDArray[np.intp], names: Sequence[str]) -> tuple[Array, Array]:
-        """Return the quantiles at the ends of an interval over several possible kernels.
+        """Return the levels of the quantiles at the ends of an interval over several candidates.
 
         Args:
             category: index into ``names`` of each row.
@@ -216,13 +216,13 @@ def band(
     coverage: float = COVERAGE,
     count: int | None = None,
 ) -> Band:
-    """Return the quantiles that leave half the miss on either side.
+    """Return the quantiles of scores with an equal share of rows beyond either end.
 
     Args:
-        scores: one a held-out row.
-        weights: how much each counts; equal by default.
-        coverage: share of further rows that shall lie inside.
-        count: number of rows that the finite-sample correction is for; all by default.
+        scores: score of each held-out row.
+        weights: weight of each row; equal by default.
+        coverage: share of further rows that are to be inside.
+        count: number of rows of the finite-sample correction; all by default.
     """
     level = 1 - (1 - coverage) / 2
     if weights is None:
@@ -232,18 +232,20 @@ def band(
 
 
 def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
+    """Return the weighted quantile ``level`` of scores, with the finite-sample correction."""
     order = np.argsort(scores)
     cumulated = np.cumsum(weights[order])
-    # one more row of mean weight, the one to be predicted, lies above all others
+    # one more row of mean weight, the predicted one, counts as larger than all others
     wanted = level * (cumulated[-1] + cumulated[-1] / count)
     at = min(int(np.searchsorted(cumulated, wanted)), len(scores) - 1)
     return float(scores[order[at]])
 
 
 def sides(low: Array, high: Array) -> Array:
-    """Return the lengths of the box of those trained on; of what never changed, its own size or 1.
+    """Return the range of each feature in the training rows; of a constant one, its size or 1.
 
-    So a family of kernels that no row had widens an interval twofold, not without end.
+    With that size, a kernel family that no row had doubles an interval instead of making it
+    infinite.
     """
     size = np.maximum(np.abs(low), np.abs(high))
     lengths: Array = np.where(high > low, high - low, np.where(size > 0, size, 1.0))
@@ -253,12 +255,12 @@ def sides(low: Array, high: Array) -> Array:
 def excess(
     values: NDArray[np.float32], low: Array, high: Array, side: Array | None = None
 ) -> Array:
-    """Return how far rows of ``values[rows, features]`` leave the training box, in its sides.
+    """Return how far rows of ``values[rows, features]`` are outside the training ranges.
 
-    The largest over features; 0 inside.
+    The unit is the length of a range; the largest over all features counts, 0 inside.
     """
     side = np.maximum(high - low if side is None else side, 1e-6)
     beyond = np.maximum(np.maximum(low - values, values - high), 0) / side
-    # single precision must not put a row outside the box it was made from
+    # rounding to single precision must not put a training row outside its range
     result: Array = np.where(beyond < 1e-5, 0.0, beyond).max(axis=1, initial=0.0)
     return result

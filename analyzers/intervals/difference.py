@@ -1,16 +1,16 @@
-"""The interval of a difference of two sums of kernels: errors common to both sides cancel.
+"""Interval of a difference of two sums of kernels, in which common errors cancel.
 
-As in a sum (`summing`), classes of kernels have independent errors. Within a class on one machine
-the error of a kernel has two parts. The error of the level is common to all kernels of the class:
-it multiplies both sides. The remainder is specific to the kernel. It is the more correlated for two
-kernels the nearer their extents are, as the semivariogram of held-out errors says (Matheron 1963,
-"Principles of geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both
-sides has the same error there, and cancels.
+Comparisons of two models or versions use it. As in a sum (`summing`), classes of kernels have
+independent errors. Within a class on one machine the error of a kernel has two parts: the level,
+which is common to all kernels of the class and multiplies both sides, and a specific error. The
+latter is the more correlated for two kernels the nearer their extents are, by the semivariogram of
+held-out errors (Matheron 1963, "Principles of geostatistics"; the numbers are in
+``difference.toml``). A kernel on both sides has the same error on each, and cancels.
 
-The end of the interval is the worst point on the 90 % ellipse of level and specific errors, as in
+An end of the interval is the worst point on the 90 % ellipse of level and specific errors, as in
 first-order reliability methods (Hasofer & Lind 1974). If all times are proportional to their
-errors, it follows from the variance of the sum. A kernel that waits for its launch is not: then the
-point is searched for.
+errors, it follows from the variance of the sum. With lower bounds they are not: then the point is
+searched.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ Place = tuple[tuple[str, float], ...]
 """Coordinates by name; 1 is a factor of two."""
 FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
+"""Key of the semivariogram of all classes together."""
 NINE_IN_TEN = 1.645
 """Standard deviations from the mean of a normal distribution to the ends of its central 90 %."""
 ONE_SIDED = 1.2816
@@ -44,9 +45,10 @@ ONE_SIDED = 1.2816
 DIRECTIONS = 24
 """Number of points of half an ellipse that are evaluated."""
 DIGITS = 9
-"""Amounts that differ by rounding alone are equal."""
+"""Significant digits in which amounts are compared, so that differences by rounding cancel."""
 LARGEST = 1000
-"""Kernels of a class whose pairs are compared; specific errors of the smaller ones add up."""
+"""Maximum of kernels of a class whose pairs are compared, the largest first; specific errors of the
+others add up, an upper bound."""
 
 
 @record
@@ -57,10 +59,10 @@ class Semivariogram:
     (Diggle & Ribeiro 2007, "Model-based geostatistics", section 3.4).
 
     Args:
-        nugget: standard deviation of the specific error that kernels of equal counts do not share.
-        sill: sill of the whole specific error.
-        reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
-        power: how smoothly it does, above 0 and at most 2.
+        nugget: standard deviation of the part that even kernels of equal counts do not share.
+        sill: standard deviation of the whole specific error.
+        reach: distance over which correlation decays; 1 is a factor of two in one extent.
+        power: exponent of that decay, above 0 and at most 2.
     """
 
     nugget: float
@@ -78,14 +80,14 @@ class Semivariogram:
 
 @record
 class Uncertain:
-    """An amount of one kernel, all launches together, as one side of a difference has it.
+    """Time or energy of one kernel (all its launches) on one side of a difference.
 
     Args:
-        group: who predicts, and the class of kernels; different ones have independent errors.
-        place: `coordinates` of what it is predicted by.
+        group: predictor and class of the kernel; different ones have independent errors.
+        place: `coordinates` of its parameters.
         amount: seconds or joules.
-        is_at_floor: whether the lower end is what no kernel beats, so that it does not say how
-            far the class may be below as a whole.
+        is_at_floor: True if the lower end is a lower bound, which is no information on how far the
+            whole class may be below its estimates.
     """
 
     group: tuple[str, str]
@@ -95,7 +97,7 @@ class Uncertain:
 
 
 def coordinates(parameters: Mapping[str, float]) -> Place:
-    """Return the coordinates of a kernel among others of its class, by its extents or counts.
+    """Return the coordinates of a kernel within its class: logarithms of its extents or counts.
 
     >>> coordinates({"n": 3.0, "k": 7.0})
     (('k', 3.0), ('n', 2.0))
@@ -126,13 +128,13 @@ def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
 def difference(
     old: Iterable[Uncertain], new: Iterable[Uncertain], deviations: float = NINE_IN_TEN
 ) -> Interval | None:
-    """Return the new less old, with its interval; None where both are the same.
+    """Return new minus old with its interval; None if both are equal.
 
     Args:
-        old: kernels of one side.
-        new: those of the other.
-        deviations: standard deviations on either side. By default the interval holds nine in ten;
-            with ``ONE_SIDED`` nine in ten lie above its lower end.
+        old: kernels of the old side.
+        new: kernels of the new side.
+        deviations: standard deviations on either side. By default the interval has 90 % coverage;
+            with ``ONE_SIDED`` 90 % are above its lower end.
 
     >>> place = coordinates({"elements": 1e6})
     >>> def kernel(ms): return Uncertain(("learned", "x"), place, Interval(ms / 2, ms, ms * 2))
@@ -142,7 +144,7 @@ def difference(
     >>> 0 < found.low < 3.0 == found.mid < found.high
     True
     """
-    net: Counter[Uncertain] = Counter()
+    net: Counter[Uncertain] = Counter()  # kernels on both sides cancel
     for side, sign in ((new, 1), (old, -1)):
         for kernel in side:
             net[rounded(kernel)] += sign
@@ -161,7 +163,7 @@ def difference(
 
 
 def rounded(kernel: Uncertain) -> Uncertain:
-    """Return the kernel with an amount that sums in another order do not change."""
+    """Return a kernel with its amount in `DIGITS`, independent of the order of sums."""
     low, mid, high = (
         float(f"{end:.{DIGITS}g}")
         for end in (kernel.amount.low, kernel.amount.mid, kernel.amount.high)
@@ -177,8 +179,8 @@ def of_group(
 
     Args:
         spread: dissimilarity of specific errors.
-        members: kernels, and how many more of each the new side has.
-        scale: scale of the ellipse; 1 for the one that holds nine in ten.
+        members: kernels, each with its number on the new side minus that on the old one.
+        scale: scale of the ellipse; 1 for that of 90 %.
     """
     import numpy as np
 
@@ -197,13 +199,14 @@ def of_group(
     shared = [np.where(grows, a.shared, b.shared) for a, b in ((below, above), (above, below))]
     total = float(count @ mid)
     least, most = total, total
+    # points of the ellipse: part ``level`` of the common error, part ``rest`` of specific errors
     for k in range(DIRECTIONS + 1):
         level = scale * math.cos(math.pi * k / DIRECTIONS)
         rest = scale * math.sin(math.pi * k / DIRECTIONS)
-        there = np.maximum(mid * np.exp((below if level < 0 else above).level * abs(level)), low)
-        centre = float(count @ there)
-        down = there - np.maximum(there * np.exp(rest * below.single), np.minimum(low, there))
-        up = np.minimum(there * np.exp(rest * above.single), np.maximum(high, there)) - there
+        shifted = np.maximum(mid * np.exp((below if level < 0 else above).level * abs(level)), low)
+        centre = float(count @ shifted)
+        down = shifted - np.maximum(shifted * np.exp(rest * below.single), np.minimum(low, shifted))
+        up = np.minimum(shifted * np.exp(rest * above.single), np.maximum(high, shifted)) - shifted
         least = min(
             least, centre - joint(count * np.where(grows, down, up), shared[0], correlation)
         )
@@ -212,7 +215,7 @@ def of_group(
 
 
 def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
-    """Return the correlations of the specific errors of kernels, a row and a column for each."""
+    """Return the correlations of the specific errors of kernels, ``[kernels, kernels]``."""
     import numpy as np
 
     squares = np.zeros((len(places), len(places)))
@@ -224,12 +227,12 @@ def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
 
 
 def joint(signed: Array, shared: Array, correlation: Array) -> float:
-    """Return the half-width of the difference that residuals of single kernels cause.
+    """Return the half-width of the difference by the specific errors of its kernels.
 
     Args:
-        signed: how far each kernel's takes it.
-        shared: share of the variance that similar kernels have in common.
-        correlation: correlation of that part for the first kernels; the other kernels add up fully.
+        signed: change of the difference by the error of each kernel.
+        shared: share of its variance that similar kernels have in common.
+        correlation: correlation of that part for the first kernels; those of others add up.
     """
     common = signed * shared**0.5
     seen, rest = common[: len(correlation)], common[len(correlation) :]
@@ -243,7 +246,7 @@ class End:
 
     Args:
         level: half-width of the error that the whole class shares.
-        single: half-width of the error of single kernels; both together are the interval.
+        single: half-width of the specific error; the root of both squares is the interval.
         shared: share of the variance of ``single`` that is correlated between near kernels.
     """
 
@@ -253,7 +256,7 @@ class End:
 
     @classmethod
     def of(cls, end: Array, mid: Array, spread: Semivariogram) -> End:
-        """Return the parts of the way from ``mid`` to ``end``."""
+        """Return the parts of the logarithmic distance from ``mid`` to ``end``."""
         import numpy as np
 
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,10 +269,10 @@ class End:
         return cls(np.sign(whole) * level, np.sign(whole) * single, shared)
 
     def with_floors(self, at_floor: NDArray[np.bool_]) -> End:
-        """Return the lower ends, those at a floor with the level of the widest of the class.
+        """Return the lower ends; those at a lower bound take the widest level of the class.
 
-        The level multiplies all kernels of a class, each only down to its floor. A lower end that
-        is a floor says nothing of the level, which the other side would follow alone.
+        The level multiplies all kernels of a class, each only down to its lower bound. An end at
+        that bound would otherwise give the class no level, and errors would not cancel.
         """
         import numpy as np
 

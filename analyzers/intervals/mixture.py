@@ -1,9 +1,9 @@
-"""One estimate from several: a library may run one product by any of some candidate kernels.
+"""Mix the estimates of several candidate kernels to one: which of them a library runs is unknown.
 
 The estimate of each candidate is a distribution of the logarithm of the time: logistic on either
-side of its middle, scaled to its 90 % interval. Which candidate runs is unknown, so the time has
-the mixture of these distributions, with equal weights. The result is the time with the least
-expected relative error. It is not the median, as the same error weighs more on a short time.
+side of its middle, scaled to its 90 % interval. The time has the mixture of these distributions,
+with equal weights. The result is the time with the least expected relative error, which is not the
+median, as an error in seconds weighs more on a short time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 TAIL = (1 - COVERAGE) / 2
-"""Share of times that lie below an interval, and above it."""
+"""Share of times below an interval, and share above it."""
 REACH = math.log(1 / TAIL - 1)
 """Distance from the median of a logistic distribution to either end, in its scale."""
 LEAST_WIDTH = 1e-9
 """Minimum width of one side of an interval, since distances are divided by it."""
 HALVINGS = 40
-"""Bisections of the range that holds a quantile; 40 leave 1e-12 of it."""
+"""Number of bisections of the range of a quantile; 40 leave 1e-12 of it."""
 SHARES = (np.arange(19) + 0.5) / 19
 """Levels of the quantiles that represent an estimate: an odd number, so that one is its median."""
 AT_ONCE = 20_000
-"""Rows that are computed together, so that memory stays bounded."""
+"""Rows that are computed at a time, which bounds memory."""
 
 
 @entity
@@ -43,8 +43,8 @@ class Mixture:
     Args:
         low: lower ends of intervals.
         middle: estimates.
-        high: upper ends.
-        speaks: whether an estimate covers a row, ``[estimates, rows]``; at least one does.
+        high: upper ends of intervals.
+        speaks: True where an estimate covers a row; at least one per row does.
     """
 
     low: Array
@@ -64,8 +64,8 @@ class Mixture:
         A row with a single estimate has that estimate and its interval, unchanged.
 
         Args:
-            low: share of the times below the interval, ``[rows]``.
-            high: share below its upper end.
+            low: level of the lower end, the share of times below it, ``[rows]``.
+            high: level of the upper end.
         """
         first = np.argmax(self.speaks, axis=0)
         row = np.arange(len(first))
@@ -82,9 +82,9 @@ class Mixture:
 
     def below(self, log_s: Array) -> Array:
         """Return the probability that the time of each row is below ``log_s``, ``[rows]``."""
-        away = log_s - self.middle
-        width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
-        scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
+        distance = log_s - self.middle
+        width = np.where(distance < 0, self.middle - self.low, self.high - self.middle)
+        scaled = np.clip(REACH * distance / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
         share: Array = (self.speaks / (1 + np.exp(-scaled))).sum(axis=0) / self.count
         return share
 
@@ -104,12 +104,12 @@ class Mixture:
         return result
 
     def least_error(self) -> Array:
-        """Return the time of each row whose expected relative error is least, as a logarithm.
+        """Return the time of least expected relative error of each row, as a logarithm.
 
-        That is the median of the times, each counting by its reciprocal: the mean of
-        ``|p / t - 1|`` is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``. It is at
-        least the shortest estimate: in an interval of several decades these weights leave only the
-        lower tail, which is long because little is known, not because the kernel is short.
+        That is the median of the times with their reciprocals as weights: the mean of
+        ``|p / t - 1|`` is the mean of ``|p - t|`` with weights ``1 / t``. The result is at least
+        the shortest estimate: in an interval of several decades, these weights would leave only the
+        lower tail, which is long because of uncertainty, not because the kernel is short.
         """
         count = self.middle.shape[1]
         parts = [self._least_error(slice(i, i + AT_ONCE)) for i in range(0, count, AT_ONCE)]

@@ -1,10 +1,10 @@
-"""Offsets of a machine from a few of its rows, each pulled towards none.
+"""Estimate offsets of a machine from a few of its rows, shrunk towards zero.
 
 Bayesian linear regression with Gaussian priors around zero (Lindley & Smith 1972), averaged over
-how noisy rows may be by the evidence of each (MacKay, "Bayesian Interpolation", 1992), with
-Student's t for the noise, so that rows far from all others count less (Lange, Little & Taylor,
-"Robust Statistical Modeling Using the t Distribution", JASA 1989; iteratively reweighted). What is
-left of a row if it is left out follows in closed form.
+noise levels by the evidence of each (MacKay, "Bayesian Interpolation", 1992), with Student's t for
+the noise, so that outliers count less (Lange, Little & Taylor, "Robust Statistical Modeling Using
+the t Distribution", JASA 1989; iteratively reweighted). Leave-one-out residuals follow in closed
+form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOISES = (0.03, 0.045, 0.06, 0.09, 0.12, 0.18, 0.25, 0.35, 0.5)
 """Standard deviations of noise in logarithms, which the evidence weighs."""
 FREEDOM = 4.0
-"""Degrees of freedom of Student's t, as Lange, Little and Taylor advise."""
+"""Degrees of freedom of Student's t, which Lange, Little and Taylor recommend."""
 TAIL = 2.132 / 1.645
 """Student's quantile at 95 % for that freedom over the normal distribution's."""
 ROUNDS = 3
@@ -40,9 +40,9 @@ class Regression(NamedTuple):
 
     Args:
         mean: mean of the offsets, ``[columns]``.
-        covariance: ``[columns, columns]``.
+        covariance: covariance of the offsets, ``[columns, columns]``.
         left: leave-one-out residual of each row, ``[rows]``.
-        evidence: logarithm of the marginal likelihood, but for a constant.
+        evidence: logarithm of the marginal likelihood, up to a constant.
     """
 
     mean: Array
@@ -56,8 +56,8 @@ class Offsets:
     """Posterior of the offsets in logarithms of time.
 
     Args:
-        mean: ``[columns]``.
-        covariance: ``[columns, columns]``.
+        mean: mean of the offsets, ``[columns]``.
+        covariance: covariance of the offsets, ``[columns, columns]``.
         noise: standard deviation of a Gaussian whose central 90 % are as wide as those of the rows.
         left: leave-one-out residual of each row, ``[rows]``.
     """
@@ -71,34 +71,36 @@ class Offsets:
     def learned(
         cls, table: Array, residual: Array, deviations: Array, usual_noise: float | None = None
     ) -> Offsets:
-        """Return the posterior after rows were seen; the prior if there are none.
+        """Return the posterior after some rows; the prior without rows.
 
         Args:
-            table: what offsets multiply, ``[rows, columns]``.
+            table: coefficients of the offsets, ``[rows, columns]``.
             residual: ``log(measured / estimated)``, ``[rows]``.
-            deviations: deviations of the offsets around zero, ``[columns]``.
-            usual_noise: expected before any row is seen; None if all levels are equally likely.
+            deviations: prior deviations of the offsets, ``[columns]``.
+            usual_noise: noise level that is expected a priori; None if all are equally likely.
         """
         prior = noise_prior(usual_noise)
         weight = np.ones(len(residual))
         for _ in range(ROUNDS):
-            each = [
+            by_noise = [
                 regressed(table * deviations * weight[:, None], residual * weight, noise)
                 for noise in NOISES
             ]
-            evidence = np.array([r.evidence for r in each]) + prior
-            share = np.exp(evidence - evidence.max())
-            share /= share.sum()
-            left = np.tensordot(share, [r.left for r in each], 1) / weight
+            evidence = np.array([r.evidence for r in by_noise]) + prior
+            probability = np.exp(evidence - evidence.max())
+            probability /= probability.sum()
+            left = np.tensordot(probability, [r.left for r in by_noise], 1) / weight
             spread = DEVIATION * (float(np.median(np.abs(left))) if len(left) else 0.0)
+            # weight of a row under Student's t, whose scale is estimated by the median residual
             far = (left / (spread + LEAST_SPREAD)) ** 2
             weight = np.minimum(np.sqrt((FREEDOM + 1) / (FREEDOM + far)), 1.0)
-        mean = np.tensordot(share, [r.mean for r in each], 1)
-        between = [np.outer(r.mean - mean, r.mean - mean) for r in each]
+        mean = np.tensordot(probability, [r.mean for r in by_noise], 1)
+        # of a mixture: mean of the covariances plus covariance of the means
+        between = [np.outer(r.mean - mean, r.mean - mean) for r in by_noise]
         covariance = np.tensordot(
-            share, [r.covariance + b for r, b in zip(each, between, strict=True)], 1
+            probability, [r.covariance + b for r, b in zip(by_noise, between, strict=True)], 1
         )
-        noise = TAIL * math.sqrt(float(share @ np.square(NOISES)))
+        noise = TAIL * math.sqrt(float(probability @ np.square(NOISES)))
         return cls(mean * deviations, covariance * np.outer(deviations, deviations), noise, left)
 
     def expected(self, table: Array) -> Array:
@@ -123,12 +125,15 @@ def noise_prior(usual: float | None) -> Array:
 
 
 def regressed(table: Array, residual: Array, noise: float) -> Regression:
-    """Return the offsets of deviation one, under one noise."""
+    """Return the posterior of offsets with prior deviation one, under one noise level.
+
+    By singular values of the table: each is shrunk by ``s² / (s² + noise²)``.
+    """
     left, scale, right = np.linalg.svd(table, full_matrices=False)
-    seen = left.T @ residual
+    projected = left.T @ residual
     variance = scale**2 + noise**2
     weights = scale**2 / variance
-    rest = residual - left @ (weights * seen)
+    rest = residual - left @ (weights * projected)
     leverage = (left**2) @ weights
     evidence = -0.5 * (
         float(residual @ rest) / noise**2
@@ -137,7 +142,7 @@ def regressed(table: Array, residual: Array, noise: float) -> Regression:
     )
     covariance = np.eye(table.shape[1]) - (right.T * weights) @ right
     return Regression(
-        right.T @ (scale / variance * seen),
+        right.T @ (scale / variance * projected),
         covariance,
         rest / np.maximum(1 - leverage, 1e-9),
         evidence,

@@ -1,9 +1,9 @@
-"""The interval of a sum of kernels, by the correlation of their errors.
+"""Interval of a sum of kernels, from the correlation of their errors.
 
-Launches of one kernel have the same error. Errors of different kernels of one class on one machine
-are correlated as those of held-out kernels were. On a machine unlike all measured ones, the common
-error is that of the machine: errors are assumed fully correlated. Errors of classes are
-independent.
+Launches of one kernel have the same error. Errors of different kernels of one class on a measured
+machine are correlated as those of held-out kernels were. On an unmeasured machine most of the error
+is common to all kernels: errors of a class are assumed fully correlated. Errors of different
+classes are independent.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
 
 TOGETHER = 1.0
-"""Correlation of equal errors: they add up in a sum."""
+"""Correlation of equal errors, which add up in a sum."""
 PRODUCTS = "matmul_f32"
+"""Class of FP32 products, whose correlation depends on the kind of run."""
 _FITTED = constants_next_to(__file__)
 IN_INFERENCE, IN_TRAINING = _FITTED["correlation_in_inference"].number, TOGETHER
 """Correlation of the errors of FP32 products in a run.
 
 In training no correlation covers 90 % of the runs: half of the forward passes on one machine took
-1.5 times what the kernels that the same source lists add up to.
+1.5 times the sum of the kernels that the same source lists.
 """
 CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlation"].by_name
 """Correlation of the errors of kernels with a common extent, by class; an unlisted class counts as
@@ -37,9 +38,9 @@ class ErrorSide(NamedTuple):
     """Possible error of one kernel on one side of its prediction.
 
     Args:
-        class_name: class name of kernels; errors of different classes are independent.
-        is_own: whether kernels of the class were measured on this very machine.
-        width: seconds or joules, of all launches together.
+        class_name: class of the kernel; errors of different classes are independent.
+        is_own: True if kernels of the class were measured on this machine itself.
+        width: seconds or joules of all launches together.
     """
 
     class_name: str
@@ -48,17 +49,17 @@ class ErrorSide(NamedTuple):
 
 
 Sides = Mapping[ErrorSide, float]
-"""Kernels and how often each runs; such of the same width are the same kernel."""
+"""Sides with the number of kernels of each; equal sides are those of equal kernels."""
 
 
 def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[ErrorSide]]:
-    """Return the possible errors of kernels below and above, as their sum counts them."""
+    """Return the errors of kernels below and above their estimates, as they enter a sum."""
     below: Counter[ErrorSide] = Counter()
     above: Counter[ErrorSide] = Counter()
     # equal kernels share their estimate
-    each = {id(k): k for k in kernels}
-    for at, count in Counter(map(id, kernels)).items():
-        k = each[at]
+    by_identity = {id(k): k for k in kernels}
+    for identity, count in Counter(map(id, kernels)).items():
+        k = by_identity[identity]
         below[ErrorSide(k.class_name, k.is_own, k.time_s - k.summed.low)] += count
         above[ErrorSide(k.class_name, k.is_own, k.summed.high - k.time_s)] += count
     return below, above
@@ -70,8 +71,8 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
     With correlation ρ the variance of a class is ``ρ (Σ w)² + (1 − ρ) Σ w²``.
 
     Args:
-        sides: sides of the kernels.
-        products: ρ of those of FP32.
+        sides: errors of the kernels on that side.
+        products: correlation ρ of FP32 products.
 
     >>> half_width({ErrorSide("pooling", True, 1.0): 3})
     3.0
@@ -84,7 +85,7 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
     for side, count in sides.items():
         key = side.class_name, side.is_own
         line, square = sums.get(key, (0.0, 0.0))
-        width = side.width * count
+        width = side.width * count  # equal kernels have one error
         sums[key] = line + width, square + width * width
     return math.hypot(
         *(
@@ -95,5 +96,5 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
 
 
 def joined(shared: float, line: float, square: float) -> float:
-    """Return the same of one class, from its correlation, its sum and its sum of squares."""
+    """Return the half-width of one class from its correlation, sum and sum of squares."""
     return line if shared == TOGETHER else math.sqrt(shared * line * line + (1 - shared) * square)

@@ -1,13 +1,14 @@
-"""Power while a kernel runs, from how busy it keeps each unit; energy from that and its time.
+"""Energy of a kernel or a run from its time and the utilisation of each unit of the board.
 
-``P = cap · (1 − (1 − base) · exp(−Σ aᵢ uᵢ))`` with ``uᵢ`` the time a unit alone would take at data
-sheet rates over the time of the kernel, ``cap`` the board's limit, ``base`` what the shortest
-kernel draws of it. The form rises with every utilisation and meets the cap, where clocks give way.
-Short kernels draw less, as they seldom fill the board: one ``uᵢ`` rises with the time of a launch.
+The power is ``P = cap · (1 − (1 − base) · exp(−Σ aᵢ uᵢ))`` with ``uᵢ`` the time of one unit at data
+sheet rates over the time of the kernel, ``cap`` the board's power limit, ``base`` the share of it
+that the shortest kernel draws. It rises with every utilisation up to the limit, at which the board
+lowers its clock. Short kernels draw less, as they seldom fill the board: one ``uᵢ`` rises with the
+time of a launch.
 
 Fitted by ``perfc_lab.training.power`` to products and attention in recorded graphs, on boards
-of one vendor; of kernels below 0.2 ms their power says less, so that the interval is wider. Left
-out: clocks, temperature, the host.
+of one vendor; power of kernels below 0.2 ms scatters more, so that their interval is wider. Leaves
+out clocks, temperature and the host.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ FILE = Path(__file__).parent / "power.toml"
 
 @record
 class PowerModel:
-    """Fitted numbers.
+    """Fitted numbers of the power of a board.
 
     Args:
-        base: share of the cap that the shortest kernel draws.
-        idle: share of it between kernels, where a target states no idle power.
+        base: share of the power limit that the shortest kernel draws.
+        idle: share of the power limit between kernels, for targets without an idle power.
         rates: ``aᵢ`` by unit; ``matrix16``, ``matrix8`` and ``matrix4`` by bits of the factors,
-            ``duration`` of the time of a launch.
-        low_ratio: measured over predicted power of boards left out of the fit, 5 % of kernels.
-        high_ratio: 95 % of them.
-        short_low_ratio: the same of kernels below `LONG_S`.
-        short_high_ratio: 95 % of those.
+            ``duration`` for the time of a launch.
+        low_ratio: 5 % quantile of measured over predicted power on boards left out of the fit.
+        high_ratio: 95 % quantile.
+        short_low_ratio: 5 % quantile for kernels shorter than `LONG_S`.
+        short_high_ratio: 95 % quantile for these.
     """
 
     base: float
@@ -61,22 +62,22 @@ class PowerModel:
 
 
 LONG_S = 200e-6
-"""Kernels that take so long have a power that is known better."""
+"""Duration in seconds from which the power of a kernel has the narrower interval."""
 FILLING_S = constants_next_to(__file__)["filling_s"].number
 """Duration of a launch at which half of the power that duration adds is reached."""
 
 
 @record
 class Energy:
-    """Energy of a kernel or a run on the board, launches and waiting included.
+    """Energy of a kernel or a run on the board, including launches and waits.
 
     Args:
-        energy_j: predicted.
-        low_j: lower end of the interval that holds nine of ten.
+        energy_j: predicted energy.
+        low_j: lower end of the 90 % prediction interval.
         high_j: upper end.
-        power_w: mean while it runs.
-        low_ratio: measured over predicted power, 5 % of such kernels.
-        high_ratio: 95 % of them.
+        power_w: mean power while it runs.
+        low_ratio: 5 % quantile of measured over predicted power of such kernels.
+        high_ratio: 95 % quantile.
     """
 
     energy_j: float
@@ -104,7 +105,7 @@ def power_model() -> PowerModel:
 
 
 def matrix_key(dtype: str) -> str:
-    """Return the rate's key of the matrix unit by width of the factors; wider ones count as 16."""
+    """Return the key of the matrix unit's rate by bits of the factors; more bits count as 16."""
     if dtype in ("f4e2m1", "i4", "u4"):
         return "matrix4"
     return "matrix8" if dtype.startswith(("f8", "i8", "u8")) else "matrix16"
@@ -145,7 +146,7 @@ Times = TypeVar("Times", float, "NDArray[np.float64]")
 
 
 def duration(launch_s: Times) -> Times:
-    """Return the fraction, 0 to 1, of the power that a launch's duration adds at most."""
+    """Return the utilisation, from 0 to 1, that stands for the duration of a launch."""
     return launch_s / (launch_s + FILLING_S)
 
 
@@ -153,10 +154,10 @@ def energy_of(bound: KernelBound, time: Interval, wait_s: float, sheet: Sheet) -
     """Return the energy of one kernel, all launches; None for machines without a power model.
 
     Args:
-        bound: the kernel.
+        bound: counts and launches of the kernel.
         time: time of all its launches.
-        wait_s: part of that time in which nothing runs.
-        sheet: the board.
+        wait_s: part of that time in which the device is idle.
+        sheet: data sheet of the board.
     """
     machine = sheet.machine
     if machine.kind == "cpu" or sheet.power_w <= 0 or time.mid <= 0:

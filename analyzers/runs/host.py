@@ -3,8 +3,8 @@
 Kernels are queued, so that launches of short kernels hide behind long ones (`timeline`).
 
 The time per launch depends on the host, so no data sheet of a GPU has it. It is the value of the
-deployment, else the value that `perfc calibrate` measured for the target, else that of hosts of
-such boards in measured whole models.
+deployment, else the value that `perfc calibrate` measured for the target, else that of measured
+hosts of such boards.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("host.toml")
 """Times of hosts by runtime; lab/perfc_lab/fits/hosts.py writes it."""
 OTHER = "other"
-"""Runtime of the times of all runtimes without measured runs that launch kernels one by one."""
+"""Name of the entry for runtimes without measured runs that launch kernels one by one."""
 KNOWN_HOST = Interval(*constants_next_to(__file__)["known_host"].numbers)
 """Ratio of a model's time per launch to the measured launch overhead of its host."""
 TRAINING_LAUNCHES = 3.0
-"""Launches of a training step for each of its forward pass; two of them backward."""
+"""Launches of a training step per launch of its forward pass; two of three are backward."""
 
 
 @record
@@ -46,13 +46,13 @@ class HostTimes:
     """Times of the hosts of some runtimes on some boards: low, middle and high, in seconds.
 
     Args:
-        runtimes: their names.
+        runtimes: names of the runtimes.
         launch_s: time per operator that launches a kernel.
         helper_s: time per further launch of an operator: a conversion, a bias.
         fixed_s: time of a run besides its launches and kernels.
-        generation: least compute capability of the boards; 0 for those of any maker.
+        generation: least compute capability of the boards; 0 for those of any vendor.
         boards: start of the names of the boards; "" for any.
-        runs: measured runs that waited for their host.
+        runs: number of measured runs that waited for their host.
         source: publications of the runs.
     """
 
@@ -68,21 +68,22 @@ class HostTimes:
 
 @cache
 def known_hosts() -> tuple[HostTimes, ...]:
-    """Return the times of all hosts, those of the fewest boards first."""
+    """Return the times of all hosts, the most specific first: by board, then by generation."""
     each = read_records(FILE, HostTimes).values()
     return tuple(sorted(each, key=lambda h: (h.boards, h.generation), reverse=True))
 
 
 def host_times(machine: Machine, runtime: Runtime) -> HostTimes | None:
-    """Return the times of the default host; None where nothing waits for one.
+    """Return the times of the default host; None if no kernel waits for one.
 
-    Those are processors, and recorded graphs without measured runs.
+    That is so on processors, and for recorded graphs without measured runs.
     """
     if machine.kind == "cpu":
         return None
     name = runtime.measured_name or runtime.name.partition(":")[0]
     if runtime.engine is not None and runtime.launch is LaunchMode.EAGER:
         name = of_steps(Steps.EAGER).name
+    # a recorded graph has no launches by the host, so that `OTHER` does not apply
     rest = () if runtime.launch is LaunchMode.GRAPH else (OTHER,)
     generation = Sheet(machine).generation
     for wanted in (name, *rest):
@@ -94,10 +95,7 @@ def host_times(machine: Machine, runtime: Runtime) -> HostTimes | None:
 
 
 def given_host(machine: Machine, host_launch_s: float | None) -> Interval | None:
-    """Return the time per launch in PyTorch that the deployment or the target gives.
-
-    None if neither gives one.
-    """
+    """Return PyTorch's time per launch by the deployment or the target; None without either."""
     if host_launch_s is None:
         measured = machine.device("host_launch_s")
         host_launch_s = None if measured is None else measured.value
@@ -122,8 +120,8 @@ def launch_cost(
     launch = Interval(*times.launch_s)
     if given is None:
         return launch
-    usual = host_times(machine, of_steps(Steps.EAGER))
-    return launch if usual is None else launch * (given.mid / usual.launch_s[1])
+    eager_times = host_times(machine, of_steps(Steps.EAGER))
+    return launch if eager_times is None else launch * (given.mid / eager_times.launch_s[1])
 
 
 def host_gap(machine: Machine, setting: Setting) -> Interval:
@@ -137,25 +135,25 @@ def host_gap(machine: Machine, setting: Setting) -> Interval:
 
 
 def launched_by(runtime: Runtime) -> Mapping[str, int]:
-    """Return the launches per operator of an engine's eager host, one for others."""
+    """Return the launches of operators of an engine's eager host; others have one each."""
     return {} if runtime.engine is None else runtime.engine.launched
 
 
 def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...]:
-    """Return the host's launches for each kernel.
+    """Return the number of the host's launches for each kernel, in units of a whole operator.
 
     Args:
         execution: execution of the run.
-        helper: time of a launch inside an operator over that of an operator.
+        helper: time of a launch within an operator over that of a whole operator.
     """
     runtime, bounds = execution.kernels.runtime, execution.bounds.kernels
-    each = launched_by(runtime)
+    engine_launches = launched_by(runtime)
 
     def count(bound: KernelBound) -> float:
         kernel = bound.kernel
         if kernel.helper is not None and not kernel.helper.is_dispatched:
             return bound.launches * helper
-        return float(bound.launches * each.get(kernel.anchor.op.mnemonic, 1))
+        return float(bound.launches * engine_launches.get(kernel.anchor.op.mnemonic, 1))
 
     return execution.kernels.once(
         ("run", len(bounds), helper), execution.bounds.env, lambda: tuple(map(count, bounds))
@@ -163,9 +161,9 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
 
 
 def host_of(execution: Execution) -> RunHost | None:
-    """Return the host of a run; None if nothing waits for it, or nothing is launched.
+    """Return the host of a run; None if no kernel waits for it, or there is no kernel.
 
-    A launch overhead of zero stands for kernels alone, without the host of a run.
+    A launch overhead of zero requests the kernels without a host.
     """
     machine, runtime = execution.machine, execution.kernels.runtime
     times = host_times(machine, runtime)
@@ -177,7 +175,7 @@ def host_of(execution: Execution) -> RunHost | None:
 
 
 def host_note(host: RunHost, runtime: Runtime, *, is_given: bool = False) -> str:
-    """Return the note that a run takes longer than its kernels because of its host."""
+    """Return the note for users that the device waits for its host."""
     better = "" if is_given else "; --host-launch says better"
     ends = f"{1e6 * host.launch.low:.0f} to {1e6 * host.launch.high:.0f}"
     each = f"{1e6 * host.launch.mid:.0f} µs each ({ends}{better})"

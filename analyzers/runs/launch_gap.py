@@ -1,4 +1,4 @@
-"""Launch gap: shortest time between two launches, by machine and launch mode."""
+"""Launch gap: shortest time from one launch to the next, by machine and launch mode."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
 
 
 def _between(rate: Rate | None, share: float) -> Interval:
+    """Return a share of a launch overhead with the interval of its origin; 0 without one."""
     if rate is None:
         return Interval.exactly(0.0)
     is_sure = rate.origin is Origin.MEASURED and share == 1

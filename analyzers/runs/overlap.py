@@ -1,4 +1,4 @@
-"""Overlap of kernels on several streams, which makes a run shorter than their sum."""
+"""Overlap of kernels on several streams, which makes a run shorter than the sum of its kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def overlap(
     kernels: Sequence[Estimate], bounds: RooflineTable, table: KernelTable, module: Module
 ) -> float:
-    """Return the makespan on the streams of the runtime over that on one, both by `Timeline`."""
+    """Return the makespan on the streams of the runtime over that on one stream, at most 1."""
     launch_s = launch_gap(bounds.machine, table.runtime.launch).mid
     times = [k.device_s for k in kernels]
     waits = [launch_s * b.launches for b in bounds.kernels]

@@ -1,4 +1,4 @@
-"""Predicts power and time of a run under a power limit below the board's default limit.
+"""Predict power and time of a run under a power limit below the board's default limit.
 
 Both depend on one ratio: the limit over the power that the run draws without it. Clocks fall until
 the mean power is within the limit. Above a ratio of 2 nothing changes; at 0.5 a run takes some 60 %
@@ -38,7 +38,8 @@ EDGES = (
     2.0,
     10.0,
 )
-"""Edges of the bins of limit over uncapped power; each bin has one knot."""
+"""Edges of the bins of limit over uncapped power, one knot of the fit each; narrow where the ratio
+changes most."""
 
 
 @record
@@ -46,7 +47,7 @@ class CapLaw:
     """Ratios of power and time at knots; logarithms are interpolated linearly between them.
 
     Args:
-        demands: limit over uncapped power at each knot, rising.
+        demands: limit over uncapped power at each knot, ascending.
         powers: power under the limit over uncapped power.
         times: time under the limit over time without one.
     """
@@ -67,6 +68,7 @@ class CapLaw:
         return self._at(demand, self.times)
 
     def _at(self, demand: float, values: tuple[float, ...]) -> float:
+        """Return values at the knots interpolated in their logarithm, constant beyond the ends."""
         i = bisect_left(self.demands, demand)
         if i >= len(values):
             return values[-1]
@@ -79,6 +81,6 @@ class CapLaw:
 
 @cache
 def cap_law() -> CapLaw:
-    """Return the shipped fit."""
+    """Return the fit in ``power_cap.toml``."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return CapLaw(*(tuple(data[n]) for n in ("demands", "powers", "times")))

@@ -25,33 +25,33 @@ from .recurrence import chained
 from .timeline import RunHost, changed_ratio, spread, timeline
 
 HOST_BOUND = 0.05
-"""Share of a run in waits for the host from which it is host-bound; short kernels always wait."""
+"""Share of a run in waits for the host above which it is host-bound; short kernels always wait."""
 
 
 def extrapolation(predictor: str) -> str:
-    """Return the start of a note on why a predictor, by default ``kernels``, extrapolates."""
+    """Return the prefix of a note on why a predictor extrapolates; "" stands for ``kernels``."""
     return f"extrapolation by the predictor {predictor or 'kernels'}: "
 
 
 @frozen
 class PredictionTable:
-    """Predictions of all kernels in the order of the roofline's, and of the run.
+    """Predictions of all kernels in the order of the roofline, and of the run.
 
-    The kernels and the fixed time of the run sum up to its time.
+    The times of the kernels and the fixed time of the run add up to its time.
 
     Args:
-        kernels: one for each kernel of the roofline, as they are in the run.
-        total: total of the run.
-        notes: limitations that a reader must know.
-        bounds: roofline of the kernels, for energies; None without them.
-        launched: the kernels on a device that never waits for its host.
+        kernels: estimate of each kernel, with its part of the host's waits and of the run factor.
+        total: estimate of the run.
+        notes: limitations of the prediction, for users.
+        bounds: roofline of the kernels, for energies; None without energies.
+        launched: estimates of the kernels on a device that never waits for its host.
         host: launches of the run by its host; None if the device never waits for it.
-        alone: the run by its timeline, before measured runs are spread over it; None for ``total``.
+        alone: the run by its timeline, before the run factor; None if that is ``total``.
         whole: the predictor of whole runs and its training runs, as text; "" without one.
         others: the same run by further predictors of whole runs.
-        is_own: whether the whole-run predictor was fitted to such runs of this machine.
+        is_own: True if the whole-run predictor was fitted to such runs of this machine.
         publications: titles of publications with measured runs of the network in this deployment.
-        other_quantities: by the whole-run predictor, ``memory_bytes`` or ``energy_j``.
+        other_quantities: ``memory_bytes`` or ``energy_j`` by the whole-run predictor.
     """
 
     kernels: tuple[Estimate, ...]
@@ -73,6 +73,7 @@ class PredictionTable:
         if self.bounds is None:
             return ()
         sheet = Sheet(self.bounds.machine)
+        # equal kernels with one estimate are computed once
         pairs = [*zip(self.bounds.kernels, self.kernels, strict=True)]
         at = [(b.kernel.identity, id(k)) for b, k in pairs]
         each = dict(zip(at, pairs, strict=True))
@@ -102,16 +103,16 @@ class PredictionTable:
 
     @property
     def timeline(self) -> RunEstimate:
-        """Return the run by its kernels, host and fixed time, without regard to measured runs."""
+        """Return the run by its kernels, host and fixed time, without the run factor."""
         return self.alone or self.total
 
     @property
     def run_factor(self) -> float:
-        """Return the time of the run over that of its timeline, which measured runs give."""
+        """Return the time of the run by measured runs over that of its timeline."""
         return self.total.time_s / self.timeline.time_s if self.timeline.time_s else 1.0
 
     def at_factor_of(self, other: PredictionTable) -> tuple[Estimate, ...]:
-        """Return the kernels as the run factor of another run of the same kind has them."""
+        """Return the kernels scaled by the run factor of another run of the same kind."""
         return tuple(
             k.scaled(other.scale / ratio).above(k.floor_s) if (ratio := _ratio(k, alone)) else k
             for k, alone in zip(self.kernels, self.launched, strict=True)
@@ -119,7 +120,7 @@ class PredictionTable:
 
     @cached_property
     def scale(self) -> float:
-        """Return the factor of all kernels that are above their lower bounds."""
+        """Return the factor of kernels above their lower bounds; others have a larger one."""
         ratios = map(_ratio, self.kernels, self.launched)
         return min((ratio for ratio in ratios if ratio), default=1.0)
 
@@ -146,18 +147,18 @@ class PredictionTable:
     def total_with(self, times_s: Mapping[int, float], launch_factor: float = 1.0) -> float:
         """Return the time of the run if some kernels took other times, in seconds.
 
-        The timeline is computed again, and measured runs are over it by the same factor.
+        The timeline is computed again; the run factor stays.
 
         Args:
-            times_s: of `launched` kernels, by index.
-            launch_factor: host time per launch, over the present one.
+            times_s: times of `launched` kernels, by index.
+            launch_factor: ratio of the host time per launch to the present one.
         """
         now_s = [k.time_s for k in self.launched]
         ratio = changed_ratio(now_s, times_s, self.host, launch_factor)
         return self.total.fixed_s + self.kernels_s * ratio
 
     def time_of(self, other: PredictionTable) -> float:
-        """Return the time of another run with the run factor of this one."""
+        """Return the time of another run with the factors of this one, in seconds."""
         fixed_s = self.timeline.fixed_s
         alone_s = self.timeline.time_s - fixed_s
         factor = self.kernels_s / alone_s if alone_s > 0 else 1.0
@@ -172,6 +173,7 @@ class PredictionTable:
 
 
 def _ratio(kernel: Estimate, alone: Estimate) -> float:
+    """Return the factor of a kernel in the run, without waits; 0 if it has no time."""
     return (kernel.time_s - kernel.wait_s) / alone.time_s if alone.time_s else 0.0
 
 
@@ -181,18 +183,18 @@ def predicted(execution: Execution) -> PredictionTable:
     machine, runtime = bounds.machine, kernels.runtime
     launched = in_run(execution)
     device = total(launched, bounds.floor_s)
-    left = 1.0
+    stream_ratio = 1.0
     if runtime.streams > 1 and module:
         from .overlap import overlap
 
-        left = overlap(launched, bounds, kernels, module)
+        stream_ratio = overlap(launched, bounds, kernels, module)
     host = host_of(execution)
     waiting = timeline(launched, host)
     fixed = host.fixed if host else Interval.exactly(0.0)
     sum_s = math.fsum([*(k.time_s for k in waiting), fixed.mid])
-    # host and device work side by side, before and after them the fixed time
+    # host and device run concurrently; the fixed time is before and after them
     time = device.time.slower_of(host.time) + fixed if host else device.time
-    time = time * (left * sum_s / time.mid) if time.mid else time
+    time = time * (stream_ratio * sum_s / time.mid) if time.mid else time
     run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed.mid)
     in_time, run = spread(waiting, run)
     table = PredictionTable(
@@ -230,18 +232,23 @@ def in_run(execution: Execution) -> list[Estimate]:
     firsts: dict[tuple[int, int], Estimate] = {}
     for i, bound in enumerate(bounds.kernels):
         estimate = alone[i]
+        # equal kernels share one estimate
         same = (bound.kernel.identity, id(estimate))
         if same not in firsts:
-            here = estimate
+            corrected_estimate = estimate
             if corrections:
-                here = adapt.corrected(estimate, bound.launches, corrections)
-            here = here if machine.kind == "cpu" else chained(here, bound, bounds.at(i))
-            # laws are those of kernels in a graph, their least time included
+                corrected_estimate = adapt.corrected(estimate, bound.launches, corrections)
+            corrected_estimate = (
+                corrected_estimate
+                if machine.kind == "cpu"
+                else chained(corrected_estimate, bound, bounds.at(i))
+            )
+            # laws are of kernels in a recorded graph, including its least time per launch
             if estimate.predictor is not Predictor.LAW:
-                here = here.launched(launch * bound.launches)
+                corrected_estimate = corrected_estimate.launched(launch * bound.launches)
             elif not is_graph and machine.kind != "cpu":
-                here = here.spaced(QUEUE_GAP * bound.launches)
-            firsts[same] = here
+                corrected_estimate = corrected_estimate.spaced(QUEUE_GAP * bound.launches)
+            firsts[same] = corrected_estimate
         result.append(firsts[same])
     return result
 
@@ -256,7 +263,7 @@ def total(kernels: Sequence[Estimate], floor_s: float) -> RunEstimate:
 
 
 def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterable[str]:
-    """Yield the limitations of a prediction that a reader must know."""
+    """Yield the limitations of a prediction, as notes for users."""
     if not kernels:
         return
     whole = math.fsum(k.time_s for k in kernels)

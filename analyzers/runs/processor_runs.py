@@ -2,8 +2,8 @@
 
 ``T = factor · Σ kernels + launch · kernels + group · groups``: an engine on many cores wakes and
 joins its threads for every kernel, and eager PyTorch before 2 calls a convolution for each of its
-groups (source: aten/src/ATen/native/Convolution.cpp, PyTorch 1.8). The interval comes from leaving
-out graphs or machines.
+groups (source: aten/src/ATen/native/Convolution.cpp, PyTorch 1.8). The interval is that of graphs
+or machines left out of the fit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".toml")
 CLOCK_HZ = constants_next_to(__file__)["launching_clock"].number
-"""Maximum clock of the cores that fitted times of launches on unmeasured machines are of."""
+"""Maximum core clock at which fitted launch times hold; other clocks scale them (`slowdown`)."""
 GROUPED = (2, 0)
 """First version of PyTorch that computes all groups of a convolution at once on processors."""
 
@@ -65,7 +65,7 @@ class ProcessorLaw:
         Args:
             kernels_s: sum of the kernels' estimates.
             launches: number of kernel launches.
-            groups: of grouped convolutions.
+            groups: number of groups of grouped convolutions.
 
         >>> ProcessorLaw(("x",), 2.0, 1e-5, 0.5, 9).time_s(1e-3, 100)
         0.003
@@ -80,7 +80,7 @@ def laws() -> Mapping[str, ProcessorLaw]:
 
 
 def slowdown(machine: Machine) -> float:
-    """Return how much longer launches take where no rates were measured, by a core's clock."""
+    """Return the factor of launch times by the core clock; 1 for machines with measured rates."""
     clock = None if is_rated(machine) else machine.device("clock_max_hz")
     return 1.0 if clock is None else CLOCK_HZ / clock.value
 
@@ -92,7 +92,10 @@ def groups_of(bounds: Iterable[KernelBound]) -> float:
 
 
 def is_plain(table: PredictionTable) -> bool:
-    """Return True if kernels follow laws, or their roofline without a correction."""
+    """Return True if all kernels follow laws, or rooflines without a correction.
+
+    Fits of whole runs were made on sums of such estimates.
+    """
     law, plain = Predictor.LAW, (Predictor.ROOFLINE, 1.0)
     return all(k.predictor is law or (k.predictor, k.correction) == plain for k in table.launched)
 
@@ -109,7 +112,7 @@ def run_time(
     slow = slowdown(machine)
     groups = groups_of(bounds.kernels) if version and version < GROUPED else 0.0
     time_s = law.time_s(table.timeline.time_s, slow * launches, slow * groups)
-    # laws of kernels are at the rates of the machine
+    # fits without targets are over laws of kernels, which depend on a machine through its rates
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
     is_own = is_own or any(k.correction != 1.0 for k in table.launched)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)

@@ -1,7 +1,7 @@
-"""Latency of the steps of a recurrent layer, which run one after another.
+"""Latency of the steps of a recurrent layer, which run in sequence.
 
-A roofline counts the work of all steps together, and fitted factors come from other layers. Neither
-includes the wait of each step for the one before it.
+A roofline counts the work of all steps together, and fitted factors are of other layers. Neither
+includes the wait of each step for the previous one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ STEP_S = Interval(*constants_next_to(__file__)["recurrent_step_s"].numbers)
 def chained_s(kernel: Kernel, at: Numbers) -> Interval | None:
     """Return the latency of the steps of a recurrent kernel; None for other kernels.
 
-    The two directions run concurrently. The computation of a step is left out; the roofline has it.
+    Both directions of a bidirectional layer run concurrently. The computation of steps is left out,
+    as the roofline has it.
     """
     match kernel.problem:
         case Recurrence(steps):
             count = float(at(steps))
-            return STEP_S * count if count else None
+            return STEP_S * count if count else None  # the state is unknown or has no steps
     return None
 
 
@@ -45,7 +46,7 @@ def has_steps(table: KernelTable, env: Env) -> bool:
 
 
 def chained(estimate: Estimate, bound: KernelBound, at: Numbers) -> Estimate:
-    """Return a kernel's estimate with the latency of its recurrent steps, which is assumed."""
+    """Return a kernel's estimate plus the assumed latency of its recurrent steps."""
     steps = chained_s(bound.kernel, at)
     if steps is None:
         return estimate

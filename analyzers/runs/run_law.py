@@ -2,8 +2,7 @@
 
 Each kind of kernel has a factor, and so has exposed communication. Factors above 1 are due to
 clocks under sustained power, older kernels and kernels that are not modelled; none was measured
-separately.
-Every doubling of the nodes adds a share, because steps wait for the slowest rank.
+separately. Every doubling of the nodes adds a share, as steps wait for the slowest rank.
 `perfc train training` fits them, and `perfc eval training` tests them with models held out.
 """
 
@@ -111,25 +110,26 @@ LEARNED = (
     "micro_s",
     "routing_s",
 )
-"""Fitted numbers."""
+"""Fields of `RunLaw` that are fitted."""
 NO_LAWS: Mapping[str, RunLaw] = {}
 USUAL = "any"
 """Name of the fit over all frameworks."""
 F32_RUNS = "torch-f32"
 """Name of the fit over runs in f32."""
 F32_TYPES = ("f32", "tf32")
+"""Types of products of these runs."""
 
 
 @cache
 def laws() -> Mapping[str, RunLaw]:
-    """Return the fits that come with perfc, by framework."""
+    """Return the shipped fits, by framework and GPU generation."""
     if not FILE.exists():
         return {}
     return read_records(FILE, RunLaw)
 
 
 def frameworks() -> tuple[str, ...]:
-    """Return the frameworks with a fit, sorted, ``any`` among them."""
+    """Return the names of frameworks with a fit, sorted, including ``any``."""
     return tuple(sorted({name.partition(" ")[0] for name in laws()} | {USUAL}))
 
 

@@ -1,11 +1,11 @@
-"""Corrections of the parts of a run, by a Gaussian process of similar measured runs.
+"""Similarity of runs, by which a Gaussian process corrects their parts from measured runs.
 
-Each part of a run has a logarithm by which it takes longer: its device, host and fixed time. It is
-a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
-runtime on similar machines, one those of similar sizes among them, and so on. What kernels take on
-a chip in a precision is of their library, whichever runtime launches them, and partly so on any
-chip; what hosts take does not change with the batch. Machines of one architecture are similar
-whatever their numbers, so that what a runtime adds is known of a new chip.
+Each part of a run (device, host and fixed time) has a correction, the logarithm of its factor. It
+is a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
+runtime on similar machines, another those of similar sizes among them, and so on. Corrections of
+kernels depend on their library and precision, whichever runtime launches them, and partly so on
+any chip; those of hosts do not depend on the batch. Machines of one architecture are similar
+whatever their numbers, so that corrections of a runtime apply to a new chip of it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Aspect(Enum):
     """Properties in which two runs may be similar."""
 
     RUNTIME = auto()
+    """Runtime."""
     PRECISION = auto()
     """Runtime and precision."""
     KERNELS = auto()
@@ -36,7 +37,9 @@ class Aspect(Enum):
     MACHINE = auto()
     """Numbers of the data sheet, and the architecture."""
     WORK = auto()
+    """Sizes that grow with the batch (`run_table.WORK`)."""
     NETWORK = auto()
+    """Sizes that do not depend on the batch (`run_table.NETWORK`)."""
     SHARES = auto()
     """Shares of the kernels' time by kind of launch."""
     COUNTS = auto()
@@ -49,7 +52,7 @@ class Aspect(Enum):
 
 
 COMMON = -2
-"""Number of the library that runtimes share; others have the number of their runtime."""
+"""Number of a library that several runtimes launch; other libraries have that of their runtime."""
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
 _KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
 _SIZES = Aspect.WORK, Aspect.NETWORK
@@ -72,15 +75,17 @@ OF_PARTS: Mapping[Aspect, tuple[tuple[Aspect, ...], ...]] = {
     ),
     Aspect.FIXED: (_MACHINE, (*_MACHINE, Aspect.NETWORK)),
 }
-"""Terms of each of `PARTS`."""
+"""Terms of the correction of each part: the aspects whose similarities are multiplied."""
 TERMS = tuple([(part, *term) for part, terms in OF_PARTS.items() for term in terms])
 ARCHITECTURE, KERNELS = 3, 4
-"""Numbers of the architecture and of the library of kernels among the kinds of a run."""
+"""Indices of the architecture and of the library of kernels among the kinds of a run."""
+# columns are WORK, NETWORK, MACHINE, SHARES, COUNTS, PARTS in this order
 _SIZED = len(WORK) + len(NETWORK)
 MACHINE_COLUMNS = slice(_SIZED, _SIZED + len(MACHINE))
 COUNT_COLUMNS = slice(len(COLUMNS) - len(PARTS) - len(COUNTS), len(COLUMNS) - len(PARTS))
 ROUNDING = float(np.finfo(np.float16).eps) * 10
-"""Largest difference of equal columns, in widths: rows are stored in f16."""
+"""Largest difference of equal columns, in length scales, as rows are stored in f16."""
+# numbers are indices of the kinds that `positions` gives
 FORM = SimilarityAspects(
     TERMS,
     {
@@ -115,7 +120,10 @@ FORM = SimilarityAspects(
 
 
 def with_parts(rows: RowPositions) -> RowPositions:
-    """Return the positions of runs, and after them those of each part of each run."""
+    """Return the positions of runs, followed by those of each part of each run.
+
+    A part has the share 1 in itself and 0 in others, so that its covariance is of its terms only.
+    """
     runs, parts = len(rows.kinds), len(PARTS)
     kinds, places = (
         np.concatenate([one, np.repeat(one, parts, axis=0)]) for one in (rows.kinds, rows.places)
@@ -130,9 +138,9 @@ def positions(
     """Return the positions of runs in the process.
 
     Args:
-        runs: their facts.
-        runtimes: the measured ones; another one is similar to none of them.
-        networks: numbers of models by `network_id`; any other is similar to none.
+        runs: tables of the runs.
+        runtimes: measured runtimes; any other is similar to none of them.
+        networks: numbers of measured models by `network_id`; any other is similar to none.
     """
     numbers = {name: i for i, name in enumerate(runtimes)}
     kinds = [

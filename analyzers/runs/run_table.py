@@ -1,4 +1,4 @@
-"""Facts of a run that it is compared with measured runs by."""
+"""Tabulate the numbers of a run by which it is compared with measured runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 LEAST_S = 1e-9
-"""Minimum time whose logarithm is taken, or that divides: a run may have none of a kind."""
+"""Minimum time in logarithms and denominators, as a part of a run may take none."""
 ORDER = ("f32", "tf32", "f16", "amp", "int8")
 """Precisions from the widest."""
 RATES_OF = "f16"
@@ -52,30 +52,31 @@ SHARES = tuple(f"time_{kind.name.lower()}" for kind in LaunchKind)
 COUNTS = tuple(f"launches_{kind.name.lower()}" for kind in LaunchKind)
 """Square roots of the shares of launches by kind, the same at any batch."""
 PARTS = ("of_device", "of_host", "of_fixed")
-"""Parts of a run: how much longer it becomes by each, both in logarithms."""
+"""Parts of a run: derivative of the logarithm of its time by that of each part."""
 COLUMNS = (*WORK, *NETWORK, *MACHINE, *SHARES, *COUNTS, *PARTS)
 ADA = 8.9
-"""Compute capability of Ada, whose L2 keeps what Ampere's must read again."""
+"""Compute capability of Ada, whose larger L2 makes it differ from Ampere, of the same major one."""
 CHANGE = 0.8
-"""Difference of a part's logarithm over which its part of a run is taken: device and host may be
-near each other."""
+"""Change of a part's logarithm over which the derivative is a difference: wide, as the longer of
+device and host may change within it."""
 STEPS = np.eye(len(PARTS)) * CHANGE / 2
-"""Half a change of each part, by which growth is a central difference."""
+"""Half a change of each part, one row each, for central differences."""
 
 
 @cached_entity
 class RunTable:
-    """Facts of one run.
+    """Numbers of one run for the Gaussian process of runs.
 
     Args:
         runtime: name of the runtime in measured runs.
         library: name of the library of its kernels, "" if no other runtime launches them.
-        stored: its `precision`.
-        version: version of its runtime; 0 where none is given.
-        architecture: maker and major compute capability of the machine, Ada by itself.
+        stored: precision of the run (`precision`).
+        version: version of its runtime; 0 if unknown.
+        architecture: number of vendor and major compute capability; Ada has a separate one.
         network_id: `network_id` of its model.
-        places: `COLUMNS`.
-        ways_s: seconds of host and device on each way through the run.
+        places: values of `COLUMNS`.
+        ways_s: host and device seconds on each path through the run, ``[paths, 2]``; the longest
+            path determines its time.
         fixed_s: time besides launches and kernels.
         kernels_s: time of the run by its timeline.
         floor_s: lower bound of the run.
@@ -95,14 +96,14 @@ class RunTable:
 
 
 def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
-    """Return the logarithms by which a run takes longer if its `PARTS` do, a row each.
+    """Return the logarithm of the factor of a run from those of its `PARTS`, ``[...]``.
 
-    It grows with each of them: a run of more work takes no less time.
+    It grows with each of them: a run with more work never takes less time.
 
     Args:
         ways_s: `RunTable.ways_s`.
         fixed_s: time besides launches and kernels.
-        parts: logarithms by which they take longer, ``[..., parts]``.
+        parts: logarithms of the factors of the parts, ``[..., parts]``.
     """
     device, host, fixed = np.exp(parts).T
     then_s = (ways_s @ np.array([host, device])).max(axis=0) + fixed_s * fixed + LEAST_S
@@ -110,12 +111,12 @@ def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
-    """Return the precision of a run as `ORDER` names it; "" if it is none of those.
+    """Return the precision of a run as `ORDER` names it; "" for any other.
 
     Args:
-        deployment: how it is run.
-        element: type that the model is stored in, for a deployment without a precision.
-        bounds: its kernels on the target; TF32 is f32 where that has none.
+        deployment: deployment of the run.
+        element: type in which the model is stored, for a deployment without a precision.
+        bounds: its kernels on the target; TF32 counts as f32 on a target without it.
     """
     match deployment.dtype or element:
         case "f32" | "tf32":
@@ -147,7 +148,7 @@ def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
 
 
 def stored_element(source: Module) -> str:
-    """Return the type of the largest stored tensor, which a model computes in; "" without one."""
+    """Return the type of the largest stored float tensor, in which a model computes; or ""."""
     stored = [one for one in source.graph.weight_types if isinstance(one, TensorType)]
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
@@ -164,19 +165,19 @@ def leading_extent(source: Module, env: Env) -> int:
 def tabulated(
     execution: Execution, table: PredictionTable, deployment: Deployment, stored: str, batch: int
 ) -> RunTable:
-    """Return the facts of a run.
+    """Return the table of a run.
 
     Args:
-        execution: its kernels, typed and canonical module among it.
-        table: their estimates.
-        deployment: how it is run.
-        stored: its `precision`.
-        batch: leading extent of its first input.
+        execution: kernels of the run with their typed and canonical module.
+        table: estimates of the kernels.
+        deployment: deployment of the run.
+        stored: precision of the run (`precision`).
+        batch: leading extent of the first input.
     """
     module = execution.module
     assert module is not None
     kernels, bounds, alone = execution.kernels, execution.bounds, table.timeline
-    first = dict[int, int]()
+    first = dict[int, int]()  # distinct kernels, weighted below by launches and times
     for i, bound in enumerate(bounds.kernels):
         first.setdefault(bound.kernel.identity, i)
     at = [*first.values()]
@@ -194,7 +195,7 @@ def tabulated(
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
     ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
-    if not kernels.runtime.has_parts:
+    if not kernels.runtime.has_parts:  # its measured runs do not separate host and device
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
@@ -228,11 +229,12 @@ def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
 
     Args:
         columns: extents and traits of kernels.
-        counts: launches of each.
+        counts: number of launches of each.
     """
     kind, traits = columns.kind, columns.traits
     attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
     attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
+    # means are weighted by multiply-accumulates
     weight = counts * columns.amounts["mac"]
     weight = weight / max(float(weight.sum()), LEAST_S)
     each = (columns.amounts["m"], traits["n"], traits["k"])
@@ -240,6 +242,9 @@ def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
 
 
 def shares(columns: Columns, time_s: Array) -> Array:
-    """Return the square roots of the shares by kind of kernels with such times, or counts."""
+    """Return the square roots of the shares of times (or counts) by kind of launch.
+
+    With square roots, Euclidean distances are less dominated by the largest shares.
+    """
     by_kind = np.bincount(columns.kind.astype(int), time_s, len(LaunchKind))
     return np.asarray(np.sqrt(by_kind / max(float(time_s.sum()), LEAST_S)))

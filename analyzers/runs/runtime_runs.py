@@ -1,11 +1,11 @@
 """Time of whole runs under measured runtimes: the timeline with corrected parts.
 
-A Gaussian process (`perfc.analyzers.runs.run_process`) predicts from similar measured runs by how
-much device, host and fixed time of the timeline take longer, with the deviation of the run. That
-counts by the share of the variance that those runs explain, so that without any the timeline is the
-prediction. A run of more work takes no less time, as its timeline has it. Intervals are
-the deviation times bands that are split conformal: by runtime from held-out graphs, and for
-unmeasured machines from held-out chips.
+A Gaussian process (`perfc.analyzers.runs.run_process`) predicts the factors of device, host and
+fixed time of the timeline from similar measured runs, and the deviation of the run. Factors count
+by the share of variance that those runs explain, so that without any the timeline is the
+prediction. A run with more work never takes less time, as in its timeline. Intervals are the
+deviation times split-conformal bands: by runtime from held-out graphs, and for unmeasured machines
+from held-out chips.
 """
 
 from __future__ import annotations
@@ -39,17 +39,19 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 NAME = RUNS
+"""Name of the predictor and stem of its files."""
 CLASS = "run"
 PROCESS = "process_"
-"""Start of the names of the arrays of the process of runs."""
+"""Prefix of the names of the arrays of the process of runs."""
 NETWORKS = "networks"
-"""Name of the `network_id` of each fitted graph."""
+"""Name of the array with the `network_id` of each fitted graph."""
 PUBLICATIONS, PUBLICATION = "publications", "publication"
-"""Titles of publications of fitted runs, one a line in UTF-8, and the number of that of each."""
+"""Names of the arrays with the titles of publications of fitted runs, one per line in UTF-8, and
+with the number of the title of each run."""
 ANOTHER_RUN = constants_next_to(__file__)["another_run"].number
 """Standard deviation of the logarithm between runs that no column distinguishes."""
 LEAST_EXPLAINED = 0.5
-"""Share of the variance of a residual that runs of similar networks explain."""
+"""Least explained share of variance for which runs of similar networks count as measured."""
 
 
 @cached_entity
@@ -59,8 +61,8 @@ class RuntimeRun:
     Args:
         time: predicted time in seconds; its interval is clipped at the lower bound.
         floor_s: lower bound.
-        is_own: whether the runtime was measured on this chip in this precision.
-        is_like: whether runs of similar networks were measured under the runtime.
+        is_own: True if the runtime was measured on this chip in this precision.
+        is_like: True if runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
         publications: titles of publications with runs of the network in this deployment.
@@ -76,11 +78,11 @@ class RuntimeRun:
 
 
 def covering(execution: Execution, stored: str) -> Artefact | None:
-    """Return the weights that know the runtime of kernels; None without measured configurations.
+    """Return the weights if the runtime of the kernels was measured in some configuration.
 
     Args:
-        execution: the kernels and their module.
-        stored: `precision` of the run.
+        execution: kernels of the run and their module.
+        stored: precision of the run (`run_table.precision`).
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -89,7 +91,7 @@ def covering(execution: Execution, stored: str) -> Artefact | None:
     if execution.module is None or not stored or not path.is_file():
         return None
     weights = _load(path)
-    # a runtime of a few scattered runs has no configuration
+    # a runtime with a few scattered runs has no configuration
     known = {runtime for *_, runtime in weights.card.configurations}
     return weights if execution.kernels.runtime.measured_name in known else None
 
@@ -97,17 +99,17 @@ def covering(execution: Execution, stored: str) -> Artefact | None:
 def on_processor(
     execution: Execution, table: PredictionTable, deployment: Deployment, element: str
 ) -> RuntimeRun | None:
-    """Return the run by the fit of its runtime; None without one in that precision."""
+    """Return the run on a processor by the fit of its runtime; None without a fit."""
     from ..estimators.laws.processor_resources import is_rated
     from .processor_runs import is_plain, laws, run_time
 
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
-    names = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
+    fits = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
     if is_rated(machine):
         step = " training" * bool(deployment.train)
-        names.insert(0, f"rated {runtime.measured_name} {dtype}{step}")
-    law = next((laws()[name] for name in names if name in laws()), None)
+        fits.insert(0, f"rated {runtime.measured_name} {dtype}{step}")
+    law = next((laws()[name] for name in fits if name in laws()), None)
     if law is None or not is_plain(table):
         return None
     time, is_own = run_time(law, execution, table, deployment.version)
@@ -115,7 +117,7 @@ def on_processor(
 
 
 def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
-    """Return the whole run by its facts.
+    """Return the prediction of a whole run from its table.
 
     Raises:
         WeightsError: the arrays are damaged.
@@ -147,14 +149,14 @@ def residual(process: Process, runs: Sequence[RunTable], rows: Runs) -> tuple[Ar
     A residual is the logarithm of a run's time over its timeline.
 
     Args:
-        process: of the fitted runs.
-        runs: facts of the runs.
-        rows: their positions.
+        process: process of the fitted runs.
+        runs: tables of the runs.
+        rows: positions of the runs.
     """
     count, covariance = len(runs), process.with_known(with_parts(rows))
     deviation = process.deviation(rows, covariance[:count])
     explained = np.clip(1 - deviation**2 / process.prior(rows), 0.0, 1.0)
-    # logarithms by which the parts take longer
+    # logarithms of the factors of the parts
     parts = (covariance[count:] @ process.weights).reshape(count, -1) * explained[:, None]
     each = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
     return np.array(each), np.hypot(deviation, ANOTHER_RUN), explained
@@ -172,7 +174,7 @@ def is_measured(weights: Artefact, run: RunTable) -> bool:
 
 
 def with_version(row: Runs, known: Runs) -> Runs:
-    """Return a run without a version of its runtime as one with the newest of the fitted runs."""
+    """Return a run; without a version of its runtime it takes the newest of the fitted runs."""
     runtime, precision, version = known.kinds[:, :3].T
     same = (runtime == row.kinds[0, 0]) & (precision == row.kinds[0, 1])
     if row.kinds[0, 2] or not same.any():
@@ -187,12 +189,12 @@ def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tup
 
     Args:
         more: arrays of the weights.
-        process: of the fitted runs.
-        row: the run.
+        process: process of the fitted runs.
+        row: position of the run.
     """
     if PUBLICATION not in more:
         return ()
-    kinds, known = [0, 1, -1], process.known
+    kinds, known = [0, 1, -1], process.known  # runtime, precision and network
     same = (known.kinds[:, kinds] == row.kinds[0, kinds]).all(axis=1)
     machine = known.places[:, MACHINE_COLUMNS] - process.placed(row).places[0, MACHINE_COLUMNS]
     same &= np.abs(machine).max(axis=1) <= ROUNDING
@@ -225,11 +227,13 @@ def process(weights: Artefact) -> Process:
 
 @lru_cache(maxsize=32)
 def under(weights: Artefact, library: float) -> Process:
-    """Return the process over the runs of a library's kernels, which no term compares with others.
+    """Return the process over the runs with kernels of one library.
+
+    Runs of other libraries have no covariance with these in any term, so that they can be left out.
 
     Args:
-        weights: of whole runs.
-        library: its number.
+        weights: weights of whole runs.
+        library: number of the library.
     """
     whole = process(weights)
     same = whole.known.kinds[:, KERNELS] == library

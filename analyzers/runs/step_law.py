@@ -1,8 +1,9 @@
 """Time of a training step of a convolutional network from its kernels, fitted to published steps.
 
-``T = Σ factor · kernel``. No convolution was timed alone on tensor cores of these cards, and no
-gradient of one anywhere; whole steps were published. A kernel has the product of the factors of its
-traits. Factors are the same on all cards; the kernels' estimates depend on the card.
+``T = Σ factor · kernel``. Single convolutions were not measured on tensor cores of these GPUs, and
+gradients of convolutions nowhere, but whole steps were published. The factor of a kernel is the
+product of the factors of its traits. Factors are the same on all GPUs; estimates of kernels depend
+on the GPU.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".toml")
 PRODUCTS = frozenset({Kind.MATMUL, Kind.ATTENTION})
+"""Kinds of kernels without traits: their estimates are measured ones."""
 DISTANCE_DTYPE = "f16"
 """Element type whose rates define the distance of machines."""
 VECTOR = "f32"
@@ -43,7 +45,7 @@ VECTOR = "f32"
 UNMEASURED = Band(*constants_next_to(__file__)["unmeasured_step"].numbers)
 """Interval of the logarithm of measured over predicted time on a GPU without fitted steps."""
 VOLUME = 3
-"""Axes of a convolution that libraries filter directly: Winograd's transforms are of two."""
+"""Number of axes of a convolution for which libraries have no Winograd transforms."""
 
 
 class KernelTrait(Enum):
@@ -61,7 +63,7 @@ class KernelTrait(Enum):
     """A convolution over three axes on vector units."""
     DEPTHWISE = "convolution_depthwise"
     OTHER_VECTOR = "other_f32"
-    """Neither convolution nor product, in a step in f32."""
+    """Neither convolution nor product, in an f32 step."""
     OTHER_MATRIX = "other_narrow"
     """Neither convolution nor product, in a step whose products run on matrix units."""
 
@@ -71,7 +73,7 @@ class StepLaw:
     """Fit of whole training steps.
 
     Args:
-        factors: by trait; 1 for a missing one.
+        factors: factor of each trait; 1 for a missing one.
         band: 90 % interval of ``log(measured / predicted)`` on held-out architectures.
         measured: machines and precisions of the steps.
         steps: number of fitted steps.
@@ -89,7 +91,7 @@ class StepLaw:
         return math.prod(self.factors.get(trait, 1.0) for trait in traits)
 
     def knows(self, machine: Machine, stored: str) -> bool:
-        """Return True if steps of such a chip in that precision were fitted."""
+        """Return True if steps on this chip in that precision were fitted."""
         here = coordinates(Sheet(machine), DISTANCE_DTYPE)
         targets = [target for target, known in self.measured if known == stored]
         return any(distance(here, place(t, DISTANCE_DTYPE)) <= SAME_CHIP for t in targets)
@@ -173,8 +175,8 @@ def factors(
     Args:
         execution: kernels of the step with their lower bounds.
         table: estimates of the kernels.
-        deployment: how it is run.
-        source: the model as read.
+        deployment: deployment of the step.
+        source: model as read.
     """
     fit = law()
     stored = precision(deployment, stored_element(source), execution.bounds)
@@ -191,15 +193,15 @@ def factors(
 def step_time(
     execution: Execution, table: PredictionTable, deployment: Deployment, source: Module
 ) -> tuple[Interval, bool] | None:
-    """Return the time of a step, and whether such steps of the card were published.
+    """Return the time of a step, and True if such steps on this chip were published.
 
     None for networks, precisions and vendors that were not fitted.
 
     Args:
         execution: kernels of the step with their lower bounds.
         table: estimates of the kernels.
-        deployment: how it is run.
-        source: the model as read.
+        deployment: deployment of the step.
+        source: model as read.
     """
     # the published steps were launched kernel by kernel, on one stream
     if not execution.kernels.runtime.is_dispatched or execution.kernels.runtime.streams > 1:

@@ -1,9 +1,9 @@
 """Timeline of a run: its host and its device as two queues.
 
 ``host += host_time(launch); start = max(host, device + gap); device = start + time(launch)``: a
-device that is faster than its host waits. Every kernel has three parts, its time on the device, the
-gap between launches and the wait for the host, which with the fixed time of the run sum up to the
-time of the run. What measured runs take beyond that is spread over all parts in proportion.
+device that is faster than its host waits. Every kernel has three parts: time on the device, gap
+between launches, and wait for the host. With the fixed time of the run they add up to the time of
+the run. If measured runs give another time, all parts are scaled in proportion (`spread`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 LEAST_S = 1e-15
-"""Sum of lower bounds of a run that does nothing."""
+"""Least denominator, for runs whose lower bounds are all 0."""
 ROUNDING = 1e-9
 """Relative difference of sums that is rounding."""
 
@@ -36,7 +36,7 @@ class RunHost:
 
     Args:
         launch: time per launch.
-        launches: its launches for each kernel; those inside an operator count for their share.
+        launches: number of launches for each kernel, in units of a whole operator.
         fixed: time of the run besides launches and kernels.
     """
 
@@ -50,14 +50,14 @@ class RunHost:
         return self.launch * math.fsum(self.launches)
 
     def ways_s(self, device_s: Sequence[float], factor: float = 1.0) -> Array:
-        """Return the seconds of host and device on each way through the run, ``[kernels, 2]``.
+        """Return the seconds of host and device on each path through the run, ``[kernels, 2]``.
 
-        The host launches up to a kernel, and the device runs its last part and all after it. The
-        longest way is the time of the run, which begins with the first launch: hosts of repeated
-        runs are ahead by it.
+        On the path of a kernel, the host launches all up to it, then the device runs its last
+        launch and all kernels after it. The longest path is the time of the run, which begins with
+        the first launch done: hosts of repeated runs are ahead by it.
 
         Args:
-            device_s: time of each kernel on the device, gaps between launches included.
+            device_s: time of each kernel on the device, including gaps between launches.
             factor: multiplier of the time per launch.
         """
         launches, times_s = np.array(self.launches), np.array(device_s)
@@ -68,16 +68,16 @@ class RunHost:
     def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> list[float]:
         """Return the time that the device waits for the host before each kernel, as `ways_s`."""
         late_s = self.ways_s(device_s, factor) @ [1.0, 1.0] - math.fsum(device_s)
-        # sums in another order differ in their last digits, which is no wait
+        # differences of the order of rounding are no waits
         late_s[late_s < ROUNDING * math.fsum(device_s)] = 0.0
         return list(np.diff(np.maximum.accumulate(late_s), prepend=0.0).tolist())
 
 
 def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate]:
-    """Return the kernels with their waits for the host; equal kernels wait equally long.
+    """Return the kernels with their waits for the host; equal kernels have their mean wait.
 
     Args:
-        kernels: on a device that never waits for its host.
+        kernels: estimates on a device that never waits for its host.
         host: the host; None if it is never late.
     """
     if host is None:
@@ -87,29 +87,30 @@ def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate
         equal.setdefault(kernel.time_s, []).append(wait_s)
     waits = {time_s: math.fsum(waits_s) / len(waits_s) for time_s, waits_s in equal.items()}
     relative = host.launch * (1 / host.launch.mid) if host.launch.mid else Interval.exactly(1.0)
-    each = {id(k): k.waiting(relative * waits[k.time_s]) for k in kernels if waits[k.time_s]}
-    return [each.get(id(kernel), kernel) for kernel in kernels]
+    delayed = {id(k): k.waiting(relative * waits[k.time_s]) for k in kernels if waits[k.time_s]}
+    return [delayed.get(id(kernel), kernel) for kernel in kernels]
 
 
 def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate], RunEstimate]:
-    """Return kernels and run whose times sum up to the time of the run, to the last digit.
+    """Return kernels and run whose times add up exactly to the time of the run.
 
-    All parts are scaled in proportion, but no end of a kernel to less than its lower bound, and the
-    fixed time, a term that measured runs gave, to no more than it is.
+    All parts are scaled in proportion, except that no kernel falls below its lower bound and the
+    fixed time, which was fitted to measured runs, does not grow.
 
     Args:
-        kernels: with gaps and waits.
-        run: the run, with the fixed time before the scaling.
+        kernels: estimates with gaps and waits.
+        run: estimate of the run, with the fixed time before scaling.
     """
     sum_s = math.fsum([*(k.time_s for k in kernels), run.fixed_s])
     fixed_s, scaled = run.fixed_s, [*kernels]
     if run.time_s != sum_s > 0:
         times_s = np.array([k.time_s for k in kernels])
         floors_s = np.array([k.floor_s for k in kernels])
-        # kernels of several streams overlap
+        # kernels on several streams overlap, so that their bounds may exceed the run's time
         floors_s *= min(run.time_s / max(float(floors_s.sum()), LEAST_S), 1.0)
         fixed_s *= min(run.time_s / sum_s, 1.0) if times_s.any() else run.time_s / sum_s
         ends_s = above_floors(times_s, floors_s, run.time_s - fixed_s).tolist()
+        # kernels at their bounds leave less for the fixed time
         if math.fsum(ends_s) > (run.time_s - fixed_s) * (1 + ROUNDING):
             fixed_s = max(run.time_s - math.fsum(ends_s), 0.0)
         equal: dict[tuple[int, float], Estimate] = {}
@@ -130,11 +131,11 @@ def changed_ratio(
     host: RunHost | None,
     launch_factor: float = 1.0,
 ) -> float:
-    """Return the time of all kernels with some changed, waits included, over the present one.
+    """Return the ratio of the time of all kernels, with waits, after some times changed.
 
     Args:
-        times_s: of the kernels on a device that never waits for its host.
-        changed_s: the changed ones, by index.
+        times_s: times of the kernels on a device that never waits for its host.
+        changed_s: changed times, by index.
         host: the host; None if it is never late.
         launch_factor: multiplier of the host's time per launch.
     """

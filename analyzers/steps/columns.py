@@ -1,4 +1,4 @@
-"""Launches as columns: constant numbers, and amounts as linear functions of the batch."""
+"""Launches as columns of numbers: constant traits, and amounts as linear functions of the batch."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 
 @entity
 class Columns:
-    """Distinct launches of one step.
+    """Launches of one step, one element of every column each.
 
     Args:
-        kind: number of each launch's kind.
-        times: number of equal launches that each stands for.
-        amounts: columns that depend on the batch, as bytes and FLOPs, by name.
+        kind: number of each launch's `LaunchKind`.
+        times: number of equal launches that each represents.
+        amounts: columns that depend on the batch, such as bytes and FLOPs, by name.
         traits: columns that do not, by name.
     """
 
@@ -74,12 +74,13 @@ def by_name(names: Iterable[str], table: Array) -> dict[str, Array]:
 
 
 def _named(table: Array, amounts: Array, traits: Array) -> Columns:
+    """Return columns by name; kind and times are the first two of the table."""
     named = by_name(AMOUNTS, amounts), by_name(TRAITS, traits)
     return Columns(table[:, 0], table[:, 1], *named)
 
 
 def tabulated(launches: Sequence[Launch], environments: int) -> Array:
-    """Return the table of launches, ``[launches, 2 + environments · amounts + traits]``."""
+    """Return launches as a table, ``[launches, 2 + environments · amounts + traits]``."""
     rows: list[list[float]] = []
     # repeated launches share their amounts and traits
     row_of: dict[tuple[int, int, LaunchKind, float], int] = {}
@@ -96,7 +97,7 @@ def tabulated(launches: Sequence[Launch], environments: int) -> Array:
 
 
 def _row(launch: Launch, environments: int) -> list[float]:
-    """Return a row of the table."""
+    """Return the row of a launch, with defaults for missing columns."""
     row = [float(launch.kind.number), launch.times]
     columns = [launch.amounts.get(name) for name in AMOUNTS]
     for i in range(environments):
@@ -111,7 +112,7 @@ def merged(table: Array) -> Array:
 
     Numbers are rounded to six decimals, so that rounding errors do not separate equal launches.
     """
-    keys = np.delete(table, 1, axis=1)
+    keys = np.delete(table, 1, axis=1)  # all columns but the count
     unique, position = np.unique(np.round(keys, 6), axis=0, return_inverse=True)
     times = np.bincount(position.reshape(-1), table[:, 1], len(unique))
     return np.insert(unique, 1, times, axis=1)
@@ -124,13 +125,13 @@ def columns(launches: Sequence[Launch]) -> Columns:
 
 
 def columns_at(table: KernelTable, env: Env, at: Iterable[int]) -> Columns:
-    """Return extents of some kernels, whatever the machine.
+    """Return extents of some kernels, independent of a machine.
 
     Args:
-        table: the kernels.
+        table: kernels of a run.
         env: values of the symbols.
-        at: indices of kernels.
+        at: indices of the kernels.
     """
-    # no autocast, all values contiguous, no generated kernels
+    # neither autocast nor strides nor generated kernels change extents
     walk = LaunchWalk(table, None, StrideTable({}, {}, {}), False, [table.numbers(env)])
     return columns([walk.compared(table.kernels[i]) for i in at])

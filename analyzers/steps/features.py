@@ -1,4 +1,4 @@
-"""Features of launches, and the roofline scale that fitted factors multiply."""
+"""Features of launches for predictors of whole runs, and the roofline time that they correct."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TILE = 128
 FRAGMENT = 8
 """Multiple to which extents are padded for tensor cores."""
 MOST_PADDING = 4.0
-"""Maximum factor of the padding, which single rows or columns would exceed."""
+"""Maximum factor of padding: vectors would have a larger one, but libraries do not pad them."""
 TRAINING_PASSES = 3.0
 """Work of a training step over its forward pass: forward, gradient of inputs, gradient of weights.
 It scales launches of the forward pass, as gradients are not listed."""
 LAUNCH_S = 2e-6
-"""Time that a launch takes without work, so that no scale is near zero."""
+"""Time of a launch without work, so that no physical estimate is near zero."""
 SPECIAL_COST = 4.0
 """Vector operations per exponential."""
 
@@ -35,8 +35,8 @@ SPECIAL_COST = 4.0
 def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     """Return the lower bounds of launches in seconds, ``[launches]``.
 
-    Products, convolutions and attention count their arithmetic and the traffic of narrow operands
-    and results. Launches that a better compiler would fuse into them count 0.
+    Products, convolutions and attention count their arithmetic and the traffic of operands and
+    results in the narrower type. Other launches count 0, as a better compiler would fuse them.
     """
     a = columns.amounts
     none = np.zeros(len(columns))
@@ -59,11 +59,10 @@ SHARED = (
 
 
 def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
-    """Return features of launches, their scales and their lower bounds.
+    """Return features of launches with physical estimates and lower bounds.
 
-    The scale is the roofline of one launch at data sheet rates. Products are padded for tensor
-    cores, and depthwise convolutions run on the vector unit. It is three times as large for a
-    training step.
+    The estimate is the roofline of one launch at data sheet rates, with products padded for tensor
+    cores, depthwise convolutions on the vector unit, and a training step as three forward passes.
     """
     a, traits = columns.amounts, columns.traits
     dtype = setting.precision.dtype

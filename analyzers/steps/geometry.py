@@ -1,4 +1,4 @@
-"""Extents of a kernel viewed as a matrix product: rows, columns, depth, groups, window."""
+"""Extents of a kernel as a matrix product: rows, columns, depth, groups, window; and its kind."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
 
 IMAGE_CHANNELS = 4
-"""Maximum channels of an image: a convolution of so few is the first of a network."""
+"""Maximum channels of an image; a convolution of at most so many is the first of a network."""
 
 
 class Geometry(NamedTuple):
-    """A kernel viewed as ``groups`` products ``[m, k] × [k, n]``; zeros for other kernels.
+    """A kernel as ``groups`` products ``[m, k] × [k, n]``; zeros for other kernels.
 
     Args:
+        m: rows of each product.
+        n: columns.
         k: depth; None if it follows from the multiply–accumulates.
+        groups: number of products.
         window: elements of the filter or pooling window.
-        stride: product over axes.
+        stride: product of the strides of all axes.
     """
 
     m: Dim = 0
@@ -56,6 +59,7 @@ def geometry(kernel: Kernel) -> Geometry:
         case SlidingWindow() as w if kernel.kind is Kind.POOL:
             return Geometry(window=w.taps, stride=w.stride)
         case SlidingWindow() as w:
+            # a transposed convolution sums over channels and scatters over its window
             depth = w.depth if w.is_transposed else w.depth * w.taps
             return Geometry(w.positions, w.filters, depth, w.groups, w.taps, w.stride)
         case Product() as p:
@@ -97,6 +101,7 @@ NORMALIZATIONS = {
     Span.GROUP: LaunchKind.GROUP_NORM,
     Span.CHANNEL: LaunchKind.BATCH_NORM,
 }
+"""Kinds of normalizations by the span of their statistics."""
 PLAIN = {
     Kind.ATTENTION: LaunchKind.ATTENTION,
     Kind.MOVEMENT: LaunchKind.MOVEMENT,

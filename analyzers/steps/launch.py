@@ -1,4 +1,4 @@
-"""A launch: its kind, amounts that grow with the batch and traits that do not."""
+"""Class of a launch: its kind, amounts that grow with the batch and traits that do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfc.ir import record
 from .launch_kind import LaunchKind
 
 Amount = tuple[float, ...]
-"""Numbers, one per environment."""
+"""Value of an amount at each environment (values of the model's symbols)."""
 
 
 @record
@@ -17,11 +17,11 @@ class Launch:
     """A launch; repeated ones share ``amounts`` and ``traits``.
 
     Args:
-        kind: what it does.
+        kind: kind of the launch.
         kernel: index in the kernel table; -1 for a cast or copy outside operators.
-        amounts: what grows with the batch, by name, at each environment.
-        traits: what does not, by name.
-        times: how often it is launched in a step.
+        amounts: numbers that grow with the batch (`AMOUNTS`), by name, at each environment.
+        traits: numbers that do not (`TRAITS`), by name.
+        times: number of these launches in a step.
     """
 
     kind: LaunchKind
@@ -43,6 +43,7 @@ AMOUNTS = (
     "m",
     "groups",
 )
+"""Work, traffic (``least_*`` if stored in the narrower type), rows and number of products."""
 TRAITS = (
     "n",
     "k",
@@ -57,3 +58,5 @@ TRAITS = (
     "operands",
     "nodes",
 )
+"""Extents of products and windows, channels, last extent, reduced elements, share of permuted
+operands, mean bits of an element, numbers of operands and of nodes."""

@@ -1,4 +1,4 @@
-"""Kinds of launches that differ in how well they use a machine."""
+"""Kinds of launches that reach different shares of a machine's rates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class LaunchKind(Enum):
-    """Kind of a launch; similar kinds are adjacent, so that a tree can split between groups."""
+    """Kind of a launch; similar kinds are adjacent, as trees split at a threshold of the number."""
 
     STEM = "convolution of an image"
     """Up to four input channels."""

@@ -1,4 +1,4 @@
-"""Launches of several steps or runs as one table of columns."""
+"""Launches of several steps or runs as one table, which trees evaluate at once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 Configuration = tuple[str, ...]
+"""Key of machine, precision and execution mode."""
 
 
 @entity
@@ -22,13 +23,13 @@ class SumStack:
 
     Args:
         names: names of the features.
-        values: ``[launches, features]``.
+        values: features, ``[launches, features]``.
         kind: number of each launch's kind.
-        scale_s: scale of each launch with its repetitions.
-        floor_s: lower bound of each launch with its repetitions.
+        scale_s: physical estimate of each launch times its repetitions.
+        floor_s: lower bound of each launch times its repetitions.
         row: index of each launch's step.
-        configuration: index in ``known`` of each step's machine, precision and execution mode.
-        known: keys of machine, precision and mode.
+        configuration: index in ``known`` of each step's configuration.
+        known: configurations of the steps.
         time_s: measured time of each step.
     """
 
@@ -46,5 +47,5 @@ class SumStack:
         return len(self.time_s)
 
     def total(self, per_launch: Array) -> Array:
-        """Return sums by step, ``[steps]``."""
+        """Return the sums of numbers of launches by step, ``[steps]``."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Launches of one run of a model: kernels, and the casts and copies between them."""
+"""List the launches of one run of a model: kernels, and the casts and copies between them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .launch_kind import LaunchKind
 from .setting import Setting
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
+"""Kinds of kernels of libraries, which compilers do not generate."""
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})
 """Policies of autocast that cast operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
@@ -32,9 +33,9 @@ def launches(
     """Return the launches of one run of a typed, canonical f32 module, in order.
 
     Args:
-        module: its floating-point tensors in f32.
-        am: gives fusion, autocast and strides.
-        setting: how the framework runs it.
+        module: module whose floating-point tensors are f32.
+        am: results of passes: fusion, autocast and strides.
+        setting: precision, layout and framework of the run.
         envs: values of the symbols; amounts have an element for each.
     """
     table = am.get(Fuse(setting.runtime), module)
@@ -47,7 +48,7 @@ def launches(
 
 
 class LaunchWalk:
-    """Walks over a kernel table."""
+    """Walk over a kernel table that yields launches; equal ones are counted once."""
 
     def __init__(
         self,
@@ -58,15 +59,15 @@ class LaunchWalk:
         at: Sequence[Numbers],
         plain_bits: int = NARROW_BITS,
     ) -> None:
-        """Find who reads each value, where that matters.
+        """Prepare the caches of the walk, and the readers of values for compiled runs.
 
         Args:
-            table: the kernels.
-            stored: types under autocast, None where all have the same.
-            strides: how values lie.
-            compiled: casts and copies are part of generated kernels, except before products.
-            at: one evaluator for each environment.
-            plain_bits: bits of an element if autocast does not decide.
+            table: kernels of the run.
+            stored: types under autocast; None if all tensors have one type.
+            strides: strides of values.
+            compiled: True if generated kernels include casts and copies, except before products.
+            at: evaluator of extents at each environment.
+            plain_bits: bits of a floating-point element without autocast.
         """
         self.table, self.stored, self.strides = table, stored, strides
         self.compiled, self.at, self.plain_bits = compiled, at, plain_bits
@@ -75,17 +76,17 @@ class LaunchWalk:
             for v in k.reads:
                 self.readers.setdefault(v, []).append(k)
         self.amounts: dict[Dim, Amount] = {}
-        self.widths: dict[Value, int] = {}
-        self.lies: dict[Value, int] = {}
+        self.widths: dict[Value, int] = {}  # bits of a stored element
+        self.lies: dict[Value, int] = {}  # number of each value in `ways`
         self.ways: dict[tuple[Type, int, bool], int] = {}
-        self.moves: dict[tuple[Hashable, ...], Launch] = {}
-        self.known: dict[tuple[Hashable, ...], Launch] = {}
+        self.moves: dict[tuple[Hashable, ...], Launch] = {}  # casts and copies
+        self.known: dict[tuple[Hashable, ...], Launch] = {}  # kernels, by `signature`
         self.duplicates = DuplicateKeys()
         self.weight_bytes = 0.0
         self.weights = 0
 
     def all(self) -> Iterator[Launch]:
-        """Yield every launch; the casts of weights come last, as one."""
+        """Yield every launch in order; the casts of all weights are one launch at the end."""
         for index, kernel in enumerate(self.table.kernels):
             yield from self.casts(kernel)
             yield self.launch(index, kernel)
@@ -94,10 +95,11 @@ class LaunchWalk:
         yield from self.weight_casts()
 
     def weight_casts(self) -> Iterator[Launch]:
-        """Yield the casts of weights before the kernels so far, as one."""
+        """Yield the casts of weights before the kernels so far as one launch."""
         if self.weights:
             read, traits = self.weight_bytes, {"operands": float(self.weights)}
             amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
+            # from f32 to half of the bytes
             yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, 1.0)
 
     def number(self, d: Dim) -> float:
@@ -116,7 +118,7 @@ class LaunchWalk:
         return (number,) * len(self.at)
 
     def policy(self, kernel: Kernel) -> Policy:
-        """Return the policy of autocast for a kernel."""
+        """Return the policy of autocast for a kernel; without autocast no policy casts."""
         if self.stored is None:
             return Policy.WIDEST
         if kernel.kind in NARROW_KINDS:
@@ -131,7 +133,7 @@ class LaunchWalk:
         return bits
 
     def way(self, v: Value) -> int:
-        """Return a number for the type, the bits of an element, and whether it is stored."""
+        """Return a number for a value's type, bits of an element, and whether it is a weight."""
         way = self.lies.get(v)
         if way is None:
             key = v.type, self.bits(v), v.weight is None
@@ -139,6 +141,7 @@ class LaunchWalk:
         return way
 
     def _bits(self, v: Value) -> int:
+        """Return the bits of a stored element; 0 for values that are no tensors."""
         if not isinstance(v.type, TensorType):
             return 0
         if not v.type.dtype.is_float:
@@ -146,7 +149,7 @@ class LaunchWalk:
         return self.plain_bits if self.stored is None else self.stored.of(v).bits
 
     def read_bits(self, v: Value, policy: Policy) -> int:
-        """Return the bits of an element as a kernel reads it, casts done before."""
+        """Return the bits of an element as a kernel reads it, after casts."""
         bits = self.bits(v)
         if self.stored is None or not v.is_real:
             return bits
@@ -159,7 +162,7 @@ class LaunchWalk:
     def write_bits(self, v: Value, policy: Policy) -> int:
         """Return the bits of an element that a kernel writes.
 
-        Generated kernels write what readers want, both types where they differ.
+        Generated kernels write the type that readers need, or both types if readers differ.
         """
         bits = self.bits(v)
         if not self.compiled or self.stored is None or bits != WIDE_BITS or not v.is_real:
@@ -231,9 +234,9 @@ class LaunchWalk:
         return Launch(launch.kind, index, launch.amounts, launch.traits, launch.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
-        """Return all that a launch is counted from; of attention's inner nodes that is the problem.
+        """Return a key of all inputs of `counted`; for attention the problem replaces inner nodes.
 
-        Equal kernels share their work, as the table keeps them.
+        Equal kernels share one ``work`` object in the table, so that its identity is compared.
         """
         anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
@@ -258,7 +261,7 @@ class LaunchWalk:
         )
 
     def compared(self, kernel: Kernel) -> Launch:
-        """Return the launch of a kernel by its extents alone, its place left open."""
+        """Return the launch of a kernel by its extents only, without its index in the table."""
         extents, work = geometry(kernel), kernel.work
         amounts = {
             "mac": self.amount(work.mac),
@@ -279,7 +282,7 @@ class LaunchWalk:
         return Launch(kind_of(kernel, extents, channels), -1, amounts, traits, times)
 
     def counted(self, kernel: Kernel) -> Launch:
-        """Return the launch of a kernel, its place left open."""
+        """Return the launch of a kernel with all counts, without its index in the table."""
         policy = self.policy(kernel)
         parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
         reads = self.stored_bytes([(v, part, self.read_bits(v, policy)) for v, part in parts])
@@ -300,7 +303,7 @@ class LaunchWalk:
         return replace(launch, amounts={**launch.amounts, **amounts}, traits=traits)
 
     def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
-        """Return the bytes of parts of values in other widths than their types say."""
+        """Return the bytes of parts of values, with given bits instead of those of their types."""
         total = [0.0] * len(self.at)
         for v, part, bits in parts:
             declared = v.type.dtype.bits if isinstance(v.type, TensorType) else 0
@@ -310,11 +313,15 @@ class LaunchWalk:
         return tuple(total)
 
     def least(self, parts: Sequence[tuple[Value, Dim]]) -> Amount:
-        """Return the bytes of parts of values if all of them were stored narrow."""
+        """Return the bytes of parts of values if all were stored in at most 16 bits."""
         return self.stored_bytes([(v, part, min(self.bits(v), NARROW_BITS)) for v, part in parts])
 
     def written(self, kernel: Kernel, policy: Policy) -> Amount:
-        """Return the bytes a kernel writes; an assignment in place writes less than its result."""
+        """Return the bytes that a kernel writes, in stored types.
+
+        An assignment in place writes less than its result, so that stored bytes are scaled by the
+        counted share.
+        """
         whole = [(v, v.nbytes or 0) for v in kernel.writes]
         stored = self.stored_bytes([(v, n, self.write_bits(v, policy)) for v, n in whole])
         declared = [sum(column) for column in zip(*(self.amount(n) for _, n in whole), strict=True)]
@@ -328,7 +335,7 @@ class LaunchWalk:
         """Return the depth of the products; from the multiply–accumulates if no extent gives it."""
         if k is not None:
             return self.number(k)
-        products = 2 if kernel.kind is Kind.ATTENTION else 1
+        products = 2 if kernel.kind is Kind.ATTENTION else 1  # scores, and their use of values
         count = amounts["groups"][0] * amounts["m"][0] * self.number(n) * products
         return amounts["mac"][0] / max(count, 1.0)
 

@@ -1,4 +1,4 @@
-"""Setting of a framework: precision, memory format, compiler, version, training or inference."""
+"""Setting of a measured or predicted run: precision, layout, compiler, version, training."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Precision(Enum):
     AMP_BF16 = "amp bf16"
     """f32 weights, products in bf16 under autocast."""
     BF16 = "bf16"
-    """Everything in bf16."""
+    """Tensors and products in bf16."""
     F16 = "f16"
-    """Everything in f16."""
+    """Tensors and products in f16."""
     F32 = "f32"
-    """Everything in f32."""
+    """Tensors and products in f32."""
     TF32 = "tf32"
     """Stored in f32, products in TF32."""
 
@@ -70,15 +70,15 @@ def precision_of(name: str, where: str) -> Precision:
     """Return a precision by its name here or in frameworks, such as ``amp_fp16``.
 
     Raises:
-        ParseError: there is none.
+        ParseError: unknown precision.
     """
     words = name.lower().replace("_", " ").replace("-", " ").split()
     is_mixed = words[:1] == ["amp"]
     element = " ".join(words[1:]) if is_mixed else " ".join(words)
     try:
-        plain = dtype_named(element).code if element else Precision.F16.value
+        plain = dtype_named(element).code if element else Precision.F16.value  # "amp" is in f16
     except ParseError:
-        plain = element
+        plain = element  # `member` reports it with the names that exist
     return member(Precision, f"amp {plain}" if is_mixed else plain, where)
 
 
@@ -88,7 +88,7 @@ PRECISIONS = {
     "amp-f16": Precision.AMP_F16,
     "amp-bf16": Precision.AMP_BF16,
 }
-"""Precisions of ``--dtype`` in which whole runs were measured, or under autocast to them."""
+"""Precisions by the value of ``--dtype``, for those in which whole runs were measured."""
 
 
 def is_measured_whole(table: Runtime) -> bool:
@@ -112,13 +112,12 @@ class Setting:
 
     Args:
         precision: precision of tensors and products.
-        channels_last: whether feature maps are in NHWC layout.
-        compiled: ``torch.compile`` with its default backend.
+        channels_last: True if feature maps are in NHWC layout.
+        compiled: True under ``torch.compile`` with its default backend.
         version: version of the framework, major and minor.
-        training: a whole step, forward, backward and optimiser.
-        engine: table of fusions of another framework than PyTorch, as ``ort``; empty for PyTorch.
-        host_launch_s: host time per launch; None if unknown. It does not count in comparisons
-            of settings.
+        training: True for a whole step: forward, backward and optimiser.
+        engine: name of another runtime than PyTorch, such as ``ort``; empty for PyTorch.
+        host_launch_s: host time per launch; None if unknown. Comparisons of settings ignore it.
     """
 
     precision: Precision = Precision.AMP_F16
@@ -131,7 +130,7 @@ class Setting:
 
     @property
     def launch_key(self) -> str:
-        """Return the part of the setting that changes the launches, as a key."""
+        """Return a key of settings with equal launches: runtime, and bits of tensors."""
         precision = self.precision
         stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
         return f"{self.runtime}, {stored}"
@@ -172,7 +171,7 @@ class Setting:
 
     @property
     def runtime(self) -> str:
-        """Return the name of the runtime with such fusions; old versions fuse differently."""
+        """Return the name of the runtime; older versions of PyTorch fuse differently."""
         if self.engine:
             return self.engine
         return of_steps(Steps.COMPILED if self.compiled else Steps.EAGER, self.version).name

@@ -1,4 +1,4 @@
-"""Adapts trained weights to a new machine with a few of its measured whole runs."""
+"""Adapt a trained whole-run predictor to a new machine with a few of its measured runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Adapted:
     """Weights adapted to a machine with a few rows.
 
     Args:
-        predictor: adapted to all rows.
+        predictor: predictor adapted to all rows.
         card: card of the predictor.
         curve: pairs of number of rows and mean error of the remaining rows.
     """
@@ -45,7 +45,7 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
         card: card of the weights.
         data: rows and graphs; those of other machines are ignored.
         target: name of the machine.
-        seed: random seed of the order in which rows count for the curve, one of each architecture
+        seed: random seed of the order of rows in the learning curve, one of each architecture
             first.
 
     Raises:
@@ -60,22 +60,24 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
         raise DataError(f"no rows of {target}", where=data.dataset, hint=f"there are of {known}")
     if target in original.targets:
         raise DataError(f"{target} was trained on", where=str(card), hint="train with its rows")
+    # one row of each architecture first, then all others
     ordered = mine.of(drawn(mine.rows, seed, len(mine)))
     rest = [r for r in mine.rows if r not in set(ordered.rows)]
     ordered = mine.of([*ordered.rows, *rest])
     curve = tuple((n, error(card, ordered, n, quantity)) for n in STEPS if n < len(ordered))
-    made = load(card)[0]
-    made.adapt(ordered)
-    return Adapted(made, card_of(original, made, ordered), curve)
+    predictor = load(card)[0]
+    predictor.adapt(ordered)
+    return Adapted(predictor, card_of(original, predictor, ordered), curve)
 
 
 def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> float:
     """Return the mean relative error of the rows after the first ``count``, adapted to those."""
-    made = load(card)[0]
+    # weights are loaded again, as `adapt` changes them
+    predictor = load(card)[0]
     if count:
-        made.adapt(rows.of(rows.rows[:count]))
+        predictor.adapt(rows.of(rows.rows[:count]))
     others = rows.of(rows.rows[count:])
-    value: Array = made.estimates(others).value
+    value: Array = predictor.estimates(others).value
     return float(np.abs(value / others.values(quantity) - 1).mean())
 
 

@@ -33,8 +33,8 @@ from .reach import Extent, reasons
 WIDENING, STRANGE_WIDENING = (
     constants_next_to(__file__)[f"{name}_widening"].number for name in ("outside", "machine")
 )
-"""Factors of the half-width, in the logarithm, of an extrapolated run: outside of the rows, and on
-a machine without rows."""
+"""Factors of the logarithmic half-width of an extrapolated run: outside of the training rows, and
+on a machine without rows."""
 UNFAMILIAR = "no training graph has a similar structure"
 
 
@@ -43,17 +43,17 @@ class WholeRunEstimate:
     """Prediction of a whole run of a model.
 
     Args:
-        quantity: the predicted quantity.
-        value: in its unit.
+        quantity: predicted quantity.
+        value: estimate in the unit of the quantity.
         low: lower end of the 90 % interval; NaN if the weights give none.
-        high: its upper end.
-        floor_s: lower bound of a time.
+        high: upper end of the interval.
+        floor_s: lower bound of the time.
         outside: reasons why it extrapolates, as text.
         card: card of the weights.
-        taken_s: time that the prediction took.
-        setting: how the model is run.
-        batch: images or sequences.
-        other_quantities: those that the predictor gives, without intervals.
+        taken_s: duration of the prediction itself.
+        setting: setting of the run.
+        batch: number of samples.
+        other_quantities: further quantities of the predictor, without intervals.
     """
 
     quantity: Quantity
@@ -84,19 +84,19 @@ def by_card(
     *,
     floor_s: float = 0.0,
 ) -> WholeRunEstimate:
-    """Return the estimate of a card file, or of the shipped weights with a name for a quantity.
+    """Return the estimate by a card file, or by shipped weights of a name and a quantity.
 
     Args:
-        predictor: name or card.
-        source: the module as it was read.
-        machine: the target.
-        deployment: how the model is run.
+        predictor: name of a predictor or path of a card.
+        source: module as read.
+        machine: target of the run.
+        deployment: deployment of the run.
         env: values of the symbols.
         quantity: predicted quantity.
-        floor_s: lower bound of the time, as an analysis gives it.
+        floor_s: lower bound of the time by an analysis.
 
     Raises:
-        ModelError: no whole runs were ever measured in such a way.
+        ModelError: no whole runs were measured in such a deployment.
         WeightsError: there are no such weights.
     """
     card = shipped.named(predictor, quantity)
@@ -132,14 +132,14 @@ def estimate(
     """Predict a run of a module; its one symbol that is not in ``dims`` is the batch.
 
     Args:
-        module: as it was read.
-        card: card of the weights; by default shipped ones, those that know the machine first.
+        module: module as read.
+        card: card of the weights; by default shipped ones, preferably with rows of the machine.
         target: name or file of the machine.
-        setting: how it is run.
-        batch: images or sequences; by default that of the model, 1 where its file gives none.
+        setting: setting of the run.
+        batch: number of samples; by default that of the model, 1 if its file gives none.
         dims: values of the other symbols.
         quantity: predicted quantity if no card is given.
-        floor_s: lower bound of the time, as an analysis gives it.
+        floor_s: lower bound of the time by an analysis.
 
     Raises:
         WeightsError: no such weights, or damaged ones.
@@ -180,7 +180,7 @@ def estimate(
 def reach_of(
     card: GraphCard, row: GraphRow, graph: ModelGraph, made: GraphPredictor, *, is_far: bool
 ) -> tuple[tuple[str, ...], float]:
-    """Return why a run is outside of what a card measured, and how its interval is widened."""
+    """Return the reasons why a run extrapolates a card, and the factor that widens its interval."""
     is_strange = row.target not in card.targets
     inner = tuple(reasons(card, row, Extent.of(graph, row.batch), by_launch=made.reads_launches))
     if not inner and is_far:
@@ -191,10 +191,10 @@ def reach_of(
 
 
 def _interval(numbers: GraphEstimates, card: Path, widening: float) -> Interval:
-    """Return the interval of the one run, widened beyond what was measured.
+    """Return the interval of the single run, widened if it extrapolates.
 
     Raises:
-        WeightsError: the estimate is no positive number.
+        WeightsError: the estimate is not positive and finite.
     """
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
@@ -205,9 +205,9 @@ def _interval(numbers: GraphEstimates, card: Path, widening: float) -> Interval:
 def limited(
     run: Interval, made: GraphPredictor, limits: PhysicalLimits
 ) -> tuple[Interval, tuple[str, ...]]:
-    """Return a prediction within the limits of physics, and notes on what they moved.
+    """Return a prediction within physical limits, and notes on ends that they changed.
 
-    Predictors that read launches predict the device; others were fitted to runs with their hosts.
+    Predictors that read launches predict device time; others were fitted to runs with their hosts.
     """
     match made.quantity:
         case Quantity.TIME:
@@ -222,7 +222,7 @@ def limited(
 
 
 def unrecorded(row: GraphRow, limits: PhysicalLimits, run: Interval) -> Iterator[str]:
-    """Yield a note with the host time of a CUDA graph without recording, if that is longer."""
+    """Yield a note if a run recorded as a CUDA graph would be longer with launches by its host."""
     machine, setting = load_machine(row.target), row.setting
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
     gap = host_gap(machine, replace(setting, host_launch_s=None))
@@ -232,12 +232,12 @@ def unrecorded(row: GraphRow, limits: PhysicalLimits, run: Interval) -> Iterator
 
 
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
-    """Return the note that no training graph is similar, which the interval already includes."""
+    """Return the note that no training graph is similar; the interval is wider already."""
     return (UNFAMILIAR,) if numbers.unfamiliar is not None and bool(numbers.unfamiliar[0]) else ()
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
-    """Return the batch: value of the one free symbol, or the leading extent without one; never 0.
+    """Return the batch, at least 1: that of the one free symbol, else the leading extent.
 
     Raises:
         ModelError: several free symbols, or a batch that is not the model's.

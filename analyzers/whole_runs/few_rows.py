@@ -1,6 +1,6 @@
-"""Design matrix and priors for adapting to a machine from a few of its whole runs.
+"""Design matrix and priors for adapting whole-run predictors to a machine by a few of its runs.
 
-`perfc.analyzers.intervals.offsets` fits the offsets that multiply the columns.
+`perfc.analyzers.intervals.offsets` fits the offsets, the coefficients of the columns.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ of other modes, of a kind of launches."""
 LIKE = _FITTED["offset_like"].number
 """Prior standard deviation of the similarity to a machine of the training rows."""
 AGE, KIND_OF_WAY = _BY_MODE["age"], _BY_MODE["kind"]
-"""The same of a mode at a version of the framework, and of a kind of launches in that mode."""
+"""Prior deviations of a mode at a version of the framework, and of a kind of launches in a mode."""
 LOG_BATCHES = _FITTED["log_batches"].number
 """Doublings of the batch over which an offset may grow by as much as that of a mode."""
 AGES = ((2, 0), (2, 9))
-"""Versions of the framework from which on others of its kernels run."""
+"""First versions of PyTorch with different kernels; runs between them have one age."""
 
 
 def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Array:
     """Return the design matrix of the offsets, ``[rows, columns]``.
 
-    Columns are one, the batch, execution modes, precisions, framework versions and shares of kinds
-    of launches. Then follow the relative times on training machines, modes per version, and the
-    shares again for compiled, channels-last and old-framework rows.
+    Columns are a constant, the batch, execution modes, precisions, framework versions and shares of
+    kinds of launches. Then follow the relative times on training machines, modes per version, and
+    the shares again for compiled, channels-last and old-framework rows.
 
     Args:
-        data: rows.
-        features: pooled, of the rows.
+        data: measured rows of the machine.
+        features: pooled features of the rows.
         like: logarithm of the predicted time on each training machine over that on the row's
             machine, ``[rows, machines]``.
     """
@@ -64,13 +64,19 @@ def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Ar
         for i in range(len(RunMode))
         for age in range(len(AGES) + 1)
     ]
-    unlike = (
+    conditions = (
         np.array([s.compiled for s in settings], np.bool_),
         np.array([s.channels_last for s in settings], np.bool_),
         ages == 0,
     )
     return np.column_stack(
-        [*columns, shares, like, *at_age, *(shares * which[:, None] for which in unlike)]
+        [
+            *columns,
+            shares,
+            like,
+            *at_age,
+            *(shares * condition[:, None] for condition in conditions),
+        ]
     )
 
 

@@ -1,8 +1,8 @@
-"""Launches of many runs as one table, for trees whose factors are fitted to sums of runs.
+"""Launches of many runs as one table, for trees whose factors are fitted to the sums of runs.
 
 `perfc_lab.training.runs.sums` describes the fit. One fit covers all execution modes, which are
-features of the trees: a launch under ``torch.compile`` and the same eager launch share the rest.
-Launches that are too short to matter only get the multiplier of their kind.
+features of the trees: a launch under ``torch.compile`` and the same eager launch differ in them
+only. Launches that are too short to matter are multiplied by a factor of their kind and no tree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 KINDS = len(LaunchKind)
 LEAST_SHARE = 0.004
-"""Share of a run's time below which a launch is no row of the trees."""
+"""Share of a run's time below which a launch is not evaluated by the trees."""
 CONTEXT = ("compiled", "training")
 """Features of a launch besides those of `perfc.analyzers.steps.features`."""
 
@@ -41,7 +41,7 @@ class LaunchSums:
     """Distinct launches of runs.
 
     Args:
-        stack: launches; its ``time_s`` is the fitted quantity, in the unit of that quantity.
+        stack: launches; its ``time_s`` is the measured quantity, in the unit of that quantity.
         times: number of launches of each.
     """
 
@@ -64,7 +64,7 @@ class RunConfiguration(NamedTuple):
 
     @property
     def way(self) -> tuple[str, str, str]:
-        """Return how it is run: framework with its version, mode and layout."""
+        """Return framework with version, mode and layout."""
         return self.framework, self.mode, self.layout
 
 
@@ -79,7 +79,7 @@ def configuration_of(row: GraphRow) -> RunConfiguration:
 
 @cache
 def effective_sheet(target: str) -> Sheet:
-    """Return the data sheet of a target with its sustained bandwidth."""
+    """Return the data sheet of a target with its effective bandwidth."""
     return EffectiveSheet(sheet(target).machine)
 
 
@@ -92,10 +92,10 @@ def distinct(kernels: KernelGraph) -> LinearColumns:
 def tabulated_runs(
     data: Measurements, wanted: Array, sheets: Callable[[str], Sheet] = sheet
 ) -> LaunchSums:
-    """Return the launches of every row.
+    """Return the launches of all rows.
 
     Args:
-        data: rows and graphs.
+        data: rows and their graphs.
         wanted: measured sums, ``[rows]``; any positive number if unknown.
         sheets: function from a machine's name to its data sheet.
     """
@@ -141,14 +141,14 @@ class KindRates:
 
     Args:
         known: keys of the rows of ``table``.
-        table: ``[known, kinds]``.
+        table: multipliers, ``[known, kinds]``.
     """
 
     known: tuple[RunConfiguration, ...]
     table: Array
 
     def of(self, configuration: RunConfiguration) -> Array:
-        """Return the multipliers of a key, else the geometric mean of the most similar keys'.
+        """Return the multipliers of a key, else the geometric mean of those of most similar keys.
 
         Similarity compares execution mode first, then precision, framework and machine.
         """
@@ -171,7 +171,7 @@ class KindRates:
         return mean
 
     def scaled(self, stack: SumStack) -> Array:
-        """Return the scale of every launch times the multiplier of its kind, ``[launches]``."""
+        """Return the estimate of every launch times the multiplier of its kind, ``[launches]``."""
         rates = np.array([self.of(RunConfiguration(*c)) for c in stack.known]).reshape(-1, KINDS)
         result: Array = stack.scale_s * rates[stack.configuration[stack.row], stack.kind]
         return result
@@ -182,8 +182,8 @@ class Pruned:
     """Launches long enough to matter, and the summed time of the others.
 
     Args:
-        stack: the long launches; their scale includes the multiplier.
-        rest: ``[runs, kinds]``, time of the others.
+        stack: long launches; their estimates include the multiplier.
+        rest: time of the others, ``[runs, kinds]``.
     """
 
     stack: SumStack
@@ -208,5 +208,5 @@ class Pruned:
         return cls(long, by_kind(short, short.scale_s))
 
     def seconds(self, log_factor: Array) -> Array:
-        """Return the time by run and kind, ``[runs, kinds]``."""
+        """Return the time by run and kind with factors of the long launches, ``[runs, kinds]``."""
         return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))

@@ -38,13 +38,13 @@ class Learned:
     """All fitted parts.
 
     Args:
-        unit: amount of the quantity per second; 1 for times.
+        unit: amount of the quantity per second of kernels; 1 for times.
         rates: multipliers of kinds of launches.
-        factors: forests over launches, one per cross-fitted part.
-        residual: forest over graphs.
-        spread: forest of the logarithm of the expected error.
-        low: minimum of each pooled feature in training.
-        high: maximum of each.
+        factors: forests of the logarithm of launches' factors, one per cross-fitted part.
+        residual: forest of the logarithm of the remaining factor of a run, by pooled features.
+        spread: forest of the logarithm of the expected error, by pooled features.
+        low: minimum of each pooled feature in the training rows.
+        high: maximum of each pooled feature.
         targets: training machines.
         memory: residuals of training graphs.
         similarity: operator shares of training graphs.

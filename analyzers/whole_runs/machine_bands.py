@@ -1,10 +1,10 @@
-"""Prediction intervals of whole runs, by how well machine and graph are covered by training.
+"""Prediction intervals of whole runs, by whether training rows cover machine and graph.
 
 There are intervals for training machines, for machines with a few rows and for unmeasured machines.
-Residuals of one machine share an error. So the half-width for an unmeasured machine combines, in
+All runs of a machine share an error, so that the half-width for an unmeasured machine combines, in
 quadrature, the shared error of held-out machines and the scatter within them (split conformal, over
-an expected spread: `perfc.analyzers.intervals.conformal`). Graphs unlike all training graphs have a
-separate interval, from held-out families.
+an expected spread: `perfc.analyzers.intervals.conformal`). Graphs that differ from all training
+graphs have a separate interval, from held-out families.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class RunBands:
-    """Intervals of whole runs: on training machines, on others, on one with a few rows.
+    """Intervals of whole runs, in units of the expected spread.
 
-    A band is in units of the expected spread; two of them either way where nothing was fitted.
-    ``unfamiliar`` applies to graphs without a similar training graph on training machines. On other
-    machines it is the least width of such graphs.
+    Args:
+        seen: interval on training machines; two spreads on either side before a fit.
+        unseen: intervals on unmeasured machines.
+        adapted: interval on a machine with a few rows.
+        unfamiliar: interval of graphs without a similar training graph; the least width of such
+            graphs on other machines.
     """
 
     seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
@@ -47,9 +50,9 @@ class RunBands:
 
         Args:
             width: expected spread, ``[rows]``.
-            trained: whether the machine has training rows.
-            moved: whether offsets were fitted to a few rows of the machine.
-            unfamiliar: whether no training graph is similar.
+            trained: True for rows of machines with training rows.
+            moved: True for rows of machines whose offsets were fitted to a few rows.
+            unfamiliar: True for graphs without a similar training graph.
         """
         low, high = around_zero(self.seen, width)
         far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
@@ -67,7 +70,7 @@ class RunBands:
 
 
 def from_few(scores: Array) -> Band:
-    """Return the symmetric interval from the scores of a few held-out rows."""
+    """Return the symmetric interval from the scores of a few held-out rows (split conformal)."""
     rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
     reach = float(np.sort(np.abs(scores))[rank - 1])
     return Band(-reach, reach)

@@ -1,8 +1,8 @@
-"""Residuals of measured graphs, for predicting the same graph on another machine.
+"""Residuals of measured graphs, which correct the same graph on another machine.
 
 They form a hierarchy of random effects: a graph, the graph in one execution mode, and that at one
-batch. Each mean shrinks towards the one above it, which counts as one more row. Unmeasured graphs
-have no offset. Effects that similar graphs share are left to the forests.
+batch. Each mean is shrunk towards that of the level above, which counts as one more row. Unmeasured
+graphs have no offset; forests learn effects that similar graphs share.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @entity
 class OffsetMemory:
-    """Offsets of the logarithm.
+    """Offsets of the logarithm of a run's quantity, by graph, execution mode and batch.
 
     Args:
-        keys: keys of graphs, ways and batches, ``[known]``, u64, sorted.
-        offsets: ``[known]``, f32.
+        keys: keys of the levels (`levels`), ``[known]``, u64, sorted.
+        offsets: offset of each key, ``[known]``, f32.
     """
 
     keys: NDArray[np.uint64]
@@ -43,12 +43,12 @@ class OffsetMemory:
         return ordered and self.keys.shape == self.offsets.shape and self.keys.dtype.kind == "u"
 
     def __call__(self, data: Measurements) -> Array:
-        """Return the offset of every row at its lowest known level, ``[rows]``; 0 if unknown."""
+        """Return the offset of every row at its most specific known level; 0 if none is known."""
         wanted = np.array([[*levels(data.graph(r).ops, r)] for r in data.rows], np.uint64)
         if not len(self.keys) or not len(wanted):
             return np.zeros(len(wanted))
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        # a level is known only where those above it are
+        # a level is stored only if those above it are, so that the count of matches is the depth
         depth = (self.keys[at] == wanted).sum(axis=1)
         lowest = at[np.arange(len(at)), np.maximum(depth - 1, 0)]
         return np.where(depth > 0, self.offsets[lowest].astype(np.float64), 0.0)
@@ -65,7 +65,7 @@ def levels(ops: OpGraph, row: GraphRow) -> Iterator[int]:
 
 
 def key_of(parts: Sequence[str]) -> int:
-    """Return the first eight bytes of a digest as a number that is not 0."""
+    """Return a 64-bit digest of texts, never 0."""
     digest = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
 
@@ -75,6 +75,6 @@ def fingerprint(ops: OpGraph) -> str:
     """Return the digest of a graph's operators, tensors and sizes, without names."""
     digest = hashlib.blake2b("\n".join(ops.ops).encode(), digest_size=16)
     for table in (ops.fixed, ops.scaled, ops.edges, ops.whole):
-        # in single precision, as data sets keep them
+        # in single precision, as data sets store them: a graph encoded now has the same digest
         digest.update(np.asarray(table, np.float32).astype(np.float64).tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Limits of physics on a predicted run: no answer leaves them, and what moved is noted."""
+"""Physical limits of a predicted run: estimates are clipped to them, with a note on each change."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 
 LEAST_SPREAD = math.exp(2 * math.log1p(MEDIUM_ERROR + HIGH_ERROR) / MIDDLE_SHARE)
-"""Minimum ratio of the ends of a raised answer: by `Interval.middle_error` above a medium grade."""
+"""Minimum ratio of the ends of a raised estimate: so wide that `Interval.middle_error` is above
+that of medium confidence."""
 RAISED, MEMORY = "raised to", "weights, live tensors and context"
 """Parts of the notes."""
 LEAST_MOVE = 0.005
-"""Relative change of a quantity from which it is noted."""
+"""Least relative change of a quantity that is noted."""
 
 
 @record
@@ -33,9 +34,9 @@ class PhysicalLimits:
 
     Args:
         floor_s: lower bound of the time.
-        launches: number of launches, with each cast of a weight.
+        launches: number of launches, including each cast of a weight.
         host: time in which the host launches the run.
-        memory_bytes: weights, tensors alive at once and the context of the device.
+        memory_bytes: weights, live tensors and the context of the device.
         idle_w: power of the idle board; 0 without a power model.
         board_w: power limit of the board; infinite if unknown.
     """
@@ -52,12 +53,11 @@ class PhysicalLimits:
         """Return the limits of a run of an encoded model; the row has its lower bound."""
         machine, setting = load_machine(row.target), row.setting
         whole, launches = graph.ops.whole_at(row.batch), launches_of(graph, row)
-        # sizes of the graph are those of f32; autocast holds its weights in f32
+        # sizes of the graph are those of f32; under autocast, weights stay f32
         share = setting.precision.bits / 32
         weights = whole["weight_bytes"] * (1.0 if setting.precision.is_mixed else share)
         if setting.training:
-            # a step holds a gradient for each weight
-            weights *= 2
+            weights *= 2  # a gradient for each weight
         context = 0 if machine.kind == "cpu" else CONTEXT_BYTES
         board_w = Sheet(machine).power_w
         is_known = machine.kind != "cpu" and board_w > 0
@@ -71,11 +71,11 @@ class PhysicalLimits:
         )
 
     def time(self, run: Interval, *, is_device_alone: bool) -> tuple[Interval, tuple[str, ...]]:
-        """Return a time of at least its bound and its host's launches, and notes on the raise.
+        """Return a time of at least its lower bound and its host's launches, with notes.
 
         Args:
-            run: the prediction.
-            is_device_alone: whether it leaves out the host, which launches at the same time.
+            run: predicted time.
+            is_device_alone: True if it is device time, which the host's launches overlap.
         """
         notes: tuple[str, ...] = ()
         if is_device_alone:
@@ -89,19 +89,19 @@ class PhysicalLimits:
         return replace(run, low=max(run.low, self.floor_s)), notes
 
     def power_w(self, watts: float) -> float:
-        """Return a power between that of the idle board and its limit."""
+        """Return a power clipped to the range from the idle board to its power limit."""
         return min(max(watts, self.idle_w), self.board_w)
 
     def others(
         self, given: Mapping[Quantity, float], time_s: float
     ) -> tuple[dict[Quantity, float], tuple[str, ...]]:
-        """Return the other quantities of a run within the limits, and notes on those that moved.
+        """Return the other quantities of a run within the limits, with notes on changes.
 
-        Energy is power times time; where both are predicted, power gives the energy.
+        Energy is power times time; if both are predicted, the power determines the energy.
 
         Args:
-            given: quantities as predicted.
-            time_s: limited time of the run.
+            given: predicted quantities.
+            time_s: time of the run within its limits.
         """
         limited = dict(given)
         if Quantity.MEMORY in given:
@@ -116,7 +116,7 @@ class PhysicalLimits:
 
 
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:
-    """Return the number of launches of a run, with each cast of a weight."""
+    """Return the number of launches of a run; each cast of a weight counts as one."""
     columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
     casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
     return float(columns.times.sum()) + float(casts.sum())
@@ -127,7 +127,8 @@ def raised(
 ) -> tuple[Interval, tuple[str, ...]]:
     """Return a value of at least a limit, and a note if it was raised.
 
-    A raised answer says no more than its limit, so its interval is wide; NaN ends stay NaN.
+    A raised estimate has no more information than its limit, so that its interval is wide; NaN ends
+    stay NaN.
     """
     if run.mid > least.mid:
         return run, ()
@@ -138,7 +139,7 @@ def raised(
 
 
 def moved(quantity: Quantity, given: float, limited: float) -> Iterator[str]:
-    """Yield a note if a limit moved a quantity."""
+    """Yield a note if a limit changed a quantity noticeably."""
     reasons = {
         Quantity.MEMORY: MEMORY,
         Quantity.POWER: "what the board can draw",

@@ -1,4 +1,4 @@
-"""Sum of kernels with fitted residuals of graphs, never below the lower bound.
+"""Whole-run predictor: sum of kernels with fitted residuals of graphs, at least the lower bound.
 
 ``T = max(floor, Σ launches · exp(g + m))``. A launch takes its roofline time at the rates of the
 target, times the multiplier of its kind, times a factor of boosted trees that are fitted to sums
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-KEYS = {"unfamiliar": "kinless"}  # of bands in files
+KEYS = {"unfamiliar": "kinless"}  # names of bands in files, if they differ from those of fields
 MOST_SPREAD = 3.0
 """Maximum logarithm of the expected spread."""
 FAR = 1.0
 """Distance from the training range, in widths of it, from which an estimate extrapolates."""
 MOST_WIDTH = 50.0
-"""Maximum logarithm of upper end over estimate."""
+"""Maximum logarithm of upper end over estimate, which keeps the end finite."""
 MOST_BEYOND = 3.0
 """Distance from the training range, in widths of it, beyond which intervals stop widening."""
 
@@ -92,7 +92,7 @@ class HeldOutScores:
 
 
 class PhysicsResidual(GraphPredictor):
-    """Predicts the time of a run: the sum of its kernels times a fitted residual of its graph.
+    """Predictor of a run as the sum of its kernels times a fitted residual of its graph.
 
     The variant ``without-memory`` leaves out the residual of the same graph in training.
     """
@@ -107,9 +107,9 @@ class PhysicsResidual(GraphPredictor):
         super().__init__(variant, quantity)
         self.learned: Learned | None = None
         self.bands = RunBands()
-        self.shift: Array | None = None
+        self.shift: Array | None = None  # offsets of the machines in `moved`, by `adapt`
         self.moved: frozenset[str] = frozenset()
-        self.calibrated: HeldOutScores | None = None
+        self.calibrated: HeldOutScores | None = None  # of the last `calibrate`
 
     def predict(self, data: Measurements) -> Array:
         """Return predictions with offsets, ``[rows]``; `estimates` applies the lower bound."""
@@ -128,6 +128,7 @@ class PhysicsResidual(GraphPredictor):
         residual = learned.residual(features)
         if not self.variant:
             residual += learned.memory(data)
+        # intervals widen with the distance from the training range
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
@@ -135,6 +136,7 @@ class PhysicsResidual(GraphPredictor):
         return Detail(value, features, width, beyond, learned.similarity.distance(data))
 
     def _shifted(self, data: Measurements, detail: Detail) -> Array:
+        """Return estimates with the offsets of adapted machines."""
         if self.shift is None:
             return detail.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
@@ -146,11 +148,11 @@ class PhysicsResidual(GraphPredictor):
     def _like(self, data: Measurements, detail: Detail) -> Array:
         """Return the log ratio of predicted time on each training machine to that on the row's."""
         assert self.learned is not None
-        there = [
+        predictions = [
             self.detail(data.of([replace(r, target=target) for r in data.rows])).value
             for target in sorted(self.learned.targets)
         ]
-        return np.log(np.stack(there, axis=1) / detail.value[:, None])
+        return np.log(np.stack(predictions, axis=1) / detail.value[:, None])
 
     def adapt(self, few: Measurements) -> None:
         """Fit offsets to a few rows of a machine, with an interval from leaving each row out."""
@@ -169,8 +171,8 @@ class PhysicsResidual(GraphPredictor):
         if not len(validation):
             return
         detail = self.detail(validation)
-        wrong = np.log(validation.values(self.quantity) / detail.value)
-        self.calibrated = HeldOutScores(wrong / detail.width, detail.distance)
+        residual = np.log(validation.values(self.quantity) / detail.value)
+        self.calibrated = HeldOutScores(residual / detail.width, detail.distance)
         self.bands.seen = band(self.calibrated.score)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
@@ -188,9 +190,14 @@ class PhysicsResidual(GraphPredictor):
         low, high = self.bands.ends(detail.width, trained, moved, unfamiliar)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
         far, unknown = detail.beyond > FAR, ~(trained | moved)
-        looks = self.bands.unfamiliar is not None
+        has_unfamiliar = self.bands.unfamiliar is not None
         return GraphEstimates(
-            value, np.maximum(low, floor), high, far, unknown, unfamiliar if looks else None
+            value,
+            np.maximum(low, floor),
+            high,
+            far,
+            unknown,
+            unfamiliar if has_unfamiliar else None,
         )
 
     def arrays(self) -> Mapping[str, Array]:
@@ -213,6 +220,7 @@ class PhysicsResidual(GraphPredictor):
 
     @staticmethod
     def _forests(learned: Learned) -> Mapping[str, Trees]:
+        """Return all forests by their names in files."""
         factors = {f"factor{i}": one for i, one in enumerate(learned.factors)}
         return {**factors, "residual": learned.residual, "spread": learned.spread}
 
@@ -247,15 +255,16 @@ class PhysicsResidual(GraphPredictor):
         parts = sorted(n for n in meta["constants"] if n.startswith("factor"))
         known = tuple(RunConfiguration(*map(str, configuration)) for configuration in meta["known"])
         table = np.asarray(arrays["rates"])
+        # shapes are checked before anything is set: files may be of another version
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = OffsetMemory(*remembered)
-        none = deviations((), len(meta["targets"]))
-        shift = np.asarray(arrays.get("shift", none), np.float64)
-        fits = table.shape == (len(known), KINDS) and shift.shape == none.shape
+        unshifted = deviations((), len(meta["targets"]))
+        shift = np.asarray(arrays.get("shift", unshifted), np.float64)
+        fits = table.shape == (len(known), KINDS) and shift.shape == unshifted.shape
         names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
         similarity = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
-        boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
-        if not (parts and known and fits and boxed and memory.is_sound):
+        has_ranges = arrays["low"].shape == arrays["high"].shape == (len(schema),)
+        if not (parts and known and fits and has_ranges and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it again")
         self.learned = Learned(
             float(meta["unit"]),

@@ -1,4 +1,4 @@
-"""Features of a whole run's residual: kernels' times, counts and features, pooled over the run."""
+"""Features of a run for its residual: times, counts and features of kernels, pooled over it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _KINDS = tuple(k.name.lower() for k in LaunchKind)
 SHARES_START = 10
-"""Column of the first share of a kind."""
+"""Column of the first share of a kind of launch (`few_rows` reads them)."""
 LEAST_S = 1e-12
-"""Time below all others, so that a run without launches has a logarithm."""
+"""Least time in logarithms, for runs without launches."""
 LONG_WINDOW = 26.0
-"""Elements of a filter beyond 5 × 5, for which libraries have fewer kernels."""
+"""Least elements of a filter larger than 5 × 5, for which libraries have fewer kernels."""
 
 
 def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
@@ -61,9 +61,10 @@ def pooled(
     from ..graph.branches import foldable_share
 
     stack = runs.stack
-    # a graph of views alone launches nothing
+    # a graph that consists of views has no launches
     total = np.maximum(by_kinds.sum(axis=1), LEAST_S)
     plain = np.maximum(plain, LEAST_S)
+    # features of launches are averaged with their shares of time as weights
     share = stack.scale_s / np.maximum(stack.total(stack.scale_s), LEAST_S)[stack.row]
     means = [stack.total(share * stack.values[:, j]) for j in range(stack.values.shape[1])]
     counts = by_kind(stack, runs.times)

@@ -1,4 +1,4 @@
-"""Training step predicted by a fit to published steps of such cards."""
+"""Predict training steps by fits to published steps: of convolutional networks, of trainers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def by_published_steps(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> CandidateRun | None:
-    """Return the step by the fit to published ones; None for other networks, cards and modes.
+    """Return the step by the fit to published steps of convolutional networks; None for others.
 
     Args:
-        table: kernels one by one.
-        source: the module as read, typed.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
+        table: estimates of the kernels.
+        source: typed module as read.
+        execution: kernels on their machine.
+        deployment: deployment of the step.
     """
     if not deployment.train:
         return None
@@ -51,30 +51,36 @@ def by_published_runs(
 ) -> CandidateRun | None:
     """Return the step with the overhead of published runs, as `perfc plan` has it on one device.
 
-    None unless trainers' kernels run.
+    None unless the runtime is that of a trainer of language models.
 
     Args:
-        table: kernels one by one.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
+        table: estimates of the kernels.
+        execution: kernels on their machine.
+        deployment: deployment of the step.
     """
     if not deployment.train or not execution.kernels.runtime.is_trainer:
         return None
     from ..runs.run_law import F32_TYPES, framework_laws, law_on
 
     machine, dtype = execution.machine, deployment.dtype
-    usual = law_on(machine, dtype)
+    default_law = law_on(machine, dtype)
     others = framework_laws(machine.arch, is_f32=dtype in F32_TYPES)
-    time_s = of_law(table, execution, usual)
-    each = [(time_s, usual), *((of_law(table, execution, law), law) for law in others.values())]
+    time_s = of_law(table, execution, default_law)
+    each = [
+        (time_s, default_law),
+        *((of_law(table, execution, law), law) for law in others.values()),
+    ]
     total = table.timeline
+    # the widest of all frameworks' errors and of the kernels' own interval
     low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
     time = Interval(
         min([s * min(law.low, low) for s, law in each]),
         time_s,
         max([s * max(law.high, high) for s, law in each]),
     ).at_least(execution.bounds.floor_s)
-    words = f"the {RUN_LAW} predictor, fitted to {usual.rows} published steps of language models"
+    words = (
+        f"the {RUN_LAW} predictor, fitted to {default_law.rows} published steps of language models"
+    )
     is_own = bool(others)
     outside = () if is_own else (f"no published training run on {machine.arch or machine.name}",)
     return CandidateRun(execution.bounds.floor_s, time, RUN_LAW, words, is_own, outside)
@@ -91,7 +97,7 @@ def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
     for bound, estimate in zip(execution.bounds.kernels, table.launched, strict=True):
         kernel = bound.kernel
         phase, doing = kernel.anchor.loc.phase, Doing.of(kernel)
-        if phase is Phase.OPTIMIZER:
+        if phase is Phase.OPTIMIZER:  # elementwise over all weights: bound by device memory
             time_s += bound.launches * evaluate(kernel.traffic.nbytes, env) / rate
             continue
         time_s += factors[doing] * estimate.time_s

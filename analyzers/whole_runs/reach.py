@@ -1,4 +1,4 @@
-"""Checks whether weights extrapolate for a run, judged by its graph."""
+"""Find the reasons why whole-run weights extrapolate for a run, by its graph and setting."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from ..graph.weights import GraphCard
 
 FAR_BELOW = constants_next_to(__file__)["far_below"].number
-"""Factor below the small training runs from which a run is far outside: hosts limit such runs,
-and no row shows them."""
+"""Factor below the small training runs at which a run is far outside: hosts limit such short runs,
+and no training row is like them."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
+"""Kinds of operators that predictors by launches do not distinguish by name."""
 MOST_NAMED = 5
 """Maximum number of unknown operators that a message names."""
 
@@ -44,8 +45,7 @@ class Extent:
 def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:
     """Return the batch at which a graph's run is as large as a card's small training runs.
 
-    Large images are run in smaller batches. So runs are compared by peak bytes, not by the number
-    of examples.
+    Runs are compared by peak bytes, not by samples, as large images are run in smaller batches.
     """
     alive_bytes = extent.peak_bytes / row.batch
     small_bytes = card.small_peak_bytes(row.target, row.setting)
@@ -64,7 +64,7 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
         card: card of the weights.
         row: row of the run.
         extent: extent of the graph that it runs.
-        by_launch: whether operators that differ by name only are equivalent.
+        by_launch: True if operators that differ by name only are equivalent for the predictor.
     """
     operators = extent.operators
     if row.part not in card.modes:
@@ -76,8 +76,8 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
         yield f"batch {row.batch:,} is far below the measured batches, {small:,} and more"
     if len(operators) > card.most_operators:
         yield f"{len(operators):,} operators, the largest graph in training {card.most_operators:,}"
-    strange = sorted(set(operators) - set(card.operators)) if card.operators else []
-    strange = [op for op in strange if not (by_launch and is_plain(op))]
-    if strange:
-        more = ", …" if len(strange) > MOST_NAMED else ""
-        yield f"operators absent from the training graphs: {', '.join(strange[:MOST_NAMED])}{more}"
+    absent = sorted(set(operators) - set(card.operators)) if card.operators else []
+    absent = [op for op in absent if not (by_launch and is_plain(op))]
+    if absent:
+        more = ", …" if len(absent) > MOST_NAMED else ""
+        yield f"operators absent from the training graphs: {', '.join(absent[:MOST_NAMED])}{more}"

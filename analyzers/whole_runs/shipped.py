@@ -1,4 +1,4 @@
-"""Shipped weights, and the choice of those that cover a machine and an execution mode."""
+"""Find trained whole-run weights, shipped or of plug-ins: by machine and mode, or by name."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from ..graph.weights import GraphCard, load, read_card
 from ..steps.setting import Setting
 
 FOLDER = Path(__file__).parent.parent / "weights" / "graph"
+"""Folder of the shipped weights."""
 PLUGIN_FOLDER = "weights"
-"""Folder of a plug-in's package of predictors with their weights."""
+"""Folder of weights in a plug-in's package of predictors."""
 
 
 @cache
 def cards(folder: Path = FOLDER) -> tuple[tuple[Path, GraphCard], ...]:
-    """Return files and cards, in order of falling number of training rows.
+    """Return files and cards of a folder, those with most training rows first.
 
     Raises:
-        WeightsError: one that is no card.
+        WeightsError: a file is no card.
     """
     every = [(path, read_card(path)) for path in sorted(folder.glob("*.json"))]
     return tuple(sorted(every, key=lambda one: -one[1].rows))
@@ -36,7 +37,7 @@ def cards(folder: Path = FOLDER) -> tuple[tuple[Path, GraphCard], ...]:
 
 @cache
 def loaded(path: Path) -> tuple[GraphPredictor, GraphCard]:
-    """Return weights, read once; their predictor must not be adapted.
+    """Return weights, read once and shared, so that their predictor must not be adapted.
 
     Raises:
         WeightsError: as `load`.
@@ -75,7 +76,7 @@ def reaching(
 def in_measured_half(
     machine: Machine, setting: Setting, quantity: Quantity = Quantity.TIME
 ) -> Setting:
-    """Return the setting with the half-precision type that such runs were measured in.
+    """Return a setting in the half-precision type (f16 or bf16) with measured runs.
 
     Machines with equal rates for f16 and bf16 take about as long in both: 0.974 to 1.011 times for
     90 % of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
@@ -84,18 +85,18 @@ def in_measured_half(
     if choices[0] == choices[1] or not Sheet(machine).has_equal_halves:
         return setting
     name = known_name(str(machine.path))
-    of_machine = (one for one in choices if covering(name, one, quantity) is not None)
-    of_others = (one for one in choices if reaching(name, one, quantity) is not None)
+    of_machine = (choice for choice in choices if covering(name, choice, quantity) is not None)
+    of_others = (choice for choice in choices if reaching(name, choice, quantity) is not None)
     return next(of_machine, None) or next(of_others, setting)
 
 
 def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None = None) -> Path:
-    """Return the card with a file name or a predictor's name; any predictor's for an empty name.
+    """Return the card of a file name or a predictor's name; of any predictor for an empty name.
 
-    Weights of perfc come first, then those of plug-ins.
+    Shipped weights precede those of plug-ins.
 
     Raises:
-        WeightsError: there is none.
+        WeightsError: there are no such weights.
     """
     if name.endswith(".json"):
         return Path(name)
@@ -112,7 +113,7 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None 
 
 
 def source_of(name: str, folder: Path | None = None) -> str:
-    """Return how to get weights of a predictor: the training command, or what is installed."""
+    """Return a hint on how to get weights of a predictor: by training it, or which there are."""
     from ..graph.predictor import begins_from, files
 
     stem = name.partition(":")[0].replace("-", "_")
@@ -162,7 +163,7 @@ def newest(
 
 
 def known_name(target: str) -> str:
-    """Return a machine's key in rows: its name, or its file if the name loads another machine.
+    """Return the name of a machine in rows, or its file if that name loads another machine.
 
     Raises:
         TargetError: no such machine.

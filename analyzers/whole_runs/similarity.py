@@ -1,9 +1,9 @@
 """Similarity of a graph to the training graphs, by the shares of its operators.
 
-A graph is described by the share of each operator kind among its nodes. Convolutions with another
-window, stride or grouping are another kind. Networks of one family have about the same shares at
-any depth and width. The distance of two graphs is the Hellinger distance of their shares: the
-Euclidean distance of the square roots (Hellinger 1909). Names of models are not used.
+A graph is described by the share of each operator kind among its nodes; convolutions of different
+window, stride or grouping are different kinds. Networks of one family have nearly equal shares at
+any depth and width. The distance of two graphs is the Hellinger distance of their shares, the
+Euclidean distance of their square roots (Hellinger 1909). Names of models are not used.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..graph.rows import Measurements
 
 SIMILAR = constants_next_to(__file__)["similar"].number
-"""Distance up to which graphs are similar; 1.41 without a common operator."""
+"""Largest distance of similar graphs; √2 is that of graphs without a common operator."""
 SCALE = 255.0
-"""Largest byte, in which square roots of shares, at most 1, are stored."""
+"""Factor of the square roots of shares, which are at most 1, as bytes."""
 
 
 @entity
@@ -50,13 +50,14 @@ class OperatorSimilarity:
         graphs = {row.graph: data.graph(row).ops for row in data.rows}
         distances: dict[str, float] = {}
         for name, graph in graphs.items():
-            roots, strange = roots_of(operators(graph), self.words)
+            roots, unknown_share = roots_of(operators(graph), self.words)
             squares = ((known - roots) ** 2).sum(axis=1) / SCALE**2
-            distances[name] = float(np.sqrt(squares.min() + strange))
+            # operators that no training graph has add their whole share
+            distances[name] = float(np.sqrt(squares.min() + unknown_share))
         return np.array([distances[row.graph] for row in data.rows])
 
     def arrays(self) -> Mapping[str, Any]:
-        """Return the arrays that `restored` reads: the words of each graph and their roots."""
+        """Return the arrays that `restored` reads: only nonzero roots, graph by graph."""
         graph, word = np.nonzero(self.roots)
         return {
             "word": word.astype(np.uint16 if len(self.words) > SCALE else np.uint8),
@@ -87,8 +88,8 @@ class OperatorSimilarity:
 def operators(graph: OpGraph) -> Mapping[str, int]:
     """Return the number of nodes of each operator kind of a graph.
 
-    A window has its height, stride and grouping in its name: ``conv3/2`` with one group,
-    ``conv3/1 depthwise`` with a group for each filter.
+    The kind of an operator with a window includes its height, stride and grouping: ``conv3/2`` with
+    one group, ``conv3/1 depthwise`` with one per filter.
     """
     height, stride, groups, filters = (
         graph.fixed[:, OP_FIXED.columns.index(name)].tolist()
@@ -109,6 +110,6 @@ def roots_of(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray
     """Return the rounded roots of the shares of words, and the share of operators not in words."""
     total = max(sum(counts.values()), 1)
     shares = np.array([counts.get(word, 0) for word in words], np.float64) / total
-    known = sum(counts.get(word, 0) for word in words)
-    strange = (sum(counts.values()) - known) / total
-    return np.rint(SCALE * np.sqrt(shares)).astype(np.uint8), strange
+    known_count = sum(counts.get(word, 0) for word in words)
+    unknown_share = (sum(counts.values()) - known_count) / total
+    return np.rint(SCALE * np.sqrt(shares)).astype(np.uint8), unknown_share

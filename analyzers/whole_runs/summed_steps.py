@@ -20,7 +20,7 @@ NOTE = "no similar training step was measured: backward kernels tend to be slowe
 
 
 def widened(table: PredictionTable) -> PredictionTable:
-    """Return the table of a training step with the interval of its total at least `SPREAD` wide."""
+    """Return the table of a training step whose interval includes at least `SPREAD`."""
     total = table.total
     low_s = max(min(total.low_s, total.time_s * math.exp(SPREAD.low)), total.floor_s)
     high_s = max(total.high_s, total.time_s * math.exp(SPREAD.high))

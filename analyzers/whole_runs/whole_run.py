@@ -1,8 +1,8 @@
-"""Time of the run by the predictor whose measured whole runs fit it best.
+"""Select the predictor of whole runs for a prediction, and scale its kernels to that time.
 
-Predictions of single kernels leave out what only whole runs show, such as tensors that stay in
-cache. A predictor that is fitted to whole runs includes it. It gives the time of the run, which
-`timeline.spread` spreads over the kernels.
+Predictions of single kernels leave out effects of whole runs, such as tensors that stay in cache.
+Predictors that are fitted to whole runs include them. The selected one gives the time of the run,
+which `timeline.spread` distributes over the kernels.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import WholeRunEstimate
 
+# reasons why a predictor that covers a run is not used
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
 ANOTHER = "another predictor is requested"
-"""Reasons why a predictor that covers a run is not used."""
 
 
 def with_whole(
@@ -60,12 +60,12 @@ def with_whole(
     Intervals are calibrated on held-out rows of the same kind, so it has the least expected error.
 
     Args:
-        table: the timeline.
-        source: the module as read, typed.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
-        predictor: name or card of the one to use; by default the best one that covers such
-            runs, if any does.
+        table: prediction by the timeline of the kernels.
+        source: typed module as read.
+        execution: kernels on their machine.
+        deployment: deployment of the run.
+        predictor: name or card of a predictor; by default the best one that covers such runs, if
+            any does.
 
     Raises:
         PerfcError: the named predictor is missing or cannot read the model.
@@ -87,10 +87,10 @@ def candidates(
     """Return the run by every predictor that covers it, the most trusted first, and notes.
 
     Args:
-        table: the timeline.
-        source: the module as read, typed.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
+        table: prediction by the timeline of the kernels.
+        source: typed module as read.
+        execution: kernels on their machine.
+        deployment: deployment of the run.
     """
     trained = by_published_runs(table, execution, deployment)
     if trained is not None:
@@ -100,7 +100,7 @@ def candidates(
         try:
             run = candidate(table, source, execution, deployment)
             runs += [run] if run is not None else []
-        except WeightsError:
+        except WeightsError:  # damaged weights are an error of the installation, not of the model
             raise
         except PerfcError as error:
             note = f"the graph predictor cannot read this model ({error})"
@@ -116,10 +116,10 @@ def other_runs(
     """Return the predictions of whole-run predictors that were not used, each with the reason.
 
     Args:
-        table: the prediction of the run.
-        source: the module as read, typed.
-        execution: the kernels, on their machine.
-        deployment: how the model is run.
+        table: prediction of the run.
+        source: typed module as read.
+        execution: kernels on their machine.
+        deployment: deployment of the run.
     """
     if table.others or not table.kernels:
         return table.others
@@ -140,8 +140,8 @@ def under_runtime(
     """Return the run by a fit to whole runs under the same runtime; None if none were measured.
 
     Withheld are runs with recurrent layers, which no measured run has, and runs with a given launch
-    overhead, as measured runs had other hosts. A wide interval is no
-    reason: the sum of the kernels was never compared with such runs and would only look narrower.
+    overhead, as measured runs had other hosts. A wide interval is no reason: the sum of the kernels
+    was never compared with such runs, so that its narrower interval is not calibrated for them.
     """
     element, bounds = stored_element(source), execution.bounds
     if execution.machine.kind == "cpu":
@@ -151,7 +151,7 @@ def under_runtime(
     else:
         stored = precision(deployment, element, bounds)
         weights = runtime_runs.covering(execution, stored)
-        # the runs are of forward passes
+        # fitted runs are forward passes
         if weights is None or deployment.train:
             return None
         batch = leading_extent(source, bounds.env)
@@ -201,14 +201,17 @@ def by_graph(
 
     floor_s = execution.bounds.floor_s
     run = run_of(source, card, machine, setting, execution.bounds.env, floor_s)
-    # eager and compiled runs of other machines, 115 and 9: 25 and 36 % off, kernels and hosts alone
-    # 19 and 26 %
+    # on other machines its errors are larger: 25 and 36 % (115 eager and 9 compiled runs), those of
+    # the timeline of kernels and host 19 and 26 %
     is_kernels = not (is_own or setting.training)
     return replace(whole_run(run), is_own=is_own, withheld=ELSEWHERE if is_kernels else "")
 
 
 def whole_run(run: WholeRunEstimate) -> CandidateRun:
-    """Return a graph predictor's estimate as a candidate; without an interval, low is the floor."""
+    """Return a graph predictor's estimate as a candidate.
+
+    Without an interval, it reaches from the lower bound to infinity.
+    """
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     time = Interval(low, run.value, high)
@@ -224,7 +227,7 @@ def whole_run(run: WholeRunEstimate) -> CandidateRun:
 
 
 def limitations(deployment: Deployment) -> Iterator[str]:
-    """Yield the settings of a deployment that kernel predictors ignore."""
+    """Yield notes on settings of a deployment that kernel predictors ignore."""
     if deployment.layout is not Layout.CHANNELS_FIRST:
         yield f"kernel times are for channels-first tensors, not {deployment.layout.value}"
     if deployment.runtime_version:
@@ -234,7 +237,7 @@ def limitations(deployment: Deployment) -> Iterator[str]:
 def by_default(
     machine: Machine, deployment: Deployment, source: Module
 ) -> tuple[Path, Setting, bool] | None:
-    """Return the card that covers such runs, their setting, and whether on this machine."""
+    """Return the card that covers such runs, their setting, and True if on this machine."""
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
     if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
@@ -259,7 +262,7 @@ def run_by(
     """Return the run by a named predictor, whether or not it covers such runs.
 
     Raises:
-        ModelError: no whole runs were ever measured in such a way.
+        ModelError: no whole runs were measured in such a deployment.
     """
     from ..graph.rows import Quantity
     from .estimate import by_card
@@ -301,7 +304,7 @@ def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> Predictio
     """Return the table with the time of the first of some whole runs spread over its kernels.
 
     Args:
-        table: the timeline.
+        table: prediction by the timeline of the kernels.
         runs: at least one, the most trusted first; the others become `PredictionTable.others`.
     """
     alone, run = table.total, runs[0]
@@ -337,7 +340,7 @@ def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> Predictio
 
 
 def words(run: WholeRunEstimate) -> str:
-    """Return the text that names the predictor, its training rows and their setting."""
+    """Return a description of the predictor, its training rows and their setting, for users."""
     setting, card = run.setting, run.card
     how = f"{setting.mode.value}, {setting.precision.value}, {setting.framework}"
     measured = {precision for _, precision, *_ in card.runs}

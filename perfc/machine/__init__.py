@@ -1,4 +1,4 @@
-"""Targets: what a machine can do, with the source of every number."""
+"""Targets: rates and capacities of machines, with the source of every number."""
 
 from __future__ import annotations
 

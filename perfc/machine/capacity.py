@@ -1,8 +1,8 @@
-"""Device memory available to a run, the same for every command.
+"""Device memory available to a run; all commands use it.
 
-The driver reports less than the memory chips of the board hold, because ECC and the driver take
-part of it. From what it reports perfc subtracts the user's reserve, the context of the process and
-a margin for the error of memory estimates.
+The driver reports less memory than the board has, as ECC and the driver take part of it. From the
+reported size perfc subtracts the user's reserve, the context of the process and a margin for the
+error of memory estimates.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ GIB = 1 << 30
 CONTEXT_BYTES = int(0.6 * GIB)
 """Memory of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
 MARGIN = 0.02
-"""Share of the memory that stays free, as estimates err and allocators fragment. The estimates of
-90 % of 3,000 measured training steps err by less (`benchmarks/gpu_memory.py`)."""
+"""Share of the memory that stays free, as estimates have errors and allocators fragment. Estimates
+of 90 % of 3,000 measured training steps have smaller ones (`benchmarks/gpu_memory.py`)."""
 _UNITS = {
     "": 1,
     "B": 1,
@@ -37,7 +37,7 @@ _WRITTEN = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(%|[a-z]{0,3})\s*", re.IGN
 
 @record
 class Reserve:
-    """Memory that a user holds back for something else.
+    """Memory that a user reserves for other uses.
 
     Args:
         nbytes: fixed amount.
@@ -85,9 +85,9 @@ class Capacity:
     """Usable device memory and the parts of it that tensors cannot use.
 
     Args:
-        usable_bytes: memory that the driver reports, less the reserve.
+        usable_bytes: memory that the driver reports, minus the reserve.
         context_bytes: bytes of the CUDA context and libraries of one process; 0 on a processor.
-        margin_bytes: free memory, for errors of the estimate.
+        margin_bytes: memory that stays free, for errors of the estimate.
     """
 
     usable_bytes: int
@@ -109,8 +109,8 @@ def capacity_of(machine: Machine, reserve: Reserve = NOTHING) -> Capacity | None
     """Return the device memory available to a run; None if the target gives no capacity.
 
     Args:
-        machine: the device.
-        reserve: held back by the user.
+        machine: target of the run.
+        reserve: memory that the user reserves.
     """
     device = machine.level("device")
     if device is None:

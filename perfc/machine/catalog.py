@@ -1,4 +1,7 @@
-"""Targets by name: list, load, validate, add; files are read on demand."""
+"""List, load, validate and add targets by name.
+
+The functions import the reader of files (`files`) on first use, as most commands need few of them.
+"""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ class Cluster:
         machine: each GPU.
         gpus_per_node: number of GPUs of one node.
         joined: number of GPUs of a node that NVLink connects; 1 without NVLink.
-        nvlink_bytes_per_s: NVLink bandwidth of one GPU, one direction; of all links of a mesh; 0
-            without either.
-        host_bytes_per_s: PCIe of one GPU, one direction.
-        network_bytes_per_s: all adapters of one node together, one direction.
-        network_latency_s: network latency of one message between nodes.
-        is_assumed: whether the links between nodes are defaults.
+        nvlink_bytes_per_s: bandwidth of NVLink, or of all links of a mesh, of one GPU in one
+            direction; 0 without either.
+        host_bytes_per_s: bandwidth of PCIe of one GPU in one direction.
+        network_bytes_per_s: bandwidth of all adapters of a node in one direction.
+        network_latency_s: latency of one message between nodes.
+        is_assumed: True if the links between nodes are defaults.
     """
 
     name: str

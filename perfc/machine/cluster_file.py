@@ -1,7 +1,7 @@
-"""Files of clusters: which target the GPUs are, how many a node has, and what joins nodes.
+"""Read files of clusters: target of the GPUs, number per node, and links between nodes.
 
-What is read is the machine of the GPU with the numbers of the node beside its own, so that every
-command takes a cluster where it takes a GPU.
+The result is the machine of the GPU with the numbers of the node in addition, so that every command
+accepts a cluster where it accepts a GPU.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .schema import Reader
 
 CLUSTER = "cluster"
 _KIND = re.compile(rb'^kind\s*=\s*"cluster"', re.MULTILINE)
-"""Clusters are recognized before they are parsed: a folder has many targets."""
+"""Line by which a cluster is recognized without parsing its file, as a folder has many targets."""
 
 
 class _ClusterReader(Reader):
@@ -41,7 +41,7 @@ class _ClusterReader(Reader):
     )
 
     def read(self) -> None:
-        """Read everything; what is wrong is in ``problems`` afterwards."""
+        """Read all keys into ``facts`` and ``sources``; errors are appended to ``problems``."""
         self._read_top()
         self._read_sources()
         for key, value in self.data.items():
@@ -65,18 +65,18 @@ def is_cluster(content: bytes) -> bool:
 def parse_cluster(
     content: bytes, path: Path, load: Callable[[str], Machine]
 ) -> tuple[Machine | None, list[str]]:
-    """Return the GPU with the numbers of its node, or all that is wrong with the file.
+    """Return the GPU with the numbers of its node, or None and all errors of the file.
 
     Args:
         content: content of the file.
-        path: path of the file
-        load: reads a target by its name.
+        path: path of the file.
+        load: function that reads a target by name.
     """
     try:
         data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
         return None, [f"not TOML: {reason_of(error)}"]
-    # the reader of machines checks the texts; those of the maker are the GPU's
+    # the reader of machines requires these texts, which a cluster takes from its GPU
     reader = _ClusterReader({**data, "kind": "cuda", "vendor": "of the GPU", "arch": "of the GPU"})
     reader.read()
     of_gpu = [key for key in ("vendor", "arch") if key in data]
@@ -94,9 +94,10 @@ def parse_cluster(
         reader.problems.append(f"gpu: {base.cluster} is a cluster itself")
     if reader.problems or base is None:
         return None, reader.problems
-    new = {n: f"{n}-of-node" if n in base.sources else n for n in reader.sources}
-    facts = {k: replace(r, source=new[r.source]) for k, r in reader.facts.items()}
-    sources = {new[n]: replace(s, name=new[n]) for n, s in reader.sources.items()}
+    # sources of the node may have the names of sources of the GPU: these are renamed
+    renamed = {n: f"{n}-of-node" if n in base.sources else n for n in reader.sources}
+    facts = {k: replace(r, source=renamed[r.source]) for k, r in reader.facts.items()}
+    sources = {renamed[n]: replace(s, name=renamed[n]) for n, s in reader.sources.items()}
     return replace(
         base,
         cluster=cast("str", data["name"]),

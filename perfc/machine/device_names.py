@@ -1,4 +1,4 @@
-"""Names of devices as drivers print them, in the spelling of target names."""
+"""Convert names of devices as drivers print them to the spelling of target names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def spelled(name: str) -> str:
 
 @lru_cache(maxsize=2048)
 def compact(name: str) -> str:
-    """Return a spelled name without separators and makers, by which names are compared.
+    """Return a spelled name without separators and vendors, by which names are compared.
 
     >>> compact("nvidia-geforce-rtx-4060-ti"), compact("rtx4060-ti")
     ('rtx4060ti', 'rtx4060ti')
