@@ -133,10 +133,10 @@ class ProjectedAttention(AttentionLike):
         past, length = self.given(ins, "past"), self.given(ins, "past_sequence_length")
         if past is None:
             return NO_PAST
-        held = either(axis(ranked(ins, past, 5), 3))
+        extent = either(axis(ranked(ins, past, 5), 3))
         if not self.past_present_share_buffer:
-            return Past(held, held)
-        return Past(None if length is None else known_extent(ins, length), held)
+            return Past(extent, extent)
+        return Past(None if length is None else known_extent(ins, length), extent)
 
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)

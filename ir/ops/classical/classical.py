@@ -153,8 +153,8 @@ class LabelEncoder(Encoder):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of the tables' values."""
-        given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
-        return {**attrs, "values": given[0]} if given else attrs
+        dtypes = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
+        return {**attrs, "values": dtypes[0]} if dtypes else attrs
 
     def result_dtype(self, ins: Inputs) -> DType:
         given = (self.values, self.values_tensor_dtype, super().result_dtype(ins))
@@ -182,8 +182,8 @@ class OneHotEncoder(Op):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the number of categories."""
-        given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
-        return {**attrs, "categories": length(given)}
+        categories = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
+        return {**attrs, "categories": length(categories)}
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
@@ -271,8 +271,8 @@ class DictVectorizer(Op):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the size of the vocabulary."""
-        given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
-        return {**attrs, "vocabulary": length(given)}
+        words = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
+        return {**attrs, "vocabulary": length(words)}
 
     def infer(self, ins: Inputs) -> Types:
         return single(map_value(ins), (1, checked(self.vocabulary, "vocabulary")))

@@ -80,11 +80,11 @@ class DFT(Op):
 
     def _axis(self, ins: Inputs, rank: int) -> int | None:
         """Return the transformed axis, None if it is content of an unknown operand."""
-        given = known_ints(ins, 2)
-        if has(ins, 2) and (given is None or len(given) != 1):
+        content = known_ints(ins, 2)
+        if has(ins, 2) and (content is None or len(content) != 1):
             # of two axes the last holds real and imaginary parts
             return 0 if rank == 2 else None
-        at = normal_axis(given[0] if given else -2, rank)
+        at = normal_axis(content[0] if content else -2, rank)
         if at == rank - 1:
             raise ShapeError("the last axis holds real and imaginary parts")
         return at
@@ -92,8 +92,8 @@ class DFT(Op):
     def _length(self, ins: Inputs, signal: Dim) -> Dim:
         """Return the number of samples in time; from n//2 + 1 bins by default 2 * (bins - 1)."""
         if has(ins, 1):
-            given = extent_of(ins, 1)
-            return data_extent() if given is None else given
+            length = extent_of(ins, 1)
+            return data_extent() if length is None else length
         return checked((signal - 1) * 2, "length") if self.inverse and self.onesided else signal
 
     def infer(self, ins: Inputs) -> Types:

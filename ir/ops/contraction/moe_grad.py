@@ -105,8 +105,8 @@ class MoEInputGrad(MoEGrad):
         of_share = dense.turned(chosen)
         if self.normalize_routing_weights:
             # shares are s = p / sum(p): their gradient loses its part along s
-            along = tape.sum(tape.mul(of_share, dense.share), (1,), keepdims=True)
-            of_share = tape.div(tape.sub(of_share, along), dense.whole)
+            projection = tape.sum(tape.mul(of_share, dense.share), (1,), keepdims=True)
+            of_share = tape.div(tape.sub(of_share, projection), dense.whole)
         of_share = tape.where(dense.is_chosen, of_share, tape.number(0.0))
         (scores,) = SoftmaxGrad().expand(
             tape, (of_share, dense.probabilities), (dense.probabilities.type,)

@@ -155,9 +155,9 @@ class ConcatFromSequence(Op):
     new_axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        held = sequence(ins)
-        elem, length = held.elem, held.length
-        items = all_items(held)
+        type_ = sequence(ins)
+        elem, length = type_.elem, type_.length
+        items = all_items(type_)
         if items:
             joined = self._joined(items)
             if joined is not None:

@@ -38,8 +38,8 @@ def like_gradient(_op: object, ins: Inputs) -> Types:
 def declared_shape(ins: Inputs, index: int) -> Shape | None:
     """Return the shape in the content of operand ``index``, None if unknown."""
     extents = elements(ins, index)
-    known = tuple(d for d in extents or () if d is not None)
-    return known if extents is not None and len(known) == len(extents) else None
+    numbers = tuple(d for d in extents or () if d is not None)
+    return numbers if extents is not None and len(numbers) == len(extents) else None
 
 
 @frozen
@@ -121,10 +121,12 @@ class ConvDataGrad(ConvGrad):
         pads = explicit_pads(window)
         uncovered: list[int] = []
         for axis in range(rank):
-            rest = window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach(window, axis)
-            assert isinstance(rest, int)
+            remainder = (
+                window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach(window, axis)
+            )
+            assert isinstance(remainder, int)
             # where the stride does not divide, no window covers the last elements: zeros
-            uncovered.append(rest)
+            uncovered.append(remainder)
         op = ConvTranspose(
             group=self.group,
             dilations=window.dilations,

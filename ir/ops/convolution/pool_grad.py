@@ -160,12 +160,12 @@ class AveragePoolGrad(PoolGrad):
         ones = tape.constant(
             (1.0,) * prod(self.kernel_shape), (1, 1, *self.kernel_shape), target.dtype
         )
-        spread = tape.apply(
+        sums = tape.apply(
             ConvTranspose(strides=window.strides, dilations=window.dilations), quotients, ones
         )
         if any(extra):
             from ..movement.pad import Pad
 
             margin = tape.ints((0, 0, *(0 for _ in extra), 0, 0, *extra))
-            spread = tape.apply(Pad(), spread, margin)
-        return (tape.reshape(tape.part(spread, slices), target.shape),)
+            sums = tape.apply(Pad(), sums, margin)
+        return (tape.reshape(tape.part(sums, slices), target.shape),)

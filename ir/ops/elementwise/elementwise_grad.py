@@ -48,5 +48,5 @@ class ElementwiseGrad(Op):
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written
 
-        given = {n: v for n, v in zip(LETTERS, ins, strict=False) if v is not None}
-        return (written(self.derivative, tape, given["dY"], given),)
+        operands_by_name = {n: v for n, v in zip(LETTERS, ins, strict=False) if v is not None}
+        return (written(self.derivative, tape, operands_by_name["dY"], operands_by_name),)

@@ -246,12 +246,12 @@ class OneHot(Op):
         items: list[Item] = []
         for i in indices(shape):
             where = (*i[:axis], *i[axis + 1 :])
-            wanted = index.items[sum(p * s for p, s in zip(where, strides, strict=True))]
-            if not isinstance(wanted, int | float):
+            label = index.items[sum(p * s for p, s in zip(where, strides, strict=True))]
+            if not isinstance(label, int | float):
                 items.append(None)
                 continue
             # negative indices count from the end
-            hit = wanted == i[axis] or wanted + depth == i[axis]
+            hit = label == i[axis] or label + depth == i[axis]
             items.append(values.items[1 if hit else 0])
         return (Known.of(shape, items),)
 

@@ -68,11 +68,11 @@ class GatherGrad(Op):
         shape, index = outs[0].shape or (), tensor(ins, 1).shape or ()
         axis = normal_axis(self.axis, len(shape))
         # the axis goes first, in the result and in dY
-        rest = (*shape[:axis], *shape[axis + 1 :])
+        other_extents = (*shape[:axis], *shape[axis + 1 :])
         places = range(axis, axis + len(index))
-        others = [i for i in range(len(rest) + len(index)) if i not in places]
+        others = [i for i in range(len(other_extents) + len(index)) if i not in places]
         rows = tape.transpose(dy, (*places, *others))
-        zeros = tape.zeros((shape[axis], *rest), outs[0].dtype)
+        zeros = tape.zeros((shape[axis], *other_extents), outs[0].dtype)
         at = tape.reshape(indices, (*index, 1))
         total = tape.apply(ScatterND(reduction="add"), zeros, at, rows)
         # the axis goes back to its place

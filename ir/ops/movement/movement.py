@@ -138,13 +138,13 @@ class Expand(Movement):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        wanted = elements(ins, 1)
-        if data.shape is None or wanted is None:
+        target = elements(ins, 1)
+        if data.shape is None or target is None:
             return single(data.dtype, None)
-        rank = max(len(data.shape), len(wanted))
+        rank = max(len(data.shape), len(target))
         # leading axes that either side lacks have extent 1
         padded: Shape = (1,) * (rank - len(data.shape)) + data.shape
-        to: tuple[int | Poly | None, ...] = (1,) * (rank - len(wanted)) + wanted
+        to: tuple[int | Poly | None, ...] = (1,) * (rank - len(target)) + target
         dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
         return single(data.dtype, dims)
 

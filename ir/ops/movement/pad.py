@@ -79,10 +79,10 @@ class Pad(Op):
         """Return the padded axes, None if they are unknown."""
         if not has(ins, 3):
             return list(range(rank))
-        given = elements(ins, 3)
-        if given is None or not all(isinstance(a, int) for a in given):
+        content = elements(ins, 3)
+        if content is None or not all(isinstance(a, int) for a in content):
             return None
-        return [normal_axis(a, rank) for a in given if isinstance(a, int)]
+        return [normal_axis(a, rank) for a in content if isinstance(a, int)]
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, pads, shape = known(ins, 0), elements(ins, 1), small_shape(outs[0])
@@ -154,18 +154,18 @@ class CenterCropPad(Op):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        wanted = elements(ins, 1)
+        target = elements(ins, 1)
         if data.shape is None:
-            shape = unknown_extents(len(wanted)) if wanted and self.axes is None else None
+            shape = unknown_extents(len(target)) if target and self.axes is None else None
             return single(data.dtype, shape)
         rank = len(data.shape)
         axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
-        if wanted is None:
-            wanted = (None,) * len(axes)
-        if len(wanted) != len(axes):
-            raise ShapeError(f"{len(wanted)} extents for {len(axes)} axes")
+        if target is None:
+            target = (None,) * len(axes)
+        if len(target) != len(axes):
+            raise ShapeError(f"{len(target)} extents for {len(axes)} axes")
         dims = list(data.shape)
-        for axis, extent in zip(axes, wanted, strict=True):
+        for axis, extent in zip(axes, target, strict=True):
             dims[axis] = or_data(extent)
         return single(data.dtype, tuple(dims))
 

@@ -196,8 +196,8 @@ class TensorScatter(Op):
 
     def _bytes(self, ins: Inputs) -> tuple[Dim | None, Dim | None]:
         """Return bytes of the update and of the indices; None if unknown."""
-        given = len(ins) > 2 and ins[2] is not None
-        return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if given else 0
+        has_indices = len(ins) > 2 and ins[2] is not None
+        return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if has_indices else 0
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         update, at = self._bytes(ins)

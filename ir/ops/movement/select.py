@@ -184,7 +184,7 @@ class Unique(Op):
         if self.axis is not None and x.shape is None:
             u: Dim = data_extent()
             inverse: Dim = data_extent()
-            first = TensorType(x.dtype, None)
+            values = TensorType(x.dtype, None)
         else:
             shape = x.shape or ()
             axis = None if self.axis is None else normal_axis(self.axis, len(shape))
@@ -195,8 +195,8 @@ class Unique(Op):
             lo = 1 if total is not None and (interval(total)[0] or 0) >= 1 else 0
             u = len(content) if content is not None else or_data(None, total, lo)
             dims = (u,) if axis is None else (*shape[:axis], u, *shape[axis + 1 :])
-            first = TensorType(x.dtype, dims)
-        return first, *(TensorType(I64, (d,)) for d in (u, inverse, u))
+            values = TensorType(x.dtype, dims)
+        return values, *(TensorType(I64, (d,)) for d in (u, inverse, u))
 
     def _first(self, ins: Inputs) -> dict[tuple[Item, ...], int] | None:
         """Return unique slices with the first position of each, in the order of the result."""
@@ -288,8 +288,8 @@ class TopK(Op):
             return TensorType(x.dtype, None), TensorType(I64, None)
         axis = normal_axis(self.axis, len(x.shape))
         extent = x.shape[axis]
-        wanted = None if k is None else k.item
-        size = wanted if isinstance(wanted, int | Poly) else None
+        content = None if k is None else k.item
+        size = content if isinstance(content, int | Poly) else None
         if isinstance(size, int) and isinstance(extent, int) and not 0 <= size <= extent:
             raise ShapeError(f"k = {size} of {extent} elements")
         shape = (*x.shape[:axis], or_data(size, extent), *x.shape[axis + 1 :])
@@ -386,8 +386,8 @@ class NonMaxSuppression(Op):
         if len(scores) != 3:
             raise ShapeError(f"scores need rank 3, not {len(scores)}")
         # boxes that may remain per class of each image
-        each = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
-        return single(I64, (data_extent(scores[0] * scores[1] * each), 3))
+        per_class = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
+        return single(I64, (data_extent(scores[0] * scores[1] * per_class), 3))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, i)) for i in range(2)], [stored(outs[0])])

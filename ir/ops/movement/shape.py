@@ -176,12 +176,12 @@ class ConstantOfShape(Op):
     value_dtype: DType = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
-        wanted = elements(ins, 0)
-        if wanted is None:
+        target = elements(ins, 0)
+        if target is None:
             return single(self.value_dtype, None)
-        if any(isinstance(w, int) and w < 0 for w in wanted):
-            raise ShapeError(f"shape {list(wanted)} has a negative extent")
-        return single(self.value_dtype, tuple(or_data(w) for w in wanted))
+        if any(isinstance(w, int) and w < 0 for w in target):
+            raise ShapeError(f"shape {list(target)} has a negative extent")
+        return single(self.value_dtype, tuple(or_data(w) for w in target))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         shape = small_shape(outs[0])

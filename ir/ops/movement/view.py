@@ -103,18 +103,18 @@ class Reshape(View):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        wanted = elements(ins, 1)
-        if wanted is None:
+        target = elements(ins, 1)
+        if target is None:
             return single(data.dtype, None)
-        if sum(w == -1 for w in wanted) > 1:
-            raise ShapeError(f"shape {list(wanted)} has more than one -1")
-        dims = [self._extent(w, axis, data.shape) for axis, w in enumerate(wanted)]
+        if sum(w == -1 for w in target) > 1:
+            raise ShapeError(f"shape {list(target)} has more than one -1")
+        dims = [self._extent(w, axis, data.shape) for axis, w in enumerate(target)]
         total = data.numel
         shape = (
             _free_extents(dims, total) if None in dims else tuple(d for d in dims if d is not None)
         )
         if total is not None and same(total, element_count(shape)) is False:
-            raise ShapeError(f"{total} elements do not fit shape [{', '.join(map(str, wanted))}]")
+            raise ShapeError(f"{total} elements do not fit shape [{', '.join(map(str, target))}]")
         return single(data.dtype, shape)
 
     def _extent(self, wanted: int | Poly | None, axis: int, data: Shape | None) -> Dim | None:
@@ -169,21 +169,21 @@ class Squeeze(View):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        given = elements(ins, 1) if len(ins) > 1 and ins[1] is not None else ()
-        if data.shape is None or given is None:
+        content = elements(ins, 1) if len(ins) > 1 and ins[1] is not None else ()
+        if data.shape is None or content is None:
             return single(data.dtype, None)
-        if not given:
+        if not content:
             ones = [same(d, 1) for d in data.shape]
             if None in ones:
                 return single(data.dtype, None)
             remaining = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
             return single(data.dtype, remaining)
         rank = len(data.shape)
-        if not all(isinstance(a, int) for a in given):
+        if not all(isinstance(a, int) for a in content):
             # runtimes accept an axis named twice, so the number of removed axes may be smaller
-            some = self._any_of(data.shape) if len(given) == 1 else None
+            some = self._any_of(data.shape) if len(content) == 1 else None
             return single(data.dtype, some)
-        axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
+        axes = {normal_axis(a, rank) for a in content if isinstance(a, int)}
         for axis in axes:
             if same(data.shape[axis], 1) is False:
                 raise ShapeError(f"axis {axis} has extent {data.shape[axis]}, not 1")
@@ -211,14 +211,14 @@ class Unsqueeze(View):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        given = elements(ins, 1)
-        if data.shape is None or given is None:
+        content = elements(ins, 1)
+        if data.shape is None or content is None:
             return single(data.dtype, None)
-        rank = len(data.shape) + len(given)
-        axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
-        if len(axes) < len(given):
-            if all(isinstance(a, int) for a in given):
-                raise ShapeError(f"axes {list(given)} repeat")
+        rank = len(data.shape) + len(content)
+        axes = {normal_axis(a, rank) for a in content if isinstance(a, int)}
+        if len(axes) < len(content):
+            if all(isinstance(a, int) for a in content):
+                raise ShapeError(f"axes {list(content)} repeat")
             # unknown positions: any axis has extent 1 or one of the data
             shape: Shape = (1,) * rank
             if any(d != 1 for d in data.shape):

@@ -180,9 +180,9 @@ class EmbedLayerNormalization(Op):
         if ids is None:
             return {}
         # without position_ids all sequences share the positions 0 to s - 1
-        taken = element_count(ids)
-        positions = taken if has(ins, 8) or not ids else ids[-1]
-        tables = ((2, taken), (3, positions), (4, taken))
+        n_rows = element_count(ids)
+        positions = n_rows if has(ins, 8) or not ids else ids[-1]
+        tables = ((2, n_rows), (3, positions), (4, n_rows))
         return {i: _row_bytes(tensor(ins, i), n) for i, n in tables if has(ins, i)}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:

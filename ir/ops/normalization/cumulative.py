@@ -57,8 +57,8 @@ class CumSum(Op):
         for index in indices(content.shape):
             # a line along the axis starts here
             if index[at] == 0:
-                first = sum(i * s for i, s in zip(index, strides_of(content.shape), strict=True))
-                line = slice(first, first + extent * stride, stride)
+                start = sum(i * s for i, s in zip(index, strides_of(content.shape), strict=True))
+                line = slice(start, start + extent * stride, stride)
                 items[line] = self._run(items[line], tensor(ins, 0).dtype)
         return (Known.of(content.shape, items),)
 

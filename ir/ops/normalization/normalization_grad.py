@@ -66,9 +66,9 @@ def combined(
 
     ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centered.
     """
-    along = tape.mul(x_hat, tape.mean(tape.mul(dx_hat, x_hat), axes))
+    projection = tape.mul(x_hat, tape.mean(tape.mul(dx_hat, x_hat), axes))
     without_mean = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centered else dx_hat
-    return tape.mul(tape.sub(without_mean, along), inverse)
+    return tape.mul(tape.sub(without_mean, projection), inverse)
 
 
 @frozen

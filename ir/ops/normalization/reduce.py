@@ -105,8 +105,8 @@ class Reduce(Op):
     def axes(self, ins: Inputs, rank: int) -> tuple[int, ...] | None:
         """Return the reduced axes, None if unknown."""
         if has(ins, 1) and tensor(ins, 1).shape != (0,):
-            given = known_ints(ins, 1)
-            return None if given is None else reduced_axes(given, rank)
+            content = known_ints(ins, 1)
+            return None if content is None else reduced_axes(content, rank)
         # without axes all are reduced, or none if the attribute says so
         return () if self.noop_with_empty_axes else tuple(range(rank))
 
@@ -124,8 +124,8 @@ class Reduce(Op):
         if axes is not None:
             return reduced_shape(shape, axes, self.keepdims)
         # the axes are unknown, but perhaps their number is not
-        given = tensor(ins, 1).shape
-        how_many = given[0] if given is not None and len(given) == 1 else None
+        axes_shape = tensor(ins, 1).shape
+        how_many = axes_shape[0] if axes_shape is not None and len(axes_shape) == 1 else None
         if how_many == len(shape) == 1:
             return reduced_shape(shape, (0,), self.keepdims)
         if self.keepdims:

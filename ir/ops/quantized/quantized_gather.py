@@ -58,11 +58,11 @@ class GatherBlockQuantized(Op):
         if data.shape is None or indices is None:
             return single(dtype, None)
         at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
-        rest = data.shape[at + 1 :]
-        if rest:
+        trailing = data.shape[at + 1 :]
+        if trailing:
             # packed elements lie along the last axis
-            rest = (*rest[:-1], self.columns or rest[-1] * self._packed(data))
-        return single(dtype, (*data.shape[:at], *indices, *rest))
+            trailing = (*trailing[:-1], self.columns or trailing[-1] * self._packed(data))
+        return single(dtype, (*data.shape[:at], *indices, *trailing))
 
     def _packed(self, data: TensorType) -> int:
         """Return the logical elements per stored element."""
@@ -83,10 +83,10 @@ class GatherBlockQuantized(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         # the indices whole, of the tables only the rows taken
-        rest = each_once(ins[1:2], outs)
+        whole = each_once(ins[1:2], outs)
         tables = [self._rows(ins, i) for i in (0, 2, 3) if has(ins, i)]
-        read = dim_sum([rest.read_bytes, *(t for t in tables if t is not None)])
-        return Traffic(read, rest.write_bytes, rest.is_bound or None in tables)
+        read = dim_sum([whole.read_bytes, *(t for t in tables if t is not None)])
+        return Traffic(read, whole.write_bytes, whole.is_bound or None in tables)
 
     def _rows(self, ins: Inputs, index: int) -> Dim | None:
         """Return bytes of the rows read of a table, None if its shape is unknown."""

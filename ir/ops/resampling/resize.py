@@ -157,19 +157,19 @@ class Resize(Resampling):
 
     def _resampled(self, ins: Inputs, extents: list[Dim], scales: int, sizes: int) -> list[Dim]:
         """Return the extents after resampling, by scales if given, else to sizes."""
-        by, to = self._given(ins, scales), self._given(ins, sizes)
-        if by:
-            if len(by) != len(extents):
-                raise ShapeError(f"{len(by)} scales for {len(extents)} axes")
-            return [or_data(scaled_extent(d, s)) for d, s in zip(extents, by, strict=True)]
-        if not to:
+        factors, extents_after = self._given(ins, scales), self._given(ins, sizes)
+        if factors:
+            if len(factors) != len(extents):
+                raise ShapeError(f"{len(factors)} scales for {len(extents)} axes")
+            return [or_data(scaled_extent(d, s)) for d, s in zip(extents, factors, strict=True)]
+        if not extents_after:
             return [data_extent() for _ in extents]
-        if len(to) != len(extents):
-            raise ShapeError(f"{len(to)} sizes for {len(extents)} axes")
-        wanted = [s if isinstance(s, int | Poly) else None for s in to]
+        if len(extents_after) != len(extents):
+            raise ShapeError(f"{len(extents_after)} sizes for {len(extents)} axes")
+        targets = [s if isinstance(s, int | Poly) else None for s in extents_after]
         if self.keep_aspect_ratio_policy == "stretch":
-            return [or_data(w) for w in wanted]
-        return self._in_proportion(extents, wanted)
+            return [or_data(w) for w in targets]
+        return self._in_proportion(extents, targets)
 
     def _in_proportion(self, extents: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
         """Return the extents at one scale for all axes: the largest or the smallest wanted."""

@@ -33,8 +33,8 @@ def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
     """Return bytes of operand 0 that samples read, at most all of it once."""
     x, y = tensor(ins, 0), outs[0]
     samples = y.numel if isinstance(y, TensorType) else None
-    wanted = None if samples is None else samples * pointwise
-    return packed(None if x.numel is None else lesser(x.numel, wanted), x.dtype)
+    n_read = None if samples is None else samples * pointwise
+    return packed(None if x.numel is None else lesser(x.numel, n_read), x.dtype)
 
 
 @frozen

@@ -61,8 +61,8 @@ def cached(name: str) -> str:
     except (OSError, ValueError):
         return ""
     # the commit of `main` first; other snapshots may lack the file
-    known = [s for s in (main, *snapshots) if REVISION.fullmatch(s)]
-    paths = [os.path.join(folder, "snapshots", revision, FILE) for revision in known]
+    revisions = [s for s in (main, *snapshots) if REVISION.fullmatch(s)]
+    paths = [os.path.join(folder, "snapshots", revision, FILE) for revision in revisions]
     return next(filter(os.path.isfile, paths), "")
 
 

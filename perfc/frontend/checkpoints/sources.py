@@ -202,5 +202,5 @@ def published(name: str) -> tuple[str, dict[str, Any]]:
     for row in table["names"]:
         if match := re.fullmatch(f"(?:.*/)?{row['name']}", name):
             return match.expand(row["config"]), row.get("changes", {}) | changes
-    known = next((n for n in plain_names(name) if n in shipped()), "")
-    return known, changes if known else {}
+    network = next((n for n in plain_names(name) if n in shipped()), "")
+    return network, changes if network else {}

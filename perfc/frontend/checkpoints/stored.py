@@ -111,12 +111,12 @@ class WeightFile:
         parts = LAYERED.fullmatch(name)
         if parts is None:
             return
-        layer, residual, rest = parts.groups()
+        layer, residual, module = parts.groups()
         # a layer has several norms, by the number of the residual branch
-        if layer is not None and rest.startswith(("norm.", "after.")):
-            rest = f"{residual}.{rest}"
-        before, scope = rest.rpartition(".")[0], "" if layer is None else f"blk.{layer}."
-        stem, suffix = (rest, "") if rest in self.table else (before, rest[len(before) :])
+        if layer is not None and module.startswith(("norm.", "after.")):
+            module = f"{residual}.{module}"
+        before, scope = module.rpartition(".")[0], "" if layer is None else f"blk.{layer}."
+        stem, suffix = (module, "") if module in self.table else (before, module[len(before) :])
         is_found = False
         for listed in self.table.get(stem, ()):
             plain = listed.removeprefix("?")

@@ -33,12 +33,14 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
     """
     where = one_line(path)
     # a SavedModel is a folder, of which this is the graph
-    given = os.path.dirname(path) or "." if os.path.basename(path) == "saved_model.pb" else path
+    source_path = (
+        os.path.dirname(path) or "." if os.path.basename(path) == "saved_model.pb" else path
+    )
     with tempfile.TemporaryDirectory() as folder:
         document, reply = Path(folder, "model.xml"), Path(folder, "reply.json")
         answer = answer_of(
             "perfc.frontend.conversion.worker",
-            [os.path.abspath(given), source.name, str(document), str(reply)],
+            [os.path.abspath(source_path), source.name, str(document), str(reply)],
             reply,
             where=where,
             late=(f"not converted in {LONGEST_S} s", "convert it to ONNX yourself"),

@@ -30,8 +30,8 @@ def main(path: str, source: str, made: str, reply: str) -> None:
     try:
         openvino: Any = importlib.import_module("openvino")
         with tempfile.TemporaryDirectory() as folder:
-            given = exported(path, folder) if source == "KERAS" else path
-            openvino.save_model(openvino.convert_model(given), made, compress_to_fp16=False)
+            exported_path = exported(path, folder) if source == "KERAS" else path
+            openvino.save_model(openvino.convert_model(exported_path), made, compress_to_fp16=False)
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}
     except Exception as error:

@@ -108,12 +108,12 @@ def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
     with torch.device("meta"), torch.no_grad():
         network = getattr(diffusers, part.class_name).from_config(dict(part.config))
         called = calling(network.to(torch.bfloat16).eval(), part, inputs)
-        given = tuple(example(tensor, batch) for tensor in inputs)
+        examples = tuple(example(tensor, batch) for tensor in inputs)
         dim = {0: torch.export.Dim(BATCH, min=1, max=MOST)}
         axes = tuple(dim if tensor.has_batch else None for tensor in inputs)
         # one entry, as `Calling` takes all tensors in one parameter
         shapes = None if batch == 1 else (axes,)
-        program = torch.export.export(called, given, dynamic_shapes=shapes)
+        program = torch.export.export(called, examples, dynamic_shapes=shapes)
         without_idle_squeezes(program)
         return torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
 

@@ -255,8 +255,8 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
                 continue
             value = dtype_of(value)
         if expected is not None and value is not None and not expected.takes(value):
-            shown = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
-            raise TypeError(f"{name} is {shown}, not {expected.words}")
+            text = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
+            raise TypeError(f"{name} is {text}, not {expected.words}")
         if isinstance(value, Content) and name in sig.names:
             fields_given[name] = value.known
             if f"{name}_dtype" in sig.names:

@@ -23,8 +23,8 @@ def topological(
     Raises:
         ModelError: the nodes need each other in a circle.
     """
-    made = {name for node in nodes for name in node.output if name}
-    unmade = set(made)
+    produced = {name for node in nodes for name in node.output if name}
+    unmade = set(produced)
     waiting: list[ProtoNode] = []
     for node in nodes:
         # most files are in order; from the first node that waits on, all are sorted
@@ -34,7 +34,7 @@ def topological(
         yield node
         unmade.difference_update(node.output)
     if waiting:
-        yield from _sorted(waiting, made, defined, known)
+        yield from _sorted(waiting, produced, defined, known)
 
 
 def needs(node: ProtoNode) -> set[str]:
@@ -100,17 +100,17 @@ def _sorted(
             readers.setdefault(name, []).append(node)
         if not missing:
             ready.append(node)
-    done = 0
+    n_yielded = 0
     while ready:
         node = ready.popleft()
-        done += 1
+        n_yielded += 1
         yield node
         for name in node.output:
             for reader in readers.pop(name, ()):
                 blockers[id(reader)] -= 1
                 if not blockers[id(reader)]:
                     ready.append(reader)
-    if done < len(waiting):
+    if n_yielded < len(waiting):
         stuck = next(n for n in waiting if blockers[id(n)])
         raise ModelError(
             "the graph has a cycle",

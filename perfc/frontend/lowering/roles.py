@@ -301,21 +301,21 @@ def is_picture(place: SymbolPlace) -> bool:
         case 3:
             # one image without a batch: [channels, height, width], or in bytes with channels last
             is_free = isinstance(shape[1], Poly)
-            first = (
+            channels_first = (
                 shape[0] in CHANNELS and axis in (1, 2) and is_free and isinstance(shape[2], Poly)
             )
-            last = (
+            channels_last = (
                 shape[2] in CHANNELS and axis in (0, 1) and isinstance(shape[0], Poly) and is_free
             )
-            return first or (last and place.dtype is DType.U8)
+            return channels_first or (channels_last and place.dtype is DType.U8)
         case 4:
             # axes 2 and 3 are height and width: 5 - axis is the other one
             other = shape[5 - axis] if axis in (2, 3) else 0
-            first = shape[1] in CHANNELS and axis in (2, 3)
+            channels_first = shape[1] in CHANNELS and axis in (2, 3)
             # one channel and a fixed height: a spectrum whose other axis is time
-            if first and shape[1] == 1 and isinstance(other, int):
+            if channels_first and shape[1] == 1 and isinstance(other, int):
                 return False
-            return first or (shape[3] in CHANNELS and axis in (1, 2))
+            return channels_first or (shape[3] in CHANNELS and axis in (1, 2))
         case 5:
             return axis in (3, 4) and (shape[1] in CHANNELS or shape[2] in CHANNELS)
         case _:

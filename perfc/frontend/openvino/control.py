@@ -115,11 +115,11 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     c.builder.graph.output.extend(ValueInfo(name) for name in ends)
     graph = c.builder.leave(outer)
     graph.name = f"{c.name}.body"
-    made = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
+    loop = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
     places = {e["internal_layer_id"]: at for at, e in enumerate(states)}
-    last = {back[layer]: made[at] for layer, at in places.items()}
+    last = {back[layer]: loop[at] for layer, at in places.items()}
     whole = {
-        int(e["external_port_id"]): (made[len(states) + at], int(e["axis"]))
+        int(e["external_port_id"]): (loop[len(states) + at], int(e["axis"]))
         for at, e in enumerate(parts)
     }
     single = {int(e["external_port_id"]): e["internal_layer_id"] for e in outputs}

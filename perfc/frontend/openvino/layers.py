@@ -63,9 +63,9 @@ def _groups(c: LayerCall) -> tuple[int, str]:
     if stored.scale is not None:
         # scales per channel lose the axis of groups too
         count = stored.scale.meta
-        one = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
-        rest = Meta(count.dtype, (one[0] * one[1], *one[2 : len(sizes)]))
-        stored = replace(stored, scale=replace(stored.scale, meta=rest))
+        extents = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
+        merged_scale = Meta(count.dtype, (extents[0] * extents[1], *extents[2 : len(sizes)]))
+        stored = replace(stored, scale=replace(stored.scale, meta=merged_scale))
     return groups, c.weight(stored, range(len(merged)), merged)
 
 
@@ -87,17 +87,17 @@ def _einsum(c: LayerCall) -> str:
 
 @lowers("MaxPool", "AvgPool")
 def _pool(c: LayerCall) -> list[str]:
-    given = _window(c) | {
+    attributes = _window(c) | {
         "kernel_shape": c.listed("kernel"),
         "ceil_mode": int(c.text("rounding_type").startswith("ceil")),
     }
     if c.layer.kind == "AvgPool":
         inside = 1 - c.flag("exclude-pad")
-        return [c.emit("AveragePool", c.x, count_include_pad=inside, **given)]
+        return [c.emit("AveragePool", c.x, count_include_pad=inside, **attributes)]
     # the last result of a newer MaxPool are indices, made only if a layer reads them
     results = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
     count = len(c.layer.outputs) if results else 1
-    made = c.several("MaxPool", (c.x,), count, **given)
+    made = c.several("MaxPool", (c.x,), count, **attributes)
     return made if count > 1 else made * len(c.layer.outputs)
 
 
@@ -236,7 +236,7 @@ def _sequence(c: LayerCall) -> list[str]:
         and lengths.data is not None
         and min(lengths.values(), default=0) < (s if isinstance(s := c.given.sizes[1], int) else 0)
     )
-    made = _recurrent(
+    results_by_time = _recurrent(
         c,
         _batch_second(c, 0),
         [c.value(at + w) for w in range(3)],
@@ -244,8 +244,8 @@ def _sequence(c: LayerCall) -> list[str]:
         [_batch_second(c, s) for s in range(1, at - 1)],
         c.text("direction", "forward").lower(),
     )
-    results = [c.emit("Transpose", made[0], perm=(2, 1, 0, 3))]
-    return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in made[1:]]
+    results = [c.emit("Transpose", results_by_time[0], perm=(2, 1, 0, 3))]
+    return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in results_by_time[1:]]
 
 
 def _batch_second(c: LayerCall, at: int) -> str:
@@ -263,10 +263,10 @@ def _cell(c: LayerCall) -> list[str]:
     """Return the states after one step, of a sequence of one."""
     # operands: input, one or two states, then weights W and R, and biases
     at = 2 + c.layer.kind.startswith("LSTM")
-    first = [c.unsqueezed(w) for w in range(at + 2)]
+    operands = [c.unsqueezed(w) for w in range(at + 2)]
     bias = c.unsqueezed(at + 2) if c.has(at + 2) else ""
-    made = _recurrent(c, first[0], [*first[at:], bias], "", first[1:at], "forward")
-    return [c.emit("Squeeze", state, c.ints(0)) for state in made[1:]]
+    results = _recurrent(c, operands[0], [*operands[at:], bias], "", operands[1:at], "forward")
+    return [c.emit("Squeeze", state, c.ints(0)) for state in results[1:]]
 
 
 def _recurrent(
@@ -280,8 +280,8 @@ def _recurrent(
     """Return all states, and the last ones; both biases of a gate are one in OpenVINO."""
     operator = c.layer.kind.removesuffix("Sequence").removesuffix("Cell")
     count = 2 if direction == "bidirectional" else 1
-    given = [f for f in c.text("activations").split(",") if f.strip()]
-    functions = tuple(_ACTIVATIONS[f.strip().lower()] for f in given) * count
+    names = [f for f in c.text("activations").split(",") if f.strip()]
+    functions = tuple(_ACTIVATIONS[f.strip().lower()] for f in names) * count
     return c.several(
         operator,
         (x, *weights, lengths, *states),
@@ -310,8 +310,8 @@ def _fake_quantize(c: LayerCall) -> str:
     axis = None if not counts else 1
     scale = c.builder.filled(counts[:1], c.given.dtype)
     zero = c.builder.filled(counts[:1], dtype)
-    made = c.emit("QuantizeLinear", c.x, scale, zero, axis=axis)
-    return c.emit("DequantizeLinear", made, scale, zero, axis=axis)
+    quantized = c.emit("QuantizeLinear", c.x, scale, zero, axis=axis)
+    return c.emit("DequantizeLinear", quantized, scale, zero, axis=axis)
 
 
 @lowers("Interpolate")

@@ -70,15 +70,15 @@ def _strided_slice(c: LayerCall) -> str:
             raise ValueError("a slice with computed ends and masks")
         (count,) = c.meta(1).sizes
         axes = c.ints(*range(count if isinstance(count, int) else 0))
-        made = c.emit("Slice", value, c.as_integers(1), c.as_integers(2), axes)
+        part = c.emit("Slice", value, c.as_integers(1), c.as_integers(2), axes)
     else:
         columns = _bounds(c, masks, shrunk, new)
-        made = (
+        part = (
             c.emit("Slice", value, *(c.ints(*column) for column in columns))
             if columns[0]
             else value
         )
-    return c.emit("Squeeze", made, c.ints(*shrunk)) if shrunk else made
+    return c.emit("Squeeze", part, c.ints(*shrunk)) if shrunk else part
 
 
 def _bounds(

@@ -56,10 +56,10 @@ def read_openvino(model: str | bytes) -> ProtoModel:
 def declare_inputs(scope: LayerScope) -> None:
     """Add the parameters of the model, and its variables, which keep their values between runs."""
     layers = scope.network.layers.values()
-    given = [layer for layer in layers if layer.kind in ("Parameter", "ReadValue")]
-    names = [_name(scope.builder, layer, 0) for layer in given]
+    sources = [layer for layer in layers if layer.kind in ("Parameter", "ReadValue")]
+    names = [_name(scope.builder, layer, 0) for layer in sources]
     has_past = any("past" in name for name in names)
-    for layer, name in zip(given, names, strict=True):
+    for layer, name in zip(sources, names, strict=True):
         output = layer.outputs[0]
         dtype = output.meta.dtype or element_type(layer.data.get("element_type", ""))
         scope.values[layer.index, output.port] = name

@@ -81,11 +81,11 @@ def stored_of(
         return StoredTensor(layer.index, name, meta, elements.read(layer.data, meta))
     if layer.kind not in CONVERSIONS:
         return None
-    given = [
+    operands = [
         stored_of(network, network.edges[layer.index, p], elements, depth + 1)
         for p in layer.inputs[:2]
     ]
-    first, second = [*given, None][:2]
+    first, second = [*operands, None][:2]
     return None if first is None else _converted(layer, first, second)
 
 

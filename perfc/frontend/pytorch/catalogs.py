@@ -16,8 +16,8 @@ def of_timm(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of timm."""
     timm = import_module("timm")
     if not timm.is_model(name):
-        near = ", ".join(timm.list_models(f"*{name[:6]}*")[:5])
-        raise ModelError(f"timm has no model {name}", hint=near and f"did you mean {near}?")
+        similar = ", ".join(timm.list_models(f"*{name[:6]}*")[:5])
+        raise ModelError(f"timm has no model {name}", hint=similar and f"did you mean {similar}?")
     return timm.create_model(name, **kwargs)
 
 
@@ -61,8 +61,8 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
 
 def parameters_of(function: Any) -> Mapping[str, Parameter]:
     """Return the parameters of a function by name, those behind ``*`` left out."""
-    every = signature(function).parameters
-    return {n: p for n, p in every.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    parameters = signature(function).parameters
+    return {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 def pretrained(name: str) -> Any:

@@ -305,8 +305,8 @@ def values_of(config: Any, keys: Sequence[str]) -> Iterator[Any]:
 def positions_of(model: Any) -> int:
     """Returns the fewest positions that a part of a model has; many where it has no such limit."""
     config = getattr(model, "config", None)
-    known = values_of(config, ("max_position_embeddings",)) if config is not None else ()
-    return min(known, default=MOST_POSITIONS)
+    limits = values_of(config, ("max_position_embeddings",)) if config is not None else ()
+    return min(limits, default=MOST_POSITIONS)
 
 
 def leaves_of(tree: Any) -> Iterator[Any]:

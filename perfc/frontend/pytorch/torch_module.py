@@ -53,7 +53,7 @@ def exported(
         raise ModelError("PyTorch cannot export a ScriptModule", hint=hint)
     from .torch_program import archived, module_of
 
-    call, known = call_of(input, inputs), sizes_of(dims or {})
+    call, sizes = call_of(input, inputs), sizes_of(dims or {})
     if isinstance(model, torch.export.ExportedProgram):
         if call is not None:
             raise ModelError("an ExportedProgram has its inputs", hint="leave out input and inputs")
@@ -63,9 +63,9 @@ def exported(
             except Exception as error:
                 raise ModelError(f"PyTorch cannot export it: {why(error)}") from None
     model = getattr(model, "_orig_mod", model)  # of torch.compile
-    call = call or inferred(model, known)
+    call = call or inferred(model, sizes)
     call.bound(model)
-    data, size = archive_of(model, call, max(known.get("batch", 1), 1))
+    data, size = archive_of(model, call, max(sizes.get("batch", 1), 1))
     return module_of(data, type(model).__name__, size)
 
 

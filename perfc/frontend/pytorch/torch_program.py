@@ -102,28 +102,28 @@ def archived(exported: Any) -> bytes:
     import torch
 
     # a shallow copy: the program of the caller stays as it is
-    light, first = copy.copy(exported), dict[int, str]()
+    copied, name_by_id = copy.copy(exported), dict[int, str]()
     # a limit of the export, not of the module
-    light._range_constraints = {
+    copied._range_constraints = {
         key: limits
         for key, limits in exported.range_constraints.items()
         if limits.upper != MOST_BATCH
     }
     # one tensor under several names gets its first name everywhere
-    names = {name: first.setdefault(id(v), name) for name, v in exported.state_dict.items()}
+    names = {name: name_by_id.setdefault(id(v), name) for name, v in exported.state_dict.items()}
     specs = [
         replace(s, target=names.get(s.target, s.target))
         for s in exported.graph_signature.input_specs
     ]
-    light._graph_signature = replace(exported.graph_signature, input_specs=specs)
+    copied._graph_signature = replace(exported.graph_signature, input_specs=specs)
     for name in ("_state_dict", "_constants"):
         stored = getattr(exported, name, None)
         if isinstance(stored, dict):
-            setattr(light, name, {k: on_meta(v) for k, v in stored.items()})
-    if hasattr(light, "_example_inputs"):
-        light._example_inputs = None
+            setattr(copied, name, {k: on_meta(v) for k, v in stored.items()})
+    if hasattr(copied, "_example_inputs"):
+        copied._example_inputs = None
     data = io.BytesIO()
-    torch.export.save(light, data)
+    torch.export.save(copied, data)
     return data.getvalue()
 
 

@@ -138,8 +138,8 @@ def exported_on(
         # arguments that do not fit are an error here, not deep in the export
         call.bound(model)
         trainer_batch = step.pop("batch", None)
-        wanted = max(int(dims.get("batch", trainer_batch or 1)), 1)
-        data, batch = archive_of(model, call, wanted, has_lengths=True, constructed=constructed)
+        batch_size = max(int(dims.get("batch", trainer_batch or 1)), 1)
+        data, batch = archive_of(model, call, batch_size, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
     return {"batch": trainer_batch or batch, "step": {k: v for k, v in step.items() if v}}
 
@@ -225,8 +225,8 @@ def named_object(where: str, name: str) -> Any:
     owner = imported(where)
     for part in name.split("."):
         if not hasattr(owner, part):
-            near = [n for n in getattr(owner, "__dict__", ()) if not n.startswith("_")][:8]
-            raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(near)}")
+            names = [n for n in getattr(owner, "__dict__", ()) if not n.startswith("_")][:8]
+            raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(names)}")
         owner = getattr(owner, part)
     return owner
 
@@ -306,8 +306,8 @@ def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
     """
     examples = getattr(model, "example_inputs", getattr(model, "example_input_array", None))
     if examples is not None:
-        given = examples() if callable(examples) else examples
-        call = call_of(None, given)
+        example = examples() if callable(examples) else examples
+        call = call_of(None, example)
         assert call is not None
         return call
     shape = (getattr(model, "pretrained_cfg", None) or {}).get("input_size")

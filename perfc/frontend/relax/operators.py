@@ -261,12 +261,12 @@ def _arange(c: RelaxCall) -> str:
 
 def _bound(c: RelaxCall, at: int) -> str:
     """Return a bound of a range: a number, or an extent of an input."""
-    document, given, dtype = c.scope.document, c.args[at], c.result.dtype
-    if document.kind(given) == "PrimValue":
-        given = document.part(given, "value")
-    if document.kind(given) in ("IntImm", "FloatImm"):
-        return c.scalar(document.plain(given), dtype)
-    size: Size = document.size(given)
+    document, at_node, dtype = c.scope.document, c.args[at], c.result.dtype
+    if document.kind(at_node) == "PrimValue":
+        at_node = document.part(at_node, "value")
+    if document.kind(at_node) in ("IntImm", "FloatImm"):
+        return c.scalar(document.plain(at_node), dtype)
+    size: Size = document.size(at_node)
     return c.cast(c.emit("Squeeze", c.extents([size])), DataType.INT64, dtype)
 
 

@@ -107,10 +107,10 @@ def declare_inputs(scope: RelaxScope, function: int) -> None:
 
 def function_attributes(document: RelaxDocument, function: int) -> dict[str, Any]:
     """Return the attributes of a function that are numbers or text."""
-    given = document.part(function, "attrs")
-    if document.kind(given) != "DictAttrs":
+    attributes = document.part(function, "attrs")
+    if document.kind(attributes) != "DictAttrs":
         return {}
-    pairs = iter(document.listed(document.part(given, "__dict__")))
+    pairs = iter(document.listed(document.part(attributes, "__dict__")))
     return {
         document.text(k): document.data(v)
         for k, v in zip(pairs, pairs, strict=True)
@@ -242,17 +242,17 @@ def lower_call(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
 
 def kernel_of(document: RelaxDocument, arguments: list[int]) -> tuple[str, list[int]]:
     """Return the name and operands of the kernel that a call names."""
-    named, *rest = arguments
+    kernel, *operands = arguments
     name = (
-        document.name(named)
-        if document.kind(named) == "GlobalVar"
-        else document.text(document.part(named, "global_symbol"))
+        document.name(kernel)
+        if document.kind(kernel) == "GlobalVar"
+        else document.text(document.part(kernel, "global_symbol"))
     )
-    if rest and document.kind(rest[0]) == "Tuple":
-        rest = document.listed(document.part(rest[0], "fields"))
+    if operands and document.kind(operands[0]) == "Tuple":
+        operands = document.listed(document.part(operands[0], "fields"))
     # TVM numbers further kernels of one name: add, add1, add2
     plain = re.sub(r"\d+$", "", name)
-    return (plain if plain in OF_KERNELS else f"kernel.{name}"), rest
+    return (plain if plain in OF_KERNELS else f"kernel.{name}"), operands
 
 
 def lowered_call(call: RelaxCall) -> list[str]:

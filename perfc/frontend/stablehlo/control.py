@@ -54,23 +54,23 @@ def _while(lower: Lower, c: HloCall) -> None:
     condition, body = c.op["regions"]
     formals, scope = [number for number, _, _ in body["args"]], c.scope
     ends = body["ops"][-1]["in"]
-    moving = [at for at, pair in enumerate(zip(formals, ends, strict=True)) if pair[0] != pair[1]]
+    varied = [at for at, pair in enumerate(zip(formals, ends, strict=True)) if pair[0] != pair[1]]
     bound(scope, condition, c.inputs)
     # the condition is lowered twice: before the loop, and at the end of its body as ONNX has it
     (begins,) = plain(c, lower(condition))
-    initial = plain(c, [c.inputs[at] for at in moving])
+    initial = plain(c, [c.inputs[at] for at in varied])
     with inner(c, "body") as graph:
         bound(scope, body, c.inputs)
-        metas = [scope.metas[c.inputs[at]] for at in moving]
+        metas = [scope.metas[c.inputs[at]] for at in varied]
         states = c.builder.loop_inputs(c.name, metas)[2:]
-        for at, name, meta in zip(moving, states, metas, strict=True):
+        for at, name, meta in zip(varied, states, metas, strict=True):
             scope.alias(formals[at], None, meta)
             scope.plain[formals[at]] = name
         results = lower(body)
         bound(scope, condition, results)
-        returned(c, graph, [*lower(condition), *(results[at] for at in moving)])
+        returned(c, graph, [*lower(condition), *(results[at] for at in varied)])
     values = dict(
-        zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph), strict=True)
+        zip(varied, c.several("Loop", ("", begins, *initial), len(varied), body=graph), strict=True)
     )
     for at, (number, text) in enumerate(c.op["out"]):
         # other states are the same before, in and after the loop

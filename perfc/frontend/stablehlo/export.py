@@ -46,22 +46,22 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     jax: Any = import_module("jax")
     where, _, name = str(request["name"]).rpartition(":")
-    given, kwargs = named_object(where, name), request["kwargs"]
-    args, named = arguments_of(given, request["inputs"])
-    made = given(**kwargs) if isinstance(given, type) else given
-    with_scopes([made, *called_by(made)])
-    if kwargs and made is given:
-        made = functools.partial(given, **kwargs)
-    if not callable(made):
-        raise ModelError(f"{name} is {type(made).__name__}, not a function")
-    if hasattr(made, "init") and hasattr(made, "apply"):  # of Flax
-        variables = jax.eval_shape(made.init, jax.random.key(0), *args, **named)
-        made, args = made.apply, (variables, *args)
+    named_function, kwargs = named_object(where, name), request["kwargs"]
+    args, named = arguments_of(named_function, request["inputs"])
+    function = named_function(**kwargs) if isinstance(named_function, type) else named_function
+    with_scopes([function, *called_by(function)])
+    if kwargs and function is named_function:
+        function = functools.partial(named_function, **kwargs)
+    if not callable(function):
+        raise ModelError(f"{name} is {type(function).__name__}, not a function")
+    if hasattr(function, "init") and hasattr(function, "apply"):  # of Flax
+        variables = jax.eval_shape(function.init, jax.random.key(0), *args, **named)
+        function, args = function.apply, (variables, *args)
     try:
-        return program(made, args, named, has_batch=True)
+        return program(function, args, named, has_batch=True)
     except Exception:
         # a function that compares its batch with a number holds for that batch only
-        return program(made, args, named, has_batch=False)
+        return program(function, args, named, has_batch=False)
 
 
 def called_by(function: Any) -> list[Any]:

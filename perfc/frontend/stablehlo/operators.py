@@ -247,7 +247,7 @@ def _convolution(c: HloCall) -> None:
     value = c.map_value(0) if first else c.emit("Transpose", c.x, perm=tuple(orders[0]))
     weight = c.emit("Transpose", c.value(1), perm=tuple(orders[1]))
     padding = c.attribute("padding", [0] * 2 * count)
-    given = {
+    attrs = {
         "group": c.attribute("feature_group_count", 1),
         "pads": tuple(padding[::2]) + tuple(padding[1::2]),
         "dilations": tuple(c.attribute("rhs_dilation", [1] * count)),
@@ -256,13 +256,13 @@ def _convolution(c: HloCall) -> None:
     if any(s != 1 for s in gaps):
         raise ValueError("a transposed convolution")
     result = c.emit(
-        "Conv", value, weight, strides=tuple(c.attribute("window_strides", [1] * count)), **given
+        "Conv", value, weight, strides=tuple(c.attribute("window_strides", [1] * count)), **attrs
     )
     if orders[2] == list(FIRST):
         c.bind(result, first=True)
         return
-    back = tuple(orders[2].index(a) for a in range(count + 2))
-    c.bind(c.emit("Transpose", result, perm=back))
+    order = tuple(orders[2].index(a) for a in range(count + 2))
+    c.bind(c.emit("Transpose", result, perm=order))
 
 
 def _numbers(text: str) -> dict[str, list[int]]:

@@ -84,8 +84,8 @@ class Writer:
 
     def operation(self, op: Any) -> dict[str, Any]:
         """Return one operation."""
-        given = op.attributes
-        pairs = [(a, given[a]) if isinstance(a, str) else (a.name, a.attr) for a in given]
+        attributes = op.attributes
+        pairs = [(a, attributes[a]) if isinstance(a, str) else (a.name, a.attr) for a in attributes]
         return {
             "name": op.name,
             "in": [self.number(v) for v in op.operands],

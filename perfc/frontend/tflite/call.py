@@ -275,15 +275,15 @@ class FlatCall(Emitter):
 
     def scale(self, tensor: FlatTensor) -> tuple[str, str]:
         """Return the scale and the zero point of a quantized tensor."""
-        one = len(tensor.scales) == 1
+        is_scalar = len(tensor.scales) == 1
         zeros = tensor.zeros or (0,) * len(tensor.scales)
         if len(zeros) != len(tensor.scales):
             raise ValueError("as many zero points as scales")
-        scale = self.builder.constant(tensor.scales, DataType.FLOAT, is_scalar=one)
+        scale = self.builder.constant(tensor.scales, DataType.FLOAT, is_scalar=is_scalar)
         # their zero point is 0, the default of ONNX
         if tensor.meta.dtype in (DataType.INT32, DataType.INT4, DataType.UINT4, DataType.INT2):
             return scale, ""
-        return scale, self.builder.constant(zeros, tensor.meta.dtype, is_scalar=one)
+        return scale, self.builder.constant(zeros, tensor.meta.dtype, is_scalar=is_scalar)
 
     def bind(self, value: str, at: int = 0, *, first: bool = False, real: bool = True) -> None:
         """Let a value be a result, after the activation that is fused into the operator.

@@ -45,9 +45,11 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
     across = (("height", picture.height), ("width", picture.width))
     for name, size in across:
         if size % edge:
-            near = max(1, round(size / edge)) * edge
+            nearest = max(1, round(size / edge)) * edge
             raise ParseError(
-                f"a {name} of {size} pixels", where="--size", hint=f"multiples of {edge}, as {near}"
+                f"a {name} of {size} pixels",
+                where="--size",
+                hint=f"multiples of {edge}, as {nearest}",
             )
     # the first frame has a latent frame alone, then every `time` frames have one
     frames = 1 + math.ceil((picture.frames - 1) / time)
