@@ -233,6 +233,7 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         kind = replace(engine.kind, longest=load.isl + load.osl)
         host = replace(engine.law, request_s=0.0, token_s=0.0, write_s=0.0)
         engine = replace(engine, law=host, kind=kind)
+    # a law of benchmarks from other rows than the server's: both can be compared
     has_both = BENCH in name and engine.law.source != law.source
     bare = replace(engine, law=law) if has_both else engine
     process = processes().get(kind_of_benchmark(name))

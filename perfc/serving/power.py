@@ -103,6 +103,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         times = cost.parts("time_s", s.chunks, s.decodes, s.context)
         has_prompts = bool(s.chunks)
         kernels_s = law.device(times.kernels, times.exchanges, has_prompts=has_prompts)
+        # what the step takes beyond its kernels, the board waits for the host
         waiting_s = max(s.step_s - kernels_s, 0.0)
         drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
         total += s.steps * board.joules(drawn_j, idle * waiting_s)

@@ -182,6 +182,7 @@ def search(
 def _drawn(fronts: Sequence[Sequence[ServingSetting]]) -> Sequence[ServingSetting]:
     """Return some settings of each engine's front, spread evenly, for the chart."""
     points = min(OF_ENGINE, math.ceil(MOST_DRAWN / max(1, len(fronts))))
+    # evenly spaced along each front, so that its shape shows
     some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]]
     return some[:MOST_DRAWN]
 
@@ -221,6 +222,7 @@ class _Query:
 
     def __call__(self, s: ServingSetting, engines: int = 1, prefill: int = 0) -> ServingReport:
         """Return the report of `llm` for a setting, under its users or the rate of the load."""
+        # by file: names of targets of a project need not be shipped
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
             self.model,

@@ -223,6 +223,7 @@ def engine_for(
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     if mix := mix_named(dtype):
         precision = replace(precision, stored=mix_of(model, mix))
+    # None: `Engine.of` takes the host model of the runtime's servers
     law = disaggregated_host_model(runtime, version) if is_disaggregated else None
     machine = load_machine(target)
     return Engine.of(model, machine, precision, parallel, runtime, version, law=law, **more)

@@ -99,6 +99,7 @@ def predict_as(
     Raises:
         PerfcError: as `predict`.
     """
+    # the mode says training, but no optimizer: the one with the least state
     if deployment.is_step and not deployment.train:
         deployment = replace(deployment, train=OPTIMIZER)
     report = analyze(

@@ -49,12 +49,15 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
         if listed["model"] in model.lower() and _has_run(listed, run):
             users, budget = run.users, listed.get("token_budget", 0)
             if listed.get("holds_prompt"):
+                # room for a whole prompt and a token of each user, rounded up
                 whole = -(-(run.isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
             # of few users and of more
             looks = listed.get("looks_every", (0, 0))[users >= FEW_USERS]
+            # groups that balance their requests look at other times
             if groups > 1:
                 looks = listed.get("balances_every", 0)
+            # servers for prompts as long as answers may have another limit
             of_short = run.isl == run.osl and listed.get("of_short")
             seqs = of_short or listed.get("max_num_seqs", 0)
             if listed.get("seqs_of_users"):

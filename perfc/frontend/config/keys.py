@@ -40,6 +40,7 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool) or value in (0, 1)
 
 
+# numbers of bins, times and relative positions are no counts
 KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
     (
         r"(num|n|max)_(?!bins|time|relative_positions)\w+"
@@ -197,6 +198,7 @@ class Keys:
     def wrong(self, name: str, value: object, wanted: str) -> ModelError:
         """Return the error for a key whose value is none of its kind."""
         shown = repr(value) if isinstance(value, int | float | str | bool) else type(value).__name__
+        # a long value would fill the line
         shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
         return ModelError(f"{name!r} is {shown}, not {wanted}", where=self.where)
 

@@ -102,8 +102,10 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         what = "neither 'model_type' nor 'architectures' says what it is"
         raise ModelError(what, where=where, hint=hint)
     parts = _like(keys, family, like) if like else _parts(keys, family)
+    # readers of wrappers return a tower and what is left out, too
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
+    # the class says more than the family: it may have the encoder alone
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
     if is_known(keys, family) and not like:

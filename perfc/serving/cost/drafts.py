@@ -163,6 +163,7 @@ class DraftedCost(StepCost):
             super().demand(tokens, budget, sequences),
             self.drafting.demand(tokens, budget, sequences),
         )
+        # a prediction layer of the model has the same embedding and head
         weights = small.weight_bytes - (self._lent_bytes if self.is_own else 0.0)
         return replace(
             target,

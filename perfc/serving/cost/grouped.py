@@ -81,6 +81,7 @@ def rereads_of(
         machine: target machine.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
+    # other runtimes were not seen to read keys several times
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Rereads.NOWHERE
     version_numbers, attentions = numbers_of(version), _attentions(model)

@@ -91,6 +91,7 @@ class TowerCost:
 
     def at(self, quantity: str, images: int) -> Parts:
         """Return one of ``QUANTITIES`` of ``images`` images, in passes of `AT_ONCE`."""
+        # full passes, and one with the images that remain
         whole, rest = divmod(images, AT_ONCE)
         kernels = exchanges = 0.0
         for passes, size in ((whole, AT_ONCE), (1, rest)):
@@ -138,6 +139,7 @@ def tower_cost(
     Raises:
         ModelError: the model reads no images, or its tower cannot be divided so.
     """
+    # the prefill pass of an encoder–decoder model has both parts and cannot be cut here
     if model.encoders:
         module = lower(model, precision=precision, parallel=parallel)
     else:

@@ -114,6 +114,7 @@ def relative_to_both(
         framework: runtime whose kernels are estimated.
         separate_s: seconds of the separate kernels of all layers, by the sizes of `AXES`.
     """
+    # without joint kernels, or without rows of them, the separate ones are used
     if not layers or CLASS not in known_classes():
         return None
     sheet = Sheet(machine)

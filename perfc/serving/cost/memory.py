@@ -107,6 +107,7 @@ class MemoryPlan:
             shared: shared prefix, whose whole pages are stored once.
             share: share of the sequences that have this prefix.
         """
+        # the last page of a sequence is partly empty, and only whole pages can be shared
         blocks, shared_blocks = -(-tokens // self.block_tokens), shared // self.block_tokens
         page = self.block_tokens * self.demand.kv_bytes
         sequence_bytes = (blocks - shared_blocks * share) * page + self.demand.state_bytes

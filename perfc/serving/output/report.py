@@ -73,6 +73,7 @@ class MemoryView:
             plan.pool_bytes,
             d.kv_bytes,
             plan.kv_tokens if d.kv_bytes else 0,
+            # each engine has a pool: together they hold as many times the requests
             engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
             plan.longest(engine.model.context or LONGEST),
             vllm_kv_tokens(engine, plan.pool_bytes, longest),
@@ -173,6 +174,7 @@ class ServingReport:
     @property
     def prompt(self) -> StepView | None:
         """Step of a prompt alone; None if the ranks of an engine have more to do meanwhile."""
+        # a stage, or one of several groups, is not all that a prompt takes
         is_whole = self.parallel.pipeline == self.parallel.attention_data == 1
         return next((s for s in self.steps if s.tokens and not s.decodes and is_whole), None)
 

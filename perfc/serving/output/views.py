@@ -185,6 +185,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
 
 def _certainty(view: SimulationView, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
+    # an opening burst is measured from its start, a steady state after the warm-up
     measured = view.requests - view.warm_up_requests
     words = f"{view.requests:,} requests of a copy, "
     is_burst = load.opening_burst > 0 and load.concurrency > 1

@@ -82,6 +82,7 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
         before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
     every = [(s, share.weight) for share in shares for s in share.served]
+    # with equal weights quantiles are interpolated
     is_even = len({weight for _, weight in every}) == 1
 
     def quantiles(value: Callable[[Served], float]) -> Quantiles | None:
@@ -104,6 +105,7 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
 def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:
     """Yield the times between two tokens, with the weight of each."""
     for share in shares:
+        # per second of the run: runs of shares may differ in length
         strides, weight = share.run.strides, share.groups / share.run.time_s
         yield from [(s.step_s, weight * s.steps * s.decodes) for s in strides if s.decodes]
         # accepted draft tokens arrive together with the token before them

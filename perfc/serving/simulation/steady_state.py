@@ -56,6 +56,7 @@ class Server:
         It is the number of sequence slots, or of whole sequences that the pool holds if it reserves
         them. Else prompts fill the pool, and some wait, because admission depends on what runs.
         """
+        # each sequence wastes half a page on average
         limits, page = self.limits, self.limits.block_tokens // 2
         shared = round(load.cached_tokens * load.cached_share)
         whole = load.isl + load.osl + page - shared
@@ -178,6 +179,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
     rounds, is_burst = ROUNDS, load.opening_burst > 0
+    # a longer run until the means are certain enough; a given number of requests is run once
     while True:
         count = requested or rounds * batch
         if is_burst and not requested:

@@ -213,5 +213,6 @@ def ratios(rows: SettingRows) -> list[float]:
 
 def quantile(setting: tuple[str, SettingRows], share: float) -> float:
     """Return a quantile of the times of a setting."""
+    # nearest rank: a time that a model has
     ordered = sorted(setting[1].times_s)
     return ordered[round(share * (len(ordered) - 1))]

@@ -102,6 +102,7 @@ def costs(
         offers = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(offers))))
     kind_order = list(TokenKind)
+    # kinds of tokens in blocks, each with the cheapest first
     rows.sort(
         key=lambda r: (
             kind_order.index(r.row.tokens),

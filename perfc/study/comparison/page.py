@@ -51,6 +51,7 @@ def cost_axis(comparison: Comparison) -> str:
 
 def payload(comparison: Comparison, axis: str) -> Json:
     """Return the data of the charts."""
+    # labels name the model only where there are several
     several = {r.verdict.model for r in comparison.rows}
     return {
         "reports": [],

@@ -111,6 +111,7 @@ def imported(path: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
+    # as an import does: the folder is searched, and the module is registered before it runs
     sys.path.insert(0, str(Path(path).resolve().parent))
     sys.modules[spec.name] = module
     try:
@@ -122,5 +123,6 @@ def imported(path: str) -> Any:
 
 def failure(error: Exception) -> str:
     """Return an error of the user's code in one line, with the line that raised it."""
+    # the last frame is the innermost, where the error was raised
     frames = traceback.extract_tb(error.__traceback__)
     return f"line {frames[-1].lineno}: {type(error).__name__}: {reason_of(error)}"

@@ -66,6 +66,7 @@ def thinned(sweep: Sweep) -> Sequence[Point]:
     selected = [
         p for p in points if (v := p.dims[name]) in ends or (is_single and v & (v - 1) == 0)
     ]
+    # still too many: every n-th of them
     return selected[:: max(-(-len(selected) // (MAX_ROWS * targets)), 1)]
 
 

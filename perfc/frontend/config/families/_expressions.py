@@ -104,6 +104,7 @@ class KeyScope:
     def _wrong(self, expression: str) -> ModelError:
         """Build the error for an expression whose keys have values of other kinds."""
         given = [self.names.get(n, n) for n in names_of(expression) if n not in self.bound]
+        # the first key with a value is the likely cause
         name = next((n for n in given if self.keys.get(n) is not None), (given or ["?"])[0])
         return self.keys.wrong(name, self.keys.get(name), "a value of its kind")
 
@@ -152,6 +153,7 @@ class KeyScope:
             return self._of(right) if first is None else first
         a, b = self._number(left), self._number(right)
         if isinstance(op, ast.Div | ast.Mod):
+            # errors name the key of the divisor
             name = next((n.id for n in ast.walk(right) if isinstance(n, ast.Name)), "?")
             name = self.names.get(name, name)
             if not isinstance(b, int) or b < 1:

@@ -76,6 +76,7 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
         scale = b.weight(f"{name}.expert_scale", (e.count,))
         routed = b.node(MUL, (routed, scale), f"{name}.scaled")
     if e.is_choice_biased:
+        # DeepSeek-V3: the correction changes the choice, not the weights; its cost is one addition
         correction = b.scales(f"{name}.correction", (e.count,), DType.F32)
         routed = b.node(ADD, (routed, correction), f"{name}.corrected")
     mixed = chosen_experts(b, x, routed, e, name, hidden)

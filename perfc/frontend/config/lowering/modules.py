@@ -77,6 +77,7 @@ def by_heads(
             x = _rotated(b, x, (a.rotary_dim, a.head_dim), run, f"{name}.{what}_rotary")
         parts.append(x)
     query, key, value = parts
+    # the first pass fills the cache: its keys and values are results of the module
     if run.is_cached:
         if code.joins_cache:
             key, value = (b.node(COPY, (v,), f"{v.name}.cached") for v in (key, value))

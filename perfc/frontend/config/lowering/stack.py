@@ -199,6 +199,7 @@ def layers(
     b: Builder, x: Value, stack: Stack, run: Running, numbered: Sequence[tuple[int, Layer]]
 ) -> Value:
     """Return ``x`` after some layers of a stack."""
+    # numbers, not positions: a stage of a pipeline does not start at layer 0
     for number, layer in numbered:
         run.layer = number
         name = f"{stack.name}.{number}"

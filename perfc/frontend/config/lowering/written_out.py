@@ -49,6 +49,7 @@ def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
         mean = b.node(ADD, (mean, b.number(EPSILON, DType.F32)), f"{name}.raised")
     root = b.node(Sqrt(), (mean,), f"{name}.root")
     inverse = b.node(Reciprocal(), (root,), f"{name}.inverse")
+    # three orders of scaling and narrowing: which values autograd stores differs
     if scale is not None and b.family.startswith(SCALED_IN_F32):
         normed = b.node(MUL, (wide, inverse), f"{name}.normed")
         factor = b.node(WIDE, (scale,), f"{name}.scale") if is_narrow else scale
