@@ -146,6 +146,7 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     # at most three caches, the outermost ones, as there are names for these
     reported = sorted(caches.values())[-3:]
     capacities = seen = [p.capacity for p in steps]
+    # reported caches count; the sweep's levels only where one cache at most is reported
     if len(steps) < 2 or len(reported) > 1:
         capacities = [*(reported or sizes[-1:]), math.inf]
     names = _NAMES[len(capacities)]
@@ -185,6 +186,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
         return None
     is_time = PROBES[chosen[0].case.probe].quantity.is_time
     pick = min if is_time else max
+    # of the sizes of a probe the best one counts
     best = pick(_undisturbed(chosen), key=lambda s: s.best)
     of_best_case = [s for s in chosen if s.case == best.case]
     rates = [s.rate(t) for s in of_best_case for t in s.series.seconds]

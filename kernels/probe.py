@@ -311,6 +311,7 @@ def cases(device: Device, quick: bool) -> tuple[Case, ...]:
 
     Cases that a target file requires come first, since time may run out.
     """
+    # one core streams through less in the same time
     one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
     plan = (
         Case(p.id, size, scope)

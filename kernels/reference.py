@@ -49,6 +49,7 @@ class ReferenceResult:
         wanted = np.asarray(self.values, np.float64)
         scale = float(np.max(np.abs(wanted))) or 1.0
         error = float(np.max(np.abs(np.asarray(answer, np.float64) - wanted))) / scale
+        # NaN does not equal itself
         return error if error == error else float("inf")
 
     def accepts(self, answer: Array) -> bool:

@@ -169,6 +169,7 @@ class Session:
         cases_by_name = {str(c): c for c in self.cases}
         with path.open("rb") as stream:
             head = _object(stream.readline(MAX_LINE_BYTES))
+            # samples of another device or plan must not mix with these
             if {k: head.get(k) for k in self.header} != self.header:
                 raise MeasurementError(
                     "has samples of another device or plan",

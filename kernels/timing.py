@@ -184,6 +184,7 @@ def _measured(
         tail = recent[-3:]
         if len(tail) == 3 and max(tail) - min(tail) < settings.stable * min(tail):
             break
+    # as many samples as the budget has room for
     fitting = int(settings.budget_s / max(last * repeats, 1e-9))
     seconds = list[float]()
     for _ in range(max(LEAST_SAMPLES, min(settings.samples, fitting))):

@@ -249,6 +249,7 @@ def _files() -> dict[str, tuple[str, Path]]:
         for m in pkgutil.iter_modules([str(folder)]):
             if not m.ispkg:
                 name = m.name.replace("_", "-")
+                # modules of the package come before those of its folders
                 files.setdefault(name, (f"{prefix}.{m.name}", folder / f"{m.name}.py"))
             elif not prefix:
                 folders.append((f".{m.name}", folder / m.name))

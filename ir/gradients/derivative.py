@@ -112,6 +112,7 @@ def substituted(text: str, attributes: Mapping[str, object]) -> str:
 def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Value:
     """Return ``dy`` times the derivative, in standard operators."""
     writer = _Writer(tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dy.dtype)
+    # a gradient that passes or not is selected, in one operator; others are a product
     match parsed(text):
         case ast.Call(ast.Name("where"), [condition, ast.Constant(1), ast.Constant(0)]):
             return tape.where(writer.value(condition), dy, tape.number(0, dy.dtype))

@@ -89,6 +89,7 @@ class Tape:
         types: Types = op.infer(ins)
         stem = name or f"{self.place.name}{self.suffix}"
         values = [Value(self.fresh(stem), t) for t in types[:count]]
+        # the node has the name of the one that it is written for
         name, frames = f"{self.place.name}{self.suffix}", self.place.frames
         loc = Loc(name, title_of(op), False, self.phase, frames)
         self.nodes.append(Node(op, ins, tuple(values), (), loc))

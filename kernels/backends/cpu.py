@@ -87,6 +87,7 @@ class Cpu:
         except compiled.NoCompilerError as error:
             notes.append(f"{error}; caches, latencies and vector rates as far as NumPy shows them")
         if self.lib is not None:
+            # ctypes would read the seconds as integers
             self.lib.run_here.restype = self.lib.run_threads.restype = ctypes.c_double
             self.lib.dispatch.restype = ctypes.c_double
             self.vector_bytes, self.chains, self.steps = map(self.lib.shape_of_work, range(3))
@@ -102,6 +103,7 @@ class Cpu:
         """Return the reason why it cannot measure this case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         probe, kernel = PROBES[case.probe], case.probe.replace(".", "_")
+        # products are those of BLAS; without a compiler NumPy does the rest too
         if kind == "matrix" or self.lib is None:
             if kind == "link":
                 return "a processor has no link to itself"
@@ -203,6 +205,7 @@ class Cpu:
             return numpy_runs.prepare(case, self._device)
         cpus = self.cpus if case.scope is Scope.ALL else self.cpus[:1]
         what = case.probe.partition(".")[2]
+        # a sweep of one scope goes on in its buffers, all others make room
         for scope, arena in self.arenas.items():
             if probe.quantity is not ProbeQuantity.BANDWIDTH or scope is not case.scope:
                 arena.release()
@@ -329,6 +332,7 @@ class Cpu:
         if run is None:
             time.sleep(seconds)
         else:
+            # filling the buffers is no part of the load
             before = host.energy_j() or before
             start = time.perf_counter()
             while time.perf_counter() - start < seconds:

@@ -110,6 +110,7 @@ class Multiplier:
         self._call("cublasLtCreate", byref(self.handle))
         self._describe(one)
         n = c_uint64(extent)
+        # square matrices: rows, columns and leading extent are equal
         for layout, code in ((self.operand, kind.operand), (self.result, kind.result)):
             self._call("cublasLtMatrixLayoutCreate", byref(layout), code, n, n, c_int64(extent))
         self.heuristic = self._choose()

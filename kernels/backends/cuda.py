@@ -130,6 +130,7 @@ class Cuda:
                 self.products[dtype] = f"no tensor core instruction for {dtype}"
             else:
                 try:
+                    # a small product shows whether the library has any
                     self._multiplier(dtype, 256).close()
                     self.products[dtype] = ""
                 except MeasurementError as error:

@@ -55,6 +55,7 @@ class FakeRun:
     def sample(self, repeats: int) -> float:
         """Return a time some per cent too long; now and then, several times too long."""
         late = abs(float(self.rng.normal(0, self.fake.noise)))
+        # another program takes as long as the sample, on average
         if self.rng.random() < self.fake.interruptions:
             late += float(self.rng.exponential(1.0))
         return self.once_s * repeats * (1 + late)

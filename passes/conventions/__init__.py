@@ -132,6 +132,7 @@ class _Counter:
         is_attention = mac != 0 and not any(self.is_stored(v) for v in operands)
         count = self.operations(node, mac, is_attention=is_attention) * cost.repeat
         if count != 0:
+            # of several ONNX names, by version or domain, the first
             name = (node.op.onnx or node.op.mnemonic).split()[0]
             self.by_operator[name] = self.by_operator.get(name, 0) + count
         if mac != 0:
@@ -155,6 +156,7 @@ class _Counter:
         if mac == 0:
             if isinstance(node.op, Add) and self.is_bias(node):
                 return formula_value(rules.linear_bias, letters)
+            # an exporter writes SiLU out; to the tool it is one module
             names = ("Swish",) if self.is_swish(node) else _names(node)
             return formula_value(rules.formula(names, node.op), letters)
         if is_attention:

@@ -47,6 +47,7 @@ class KernelTable:
             env: values of the symbols.
             result: computes it.
         """
+        # of large tables nothing is retained
         if len(self.kernels) > MOST_KERNELS:
             return result()
         key = what, *env.items()

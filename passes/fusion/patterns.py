@@ -140,6 +140,7 @@ def find_patterns(
 ) -> dict[Node, FusionUnit]:
     """Return the unit of every node in a pattern; patterns earlier in ``names`` win."""
     starting: dict[str | Kind, list[Node]] = {}
+    # nodes by mnemonic and by kind, so that each search looks only where it can begin
     wanted = {s for name in names for s in PATTERNS[name].starts}
     for node in nodes:
         for key in (node.op.mnemonic, node.op.kind):

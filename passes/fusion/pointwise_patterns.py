@@ -125,6 +125,7 @@ def _source(
     """Return the activation's operand, which may be halved, given the other factor."""
     if v in cone.reach:
         return v
+    # half of x, where the factor 1/2 of GELU is there
     maker = near.maker(v)
     if maker is None or not isinstance(maker.op, FACTORS) or near.lone(v) is not reader:
         return None
@@ -143,6 +144,7 @@ def _cone(v: Value, near: Neighbourhood) -> Cone:
         maker = near.maker(v)
         if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
             break
+        # one operand leads on; of x and a function of x, x does
         operands = near.computed(maker)
         cone.behind.append(maker)
         if len(operands) == 1:

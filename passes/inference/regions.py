@@ -248,7 +248,7 @@ def _unrolled(
         if followed > limit or inference.steps > 50 * MAX_UNROLLED_NODES:
             return None
         arguments = body_arguments(carried, Known.scalar(done))
-        symbols = issued()
+        symbols = issued()  # new ones would make iterations differ
         try:
             region = inference.graph(body, env, arguments)
         except ShapeError:

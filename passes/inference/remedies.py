@@ -275,6 +275,7 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
     """Return the error of sizes that do not go together: which, where, and what would do."""
     error, env = refusal.error, refusal.env
     node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
+    # an empty result says more than what it broke
     short = None if node is None else emptied(node, env)
     names = involved(sizing, [] if node is None else dims_of(node), refusal)
     shown = ", ".join(
@@ -330,6 +331,7 @@ def shortened(
         env = assumed(sizing.read.symbols, {**given, name: size})
         return not sizing.is_exhausted and isinstance(sizing.attempt(env), Module)
 
+    # a size that fits, by halving; the largest one, by bisection above it
     size = given[name] // 2
     while size > NEAR and not fits(size):
         size //= 2

@@ -107,6 +107,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
                 and channels(activations[0]) % BLOCK == 0
                 and len(node.results) == 1
             )
+        # blocks have nearest neighbours with asymmetric coordinates only
         case Resize(mode="nearest", coordinate_transformation_mode=form) if form != "asymmetric":
             return False
         case op if isinstance(op, _PASSING):
@@ -118,6 +119,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
                 and blocked.issuperset(activations)
             )
         case Concat(axis=1):
+            # every operand fills its last block, so that none is cut
             aligned = all(channels(v) % BLOCK == 0 for v in activations)
             return aligned and blocked.issuperset(activations)
         case _:

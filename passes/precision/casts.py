@@ -84,6 +84,7 @@ class Casting:
         nodes: list[Node] = []
         for node in graph.nodes:
             converted = self.node(node, tape)
+            # casts stand before the node that reads them
             nodes += [*tape.nodes, converted]
             tape.nodes = []
         outputs = tuple(self.values.get(v, v) for v in graph.outputs)

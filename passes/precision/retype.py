@@ -304,6 +304,7 @@ def _converting(
     cls = REGISTRY[mnemonic]
 
     def infer(self: Op, ins: Inputs) -> Types:
+        # inferred as computed, then stored in the types of the results
         types = cls.infer(self, ins if loaded is None else loaded.widened(ins))
         changed = (of_elements(t, dtype) for t, dtype in zip(types, results, strict=False))
         return (*changed, *types[len(results) :])

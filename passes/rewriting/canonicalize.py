@@ -109,6 +109,7 @@ class Folding:
             self.varying.update([v for v in node.results if v.known is not None])
         elif self.folds(node, ins):
             for v in node.results:
+                # the file has the parameters that it is computed from
                 weight = Weight(is_parameter=False, shares=shared(node, ins))
                 stored = Value(v.name, v.type, v.known, weight)
                 self.replaced[v] = stored

@@ -129,6 +129,7 @@ def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
 def _branch(graph: Graph, v: Value) -> LinearBranch:
     """Return the linear way that ends in ``v``, one convolution at most on it."""
     convolution: Node | None = None
+    # back from the summand while nothing else reads a value
     while _is_lone(graph, v):
         node = graph.producers.get(v)
         x = node.inputs[0] if node is not None and node.inputs else None

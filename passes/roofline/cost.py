@@ -274,7 +274,7 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
     sized = not traffic.is_bound
-    is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)
+    is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)  # no arithmetic is defined
     if work is None or work.is_bound or is_unsure:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN

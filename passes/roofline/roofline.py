@@ -141,6 +141,7 @@ def bounds(
     charged = missed(traffic, capacity(machine, "l2"))
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
+    # kernels of a graph follow each other without the host
     if table.runtime.launch is LaunchMode.GRAPH:
         gap_s *= GRAPH_GAP
     rates = rates_by_kind(machine, tf32)
@@ -156,6 +157,7 @@ def bounds(
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
+        # either side may run: the bound is that of the cheaper one
         bounded[other.first : other.last] = lowered(bounded[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
     return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)

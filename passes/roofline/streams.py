@@ -48,6 +48,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
         kernel = owner.get(node)
         if kernel is not None:
             producers[kernel] |= sources
+            # a view passes on what its operand depends on
             if not table.runtime.is_view(node):
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
@@ -150,6 +151,7 @@ class Timeline:
         slow = max([1.0, *map(sum, columns)])
         least = min(self.left.values(), default=math.inf)
         until = self.now + least * slow
+        # the host launches the next kernel before a running one ends
         if self.ready and self.free and self.launched < until:
             for i in self.left:
                 self.left[i] -= (self.launched - self.now) / slow

@@ -188,6 +188,7 @@ class Runtime:
     def tells_versions(self) -> bool:
         """Return True if predictions depend on the version."""
         is_known = self.is_versioned or self.is_library or self.known_steps is not None
+        # tables of older versions name the newest one: both kinds differ by version
         return is_known or any(self.name in (t.newest, t.newest and t.name) for t in tables())
 
     @property
@@ -306,6 +307,7 @@ def runtime(name: str) -> Runtime:
         return runtime(plain)
     if not colon:
         return Runtime(**fields_of(plain), name=plain)
+    # four digits exceed any limit; int() of a long text would fail
     if not streams.isascii() or not streams.isdigit() or not 1 <= int(streams[:4]) <= MAX_STREAMS:
         raise PassError(
             f"no number of streams: {streams!r}",

@@ -141,6 +141,7 @@ def _rule(
     helpers_before, helpers_after = (
         tuple([Helper[name.upper()] for name in text.split()]) for text in (before, after)
     )
+    # ``trait=1`` and ``trait=2..8``
     ranges = (condition.partition("=") for condition in where.split())
     return LaunchRule(
         RuleOperation[operation.upper()],

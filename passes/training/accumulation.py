@@ -40,6 +40,7 @@ def accumulated(
     for i, g in enumerate(gradients):
         places.setdefault(g, []).append(i)
     further_inputs: list[Value] = []
+    # the first batch has the original nodes
     for batch in range(2, count + 1):
         renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
         further_inputs += renamed.values()

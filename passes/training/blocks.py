@@ -66,6 +66,7 @@ def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Va
     result: dict[int, Value] = {}
     for i, node in enumerate(nodes):
         open_values.difference_update(ends.get(i, ()))
+        # a tensor crosses a place if a later node reads it
         open_values.update(v for v in node.results if last.get(v, -1) > i)
         if len(open_values) == 1:
             result[i] = next(iter(open_values))

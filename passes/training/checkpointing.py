@@ -155,6 +155,7 @@ class Checkpoints:
         of the model, or without any name to all that have a boundary. The search may choose any.
         """
         if policy is RecomputePolicy.NONE:
+            # calls that the program itself checkpoints
             marks = (b.name.startswith(CHECKPOINTED) for b in self.blocks)
             return tuple(RecomputePolicy.BLOCK if is_marked else policy for is_marked in marks)
         if policy is not RecomputePolicy.OPTIMAL:

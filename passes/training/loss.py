@@ -45,6 +45,7 @@ def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node])
     Raises:
         PassError: there is no such loss, or no result that it applies to.
     """
+    # integers and truth values have no gradients
     real = [v for v in outputs if v.is_real]
     if not real:
         raise PassError(

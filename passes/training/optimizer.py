@@ -82,6 +82,7 @@ class ListOptimizer:
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p, _ in trained]
             stored += lists[letter]
+        # one kernel for each operation, unless another launch is chosen
         steps = self.foreach
         size = len(trained)
         if how is OptimizerLaunch.FUSED and self.fused:

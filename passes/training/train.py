@@ -169,6 +169,7 @@ class Train(Transform):
 
     def scaled(self, loss: Value, tape: Tape) -> Value:
         """Return the loss that is differentiated: a share, scaled for narrow gradients."""
+        # each small batch adds its share of the mean
         factor = (SCALE if self.loss_scaling else 1.0) / self.accumulate
         return tape.scaled(loss, factor)
 

@@ -104,6 +104,7 @@ def replay(
             if allocator.allocated_bytes > allocated[at]:
                 allocated[at] = allocator.allocated_bytes
         freed = {key for _, key, nbytes in all_events if nbytes < 0}
+        # what is never freed stays for the next run, which does not allocate it again
         persistent |= {key for _, key, _ in all_events if key not in freed}
     lines = tuple(_filled(reserved)), tuple(_filled(allocated))
     peak = max(range(len(lines[1])), key=lines[1].__getitem__)

@@ -106,6 +106,7 @@ class CudaCaching(Allocator):
     def give_back(self) -> None:
         """Return segments of which nothing is given out."""
         for pool in (self.small, self.large):
+            # the device takes back whole segments only
             for block in [b for b in pool.blocks.values() if b.is_whole]:
                 pool.remove(block)
                 self.reserved_bytes -= block.nbytes

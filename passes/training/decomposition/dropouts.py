@@ -58,6 +58,7 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
         result.append(node if inputs == node.inputs else replace(node, inputs=inputs))
         for v in places.intersection(node.results):
             tape.place, tape.suffix = node.loc, ".dropout"
+            # the third operand switches dropout on
             mode = tape.constant((True,), (), DType.BOOL)
             ins = (v, tape.number(ratio), mode)
             instead[v], _ = tape.several(NativeDropout(), ins, 2)

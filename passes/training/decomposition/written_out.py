@@ -235,6 +235,7 @@ def _causal_mask(mask: Value | None, at: Written) -> list[Node]:
         node = at.maker(v := behind.pop(), Where, Equal, Trilu)
         if node is not None:
             nodes.append(node)
+            # a triangle is cut out of constants, which need no look
             behind += () if node.op.is_exactly(Trilu) else node.inputs
         elif v is not None and v in at.makers and not is_scalar(v):
             return []
@@ -247,6 +248,7 @@ def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
     cleaned: list[Node] = []
     out = node.results[0]
     if len(readers) == 2 and any(n.op.is_exactly(IsNaN) for n in readers):
+        # the test for NaN, then the selection that also reads it
         cleaned = sorted(readers, key=lambda n: not n.op.is_exactly(IsNaN))
         if at.reader(cleaned[0].results[0], Where) is not cleaned[1]:
             return None, []

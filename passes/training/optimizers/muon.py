@@ -67,6 +67,7 @@ def orthogonal(tape: Tape, g: Value, name: str) -> Value:
     dtype = g.dtype
     x = tape.apply(Cast(to=DType.BF16), g)
     rows, columns = shape_of(x)
+    # the product over the longer side is the smaller matrix
     is_tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns
     for _ in range(ITERATIONS):
         gram = tape.apply(Gemm(transA=int(is_tall), transB=int(not is_tall)), x, x)

@@ -81,6 +81,7 @@ class BoundedReader(io.BufferedReader):
         Raises:
             ModelError: more than a directory may have.
         """
+        # one byte more than allowed shows that there are more
         most = MOST_DIRECTORY_BYTES + 1
         data = super().read(most if size is None or size < 0 else min(size, most))
         if len(data) == most:

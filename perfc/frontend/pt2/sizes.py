@@ -64,6 +64,7 @@ def parsed(text: str) -> Size:
     if len(text) > LONGEST_EXPRESSION:
         return None
     try:
+        # what srepr and str write are both expressions of Python
         return walked(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, LookupError, AttributeError):
         return None

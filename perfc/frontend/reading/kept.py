@@ -39,6 +39,7 @@ class KeptRequest(StreamRequestHandler):
     def handle(self) -> None:
         """Run the worker, then send a line."""
         arguments, given, folder, limit_s, environment = json.loads(self.rfile.readline())
+        # the fork of a request ends itself when its time is over
         signal.alarm(limit_s)
         os.environ.clear()
         os.environ.update(environment)
@@ -76,6 +77,7 @@ def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
         with socket(AF_UNIX) as connection:
             connection.connect(str(place))
             connection.sendall(f"{json.dumps(request)}\n".encode())
+            # a request that fails closes the connection without a line
             return connection.recv(1) != b""
     except OSError:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

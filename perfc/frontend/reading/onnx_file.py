@@ -79,6 +79,7 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
     """
     data = model.SerializeToString(deterministic=True)
     if path.name.endswith(".gz"):
+        # no time stamp, so that equal models are equal files
         data = gzip.compress(data, mtime=0)
     try:
         write_whole(path, data)
