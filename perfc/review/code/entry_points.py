@@ -13,6 +13,7 @@ from perfc.ir import record
 from .imports import MOST_FILES, content, parsed
 
 MODULE = "Module"
+"""Last part of the name of PyTorch's base class."""
 EXAMPLES = "example_inputs"
 """Method of a module that gives its inputs."""
 MOST_SHOWN = 8

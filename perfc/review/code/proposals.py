@@ -2,7 +2,7 @@
 
 Each edit takes the text of a source and the name of the model's class and returns the new text,
 unchanged where it does not apply. Regular expressions keep layout and comments of the code.
-Nothing here writes to a source; `perfc.review.page` and `perfc lint` price the patches.
+Nothing here writes to a source; `perfc.review.diff.priced` prices the patches.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .imports import content, folder_of, parsed, sources_of
 METHOD = r"(?ms)^(class {}\b(?:(?!^class ).)*?^( +))(def {}\(self(?:, (\w+))?(?:, )?[^\n]*?:\n)"
 """A method of a class: the class up to it, its indentation, its head, its first parameter."""
 DOCSTRING = r'(\s*(?:"""|\'\'\').*?(?:"""|\'\'\')\n)?'
+"""An optional docstring."""
 LAST = r"(?ms)^class {}\b(?:(?!^class ).)*?^( +)def __init__\(.*?(?=\n+(?:\1def|\1@|\S|\Z))"
 """End of the constructor of a class."""
 CHANNELS_LAST = "memory_format=torch.channels_last"
@@ -130,7 +131,7 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
         step, template = next(((m, template) for m, template in steps if m), (None, ""))
         option = template.partition("=")[0]
         if step is not None:
-            # a mask is added to scaled scores, and dropout follows the softmax
+            # each option once: scale if the product has none, mask, and dropout after the softmax
             is_free = option not in options or (option == "scale" and not by and len(options) == 1)
             if not is_free or (option == "dropout_p") != bool(soft):
                 return None

@@ -60,6 +60,7 @@ def describe(path: Path) -> RuleInfo | None:
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.ClassDef) or node.name != _class_name(path.stem):
             continue
+        # fields of the class as source text; a field that is missing has the default of `Rule`
         fields = {
             ast.unparse(s.targets[0]): ast.unparse(s.value)
             for s in node.body

@@ -1,4 +1,8 @@
-"""Kernels below the ceilings: times, and one point per memory level."""
+"""Place kernels below the ceilings of a roofline chart: one point per memory level.
+
+A mark is a kernel, or several equal ones, with its work, time and bytes; its points have the
+arithmetic intensity at each level and the achieved rate.
+"""
 
 from __future__ import annotations
 
@@ -161,6 +165,7 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
 
 
 def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> Mark | None:
+    """Return the mark of one kernel; None if it has no operations or takes no time."""
     counts, launches = bound.counts, bound.launches
     flop, time_s, basis = counts.flop * launches, bound.time_s, TimeBasis.SUSTAINED
     if predicted is not None:

@@ -42,8 +42,11 @@ SYMBOLS = {
     Unit.BYTE_PER_S: "B/s",
 }
 UP = ("", "k", "M", "G", "T", "P", "E")
+"""SI prefixes of large numbers, each for a factor of 1000."""
 DOWN = ("", "m", "µ", "n", "p")
+"""SI prefixes of small numbers, each for a factor of 1/1000."""
 IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+"""Units of sizes, each for a factor of 1024."""
 DASH = "—"
 """Placeholder for values that are unknown or do not exist."""
 LOWER_BOUND = "lower bound"

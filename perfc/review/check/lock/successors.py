@@ -158,6 +158,7 @@ class _Pairing:
         """Yield models that only together have the structure of others."""
         for name, old in product(list(self.new), list(self.gone)) if self.is_small else ():
             if name in self.new and old in self.gone:
+                # on trial: both stay unpaired if no group with them becomes similar
                 group = self.take(name, old)
                 if self.grow(*group):
                     yield group

@@ -12,6 +12,7 @@ from ..catalogue import RuleInfo, infos
 
 SCHEMA = "perfc-rule/1"
 CODE_SECTIONS = ("Example", "Use instead")
+"""Sections with source code instead of sentences."""
 FAMILIES = {
     "PF1": "the graph",
     "PF2": "what bounds kernels",
@@ -20,6 +21,7 @@ FAMILIES = {
     "PF5": "measured traces",
     "PF9": "what is known",
 }
+"""Subjects of rules by the start of their codes."""
 INTRODUCTION = """\
 # Rules
 
@@ -43,6 +45,7 @@ def described(info: RuleInfo) -> str:
 
 
 def _sections(info: RuleInfo, level: str) -> list[str]:
+    """Return the lines of the sections of a rule, with headings of a level."""
     lines: list[str] = []
     for heading, body in info.sections.items():
         lines += ["", f"{level} {heading}", ""]

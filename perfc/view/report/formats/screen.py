@@ -233,9 +233,8 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
 def step_words(step: Step) -> tuple[str, str, Style]:
     """Describe the phases of a training step, longest first, with their limits."""
     longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
-    parts = [
-        f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005
-    ]  # not "0 %"
+    # smaller shares would print as 0 %
+    parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
     saved = size_text(step.saved_bytes)
     words = "; ".join([longest.limited_by, *parts, f"{saved} saved for backward"])
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER

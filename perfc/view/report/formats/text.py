@@ -27,7 +27,9 @@ from .document import (
 
 INDENT = "  "
 GAP = "  "
+"""Between columns."""
 LEVELS = "▁▂▃▄▅▆▇█"
+"""Bars of a diagram on one line, from low to high."""
 LEAST_NAME = 10
 """Minimum width of a column of names."""
 WIDEST_TEXT = 100

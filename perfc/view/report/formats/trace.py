@@ -1,7 +1,8 @@
 """Chrome trace of the predicted run: the run, one slice per kernel, live bytes as a counter.
 
 Format: the JSON array format of Chrome's trace events, which Perfetto and chrome://tracing read.
-Source: Google, "Trace Event Format"; times are in microseconds.
+Source: Google, "Trace Event Format"; times are in microseconds. The phase of an event
+("ph") is M for metadata, X for a slice with a duration, or C for a counter.
 """
 
 from __future__ import annotations
