@@ -103,6 +103,7 @@ class GroupQueryAttention(AttentionLike):
     def present(self, ins: Inputs, s: Dim) -> Dim:
         """Return the extent of the present state."""
         past, total = self.past(ins), self.total(ins)
+        # the oldest keys give way to new ones
         if self.sliding_window_cache and has(ins, 3):
             return past
         if total is not None:
@@ -189,6 +190,7 @@ class SelectedKeys(GroupQueryAttention):
         return super().infer(ins)[:3]
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
+        # how many old rows are selected depends on data
         return None, super()._old_and_new(ins)[1]
 
 

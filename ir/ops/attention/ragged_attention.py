@@ -95,6 +95,7 @@ class RaggedAttention(Op):
             return TensorType(dtype, None if is_open else (count, width))
 
         out = rows(first_dtype(ins, QUERY), n or 0, self.num_heads * self.value_dim)
+        # both caches have one element type
         cache = next((tensor(ins, i) for i in (PAST_KEY, DECODE_KEY) if has(ins, i)), None)
         if cache is None:
             return (out,)
@@ -157,6 +158,7 @@ class RaggedAttention(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         prompts, decodes = self.groups(ins)
+        # letters of one group; both together have no common ones
         group = prompts or decodes
         return {} if group is None else self.scores(group, is_biased=has(ins, BIAS)).letters()
 
@@ -185,6 +187,7 @@ class RaggedAttention(Op):
             # number of chunks, rounded up
             parts = (keys + self.chunk - 1) // self.chunk
             sequences, queries = sequences * parts, dim_max(queries // parts, 1)
+            # each chunk attends to itself
             keys = keys // parts
         return Attention(
             sequences,

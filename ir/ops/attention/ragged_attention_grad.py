@@ -68,6 +68,7 @@ class RaggedAttentionGrad(RaggedAttention):
         if prompts is None:
             return None
         is_biased = has(ins, FORWARD + BIAS)
+        # decodes are inference
         return backward_work(self.scores(prompts, is_biased=is_biased), None)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]

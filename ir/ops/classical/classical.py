@@ -34,6 +34,7 @@ from ..elementwise.exact import checked
 
 def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
     """Return rows and features; a vector is one row. None if the rank is unknown."""
+    # a scalar is a row of one feature
     if shape is None or not shape:
         return None if shape is None else (1, 1)
     return (1, shape[0]) if len(shape) == 1 else (shape[0], element_count(shape[1:]))
@@ -157,6 +158,7 @@ class LabelEncoder(Encoder):
         return {**attrs, "values": dtypes[0]} if dtypes else attrs
 
     def result_dtype(self, ins: Inputs) -> DType:
+        # types of the attributes first; tables of version 1 have none
         given = (self.values, self.values_tensor_dtype, super().result_dtype(ins))
         return next((d for d in given if d is not DType.UNKNOWN), DType.UNKNOWN)
 

@@ -113,6 +113,7 @@ class LinearClassifier(Model):
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of labels and the numbers of labels and coefficients."""
         labels = _labels(attrs)
+        # without labels there is a row of coefficients, and an intercept, per class
         if not labels["classes"]:
             labels["classes"] = length(attrs.get("intercepts"))
         return {**attrs, **labels, "coefficients": length(attrs.get("coefficients"))}
@@ -166,6 +167,7 @@ class SVMRegressor(Model):
             "n": self.rows(ins),
             "s": self.support_elements,
             "k": self.coefficients,
+            # a linear kernel is the product alone
             "v": 0 if self.kernel_type == "LINEAR" else self.n_supports,
         }
 
@@ -215,6 +217,7 @@ def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
     Args:
         children: for each node its child nodes, none for a leaf.
     """
+    # nodes that are no child
     roots = set(range(len(children))) - {c for below in children for c in below}
     depth = dict.fromkeys(roots, 0)
     shortest: dict[int, int] = {}

@@ -72,12 +72,13 @@ class Described(Op):
         letters: dict[str, Dim] = {
             f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.signature.names)
         }
+        # attributes that are whole numbers are variables too
         letters |= {n: v for n in type(self).numbers if isinstance(v := getattr(self, n), int)}
         leading: Shape | None = None
         for i, pattern in enumerate(self.patterns):
             shape, names = tensor(ins, i).shape, pattern.split(",") if pattern else []
             has_leading = len(names) > 0 and names[0] == "..."
-            names = names[has_leading:]
+            names = names[has_leading:]  # without the three dots
             # "=t": the content of a one-element operand is the extent t
             if pattern.startswith("="):
                 dims = getattr(known(ins, i), "dims", ())
@@ -87,6 +88,7 @@ class Described(Op):
             n_leading = len(shape) - len(names)
             if has_leading and leading is None:
                 leading = shape[:n_leading]
+            # a shape of another rank than its pattern binds nothing
             if has_leading or not n_leading:
                 # the first operand that has a letter binds it
                 letters |= dict(zip(names, shape[n_leading:], strict=True)) | letters
@@ -109,6 +111,7 @@ class Described(Op):
         absent = [p for i, p in enumerate(self.patterns) if not has(ins, i)]
         without: dict[str, Dim] = dict.fromkeys(_letters(" ".join(absent)), 0)
         letters = {**without, **self.bound(ins)[0], "e": count(outs[0])}
+        # work with an unbound letter is unknown
         read = _letters(" ".join(self.formulas.values()))
         return {name: letters[name] for name in read} if read <= letters.keys() else {}
 

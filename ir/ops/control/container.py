@@ -65,7 +65,7 @@ def place(ins: Inputs, index: int, length: Dim | None) -> int | None:
     if not isinstance(at, int) or isinstance(at, bool):
         return None
     if at < 0:
-        at += length if isinstance(length, int) else 0
+        at += length if isinstance(length, int) else 0  # from the end
     return at if at >= 0 else None
 
 
@@ -179,6 +179,7 @@ class SequenceErase(Container):
         else:
             # all types are equal: any of them may go
             items = items[:-1]
+        # all types are listed: their common one is recomputed
         if items and len(items) == length:
             return (sequence_of(items),)
         return (sequence_type(before.elem, length, items),)

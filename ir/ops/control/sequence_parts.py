@@ -114,6 +114,7 @@ class SplitToSequence(Op):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, result = known(ins, 0), outs[0]
+        # types of all parts, None if a part is unknown
         types = all_items(result) if isinstance(result, SequenceType) else None
         if data is None or types is None:
             return ()
@@ -124,6 +125,7 @@ class SplitToSequence(Op):
             shape = small_shape(type_)
             if shape is None:
                 return ()
+            # without `keepdims` a part has lost the axis
             size = shape[axis] if len(shape) == len(data.shape) else 1
             if start + size > data.shape[axis]:
                 return ()
@@ -210,6 +212,7 @@ class ConcatFromSequence(Op):
 
     def _together(self, extent: Dim, length: Dim | None) -> Dim:
         """Return the extent of ``length`` elements in a row; only bounded if they may differ."""
+        # equal extents, or at most one: the product is exact
         if length is not None and (length in (0, 1) or not is_data_dependent(extent)):
             return extent * length
         hi = upper(extent)

@@ -44,6 +44,7 @@ def _product(times: int, letter: str) -> str:
 
 def _derived_formulas(alu: int, sfu: int, variadic: bool) -> dict[str, str]:
     """Return formulas of the counts per element, ``t`` times for variadic operators."""
+    # integers have no special functions: all count as integer operations
     pairs = {"alu": (alu, "f"), "sfu": (sfu, "f"), "integer": (alu + sfu, "i")}
     repeat = "*t" if variadic else ""
     return {unit: _product(n, x) + repeat for unit, (n, x) in pairs.items() if n}

@@ -90,6 +90,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         return None
     if dtype.bits >= 32:
         return value
+    # the largest value and one
     top = 1 << (dtype.bits - dtype.is_signed)
     inside = hi is not None and hi < top and lo is not None and lo >= -top
     return value if inside else None
@@ -109,6 +110,7 @@ def fit(item: Item, dtype: DType) -> Item:
     if dtype is DType.BOOL:
         return bool(item)
     if dtype.is_integer:
+        # a float reaches an integer type only through `convert`
         return None if isinstance(item, float) else wrap(int(item), dtype)
     return round_to(float(item), dtype) if dtype.is_float else None
 
@@ -256,6 +258,7 @@ def power(a: Item, b: Item) -> Item:
         for _ in range(exponent):
             result = result * _whole(a)
         return result
+    # negative powers of integers are no integers; large ones take long
     if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
         raise ValueError("integer power out of range")
     numeric: Item | complex = plain(a) ** plain(b)

@@ -89,6 +89,7 @@ class Gather(Taking):
         if data is None or index is None:
             return ()
         axis = normal_axis(self.axis, len(data.shape))
+        # positions from the front; None for unknown indices
         at = [position(i, data.shape[axis]) for i in index.items]
         if not data.shape[axis]:
             return ()
@@ -195,6 +196,7 @@ class GatherND(Taking):
         width = strides[b + k - 1] if b + k else len(data.items)
         items: list[Item] = []
         for row, lead in enumerate(indices(index.shape[:-1])):
+            # the batch axes, then the index vector, address a slice in row-major order
             flat: int | None = sum(p * s for p, s in zip(lead[:b], strides, strict=False))
             for j in range(k):
                 at = position(index.items[row * k + j], data.shape[b + j])

@@ -140,6 +140,7 @@ class ScatterND(Scattering):
             return ()
         k = index.shape[-1]
         strides = strides_of(data.shape)
+        # elements of the slice that an index vector addresses
         width = strides[k - 1] if k else len(data.items)
         rows = len(index.items) // k if k else 1
         # a slice per index vector

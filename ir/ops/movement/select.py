@@ -153,6 +153,7 @@ class NonZero(Op):
         if x is None or at is None or not x.shape:
             return ()
         strides = strides_of(x.shape)
+        # position along an axis from the flat one: by its stride, modulo its extent
         axes = list(zip(strides, x.shape, strict=True))
         items = [flat // stride % extent for stride, extent in axes for flat in at]
         return (Known.of((len(x.shape), len(at)), items),)
@@ -308,6 +309,7 @@ class TopK(Op):
         for row in indices((*shape[:axis], *shape[axis + 1 :])):
             base = (*row[:axis], 0, *row[axis:])
             start = sum(p * s for p, s in zip(base, strides, strict=True))
+            # elements along the axis are a stride distant from each other
             column = x.items[start : start + x.shape[axis] * strides[axis] : strides[axis]]
             order = _order(column[: x.shape[axis]], bool(self.largest))
             if order is None:

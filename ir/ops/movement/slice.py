@@ -39,7 +39,8 @@ from ...traffic import moved, stored
 
 Bound = int | Poly | None
 FAR = (1 << 31) - 1
-"""Positions from here on mean the end of the axis, for any extent."""
+"""Positions from here on mean the end of the axis: exporters write the largest integer of 32 or 64
+bits for it."""
 
 
 def _from_front(position: Bound, extent: Dim) -> Dim | None:
@@ -85,10 +86,12 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
         return 0
     far_start = isinstance(start, int) and start >= FAR
     first = extent - 1 if far_start else _from_front(start, extent)
+    # no end: down to position 0, after which the slice ends at -1
     is_open = isinstance(end, int) and end <= -FAR
     last: Dim | None = -1 if is_open else _from_front(end, extent)
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
+    # the start may lie before the axis
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
         # in both cases a slice that does not reach below position 0 is empty
         is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
@@ -170,6 +173,7 @@ class Slice(Part):
         """Return start, end and step by axis; None if the axes are unknown."""
         starts, ends = elements(ins, 1), elements(ins, 2)
         n = len(starts or ends or ())
+        # by default the first axes, as many as there are starts or ends
         axes = elements(ins, 3) if has(ins, 3) else None if starts is ends is None else range(n)
         if axes is None or not all(isinstance(a, int) for a in axes):
             return None

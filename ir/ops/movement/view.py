@@ -64,6 +64,7 @@ def _divided(total: Dim, others: Dim) -> Dim | None:
         if isinstance(total, int) and total % others:
             raise ShapeError(f"{total} elements do not divide into groups of {others}")
         return total // others
+    # a symbolic quotient is right if it divides, or if no extent can be 0
     quotient = total // others
     if quotient * others == total or _lowest(others) >= 1:
         return quotient
@@ -173,6 +174,7 @@ class Squeeze(View):
         if data.shape is None or content is None:
             return single(data.dtype, None)
         if not content:
+            # an extent that may or may not be 1 leaves the rank unknown
             ones = [same(d, 1) for d in data.shape]
             if None in ones:
                 return single(data.dtype, None)

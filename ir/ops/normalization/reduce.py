@@ -97,6 +97,7 @@ class Reduce(Op):
             derived = {
                 "alu": _linear((alu, "e"), (more_alu, "r")),
                 "sfu": _linear((sfu, "e"), (more_sfu, "r")),
+                # integers have no special functions: all count as integer operations
                 "integer": _linear((alu + sfu, "i"), (more_alu + more_sfu, "j")),
             }
             cls.formulas = {unit: formula for unit, formula in derived.items() if formula}

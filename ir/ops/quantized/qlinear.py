@@ -61,6 +61,7 @@ class QLinearElementwise(Op):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         # the zero point of the result follows its scale
         last = self.quantized[0]
+        # positions of the operands, and whether each has a scale and a zero point
         data = {at: at in self.quantized for at in self.data}
         return folded_as(self.real, ins, data, (last - 1, last), outs)
 

@@ -64,6 +64,7 @@ class LinearAttention(Op):
         past = ranked(ins, 3, 5 if self.state_window else 4) if has(ins, 3) else None
         b = either(axis(q, 0), axis(k, 0), axis(v, 0))
         t = either(axis(q, 1), axis(k, 1), axis(v, 1))
+        # widths over all heads
         of_q, of_k, of_v = axis(q, 2), axis(k, 2), axis(v, 2)
         d = either(
             None if of_k is None else of_k // self.kv_num_heads,

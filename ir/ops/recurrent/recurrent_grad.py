@@ -36,6 +36,7 @@ class RecurrentGrad(Op):
         return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in range(4, 4 + len(PARTS)))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # behind the three gradients and Y
         x, w = tensor(ins, 4).shape, tensor(ins, 5).shape
         if x is None or w is None:
             return {}

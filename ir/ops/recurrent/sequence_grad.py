@@ -130,4 +130,5 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = as_gradient(VarlenCausalConvWithState, self)
         forward_problem = forward.problem(ins[FORWARD:], (tensor(ins, 0),))
+        # the product again, and one for each gradient
         return None if forward_problem is None else Backward(forward_problem, 3.0)

@@ -70,6 +70,7 @@ class ResizeGrad(Op):
                 continue
             assert isinstance(source, int)
             assert isinstance(result, int)
+            # extents are rounded: their quotient may differ from the scale of the model
             scale = self.scales[axis] if self.scales else result / source
             rows = [self.weights(i, source, result, scale) for i in range(result)]
             flat = tuple(row.get(j, 0.0) for row in rows for j in range(source))
@@ -99,6 +100,7 @@ class ResizeGrad(Op):
         for at, part in self.taps(x, source):
             # neighbors outside are the elements at the margin
             inside = min(max(at, 0), source - 1)
+            # several neighbors outside may be one element
             weights[inside] = weights.get(inside, 0.0) + part
         return weights
 

@@ -63,6 +63,7 @@ class MultiTensor(Op):
 
     def infer(self, ins: Inputs) -> Types:
         n = self.members(ins)
+        # results are like the lists they overwrite, new ones like the first list
         sources = (*self.written, *((0,) * self.fresh))
         return tuple(tensor(ins, at * n + i) for at in sources for i in range(n))
 

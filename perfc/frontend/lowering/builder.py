@@ -287,6 +287,7 @@ class GraphBuilder:
         """Append the nodes that compute a symbol or an operation; return the name of the result."""
         name = self.fresh("size")
         if isinstance(size, str):
+            # a symbol is an extent of an input
             value, axis = self.axes[size]
             self.node("Shape", (value,), (name,), name, {"start": axis, "end": axis + 1})
             return name

@@ -61,6 +61,7 @@ def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
     for tensor in graph.initializer:
         before = QUANTISED.sub("", tensor.name)
         source = notes.props.get(before, {}).get(FOLDED, "")
+        # source, extents in any order, and part of a quantization (weight, scale, zero point)
         extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
         if source and (source in originals or extents in originals):
             names.add(tensor.name)

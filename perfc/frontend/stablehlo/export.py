@@ -88,6 +88,7 @@ def with_scopes(candidates: Sequence[Any]) -> None:
         @functools.wraps(call)
         def in_scope(self: Any, *args: Any, **named: Any) -> Any:
             path, above = paths.get(id(self), outer[-1]), len(outer[-1])
+            # relative to the module around it, unless that is no part of its path
             inner = path[above:] if path[:above] == outer[-1] else path
             outer.append(path)
             with scope("/".join(map(str, inner))):
@@ -130,6 +131,7 @@ def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:
         examples = examples() if callable(examples) else examples
         named = dict(examples) if isinstance(examples, Mapping) else {}
         args = [] if named else [*(examples if isinstance(examples, tuple) else (examples,))]
+    # arrays become their shapes and types
     shapes: Shapes = jax.eval_shape(lambda *a, **k: (a, k), *args, **named)
     return shapes
 
@@ -152,7 +154,8 @@ def program(
     export: Any = import_module("jax.export")
     flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
     names = [name_of(path, function) for path, _ in flat]
-    # parameters: leaves of the first argument, if it is a tree and not the only argument
+    # a path is positional or named, the argument, then keys: parameters are the leaves of the first
+    # argument, if it is a tree and not the only argument
     is_stored = [
         len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
         for path, _ in flat
@@ -186,6 +189,7 @@ def program(
     labels = [f"{STORED}.{i}" for i in range(len(large))]
     labels += [f"{STORED}.{n}" if s else n for n, s in zip(names, is_stored, strict=True)]
     operations = functions(exported_program.mlir_module().encode())
+    # arguments that nothing reads are left out of the program
     for at, argument in zip(
         exported_program.module_kept_var_idx, operations["main"]["args"], strict=True
     ):
@@ -210,6 +214,7 @@ def symbolic_batch(shapes: list[Any], is_stored: list[bool]) -> tuple[list[Any],
 def name_of(path: Sequence[Any], function: Callable[..., Any]) -> str:
     """Return the name of a leaf of the arguments: the parameter, and the keys in its tree."""
     keys = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path[1:]]
+    # positional arguments have their names in the signature
     if getattr(path[0], "idx", 1) == 0:
         try:
             names = [*inspect.signature(function).parameters]
