@@ -5,10 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.common.version import __version__
 
 from .operations import OPERATIONS, AnswerForm, PageOperation, PageSetting, SettingKind
 
+_DATA = data_next_to(__file__)
+_REPLY, _ANSWERS = _DATA["reply"], _DATA["answers"]
+"""Keys of a reply, and what each HTTP status means."""
 FORMS = ("html", "json", "text", "markdown")
 
 
@@ -47,28 +51,19 @@ def operation_of(operation: PageOperation, catalogue: dict[str, Any]) -> dict[st
             },
         },
         "responses": {
-            "200": {"description": "The answer.", "content": content},
-            "401": {"description": "No token, or another one.", "content": content},
-            "413": {"description": "Files above the limit.", "content": content},
-            "422": {"description": "A model or setting without an answer.", "content": content},
+            code: {"description": text, "content": content} for code, text in _ANSWERS.items()
         },
     }
 
 
 def document(catalogue: dict[str, Any]) -> dict[str, object]:
     """Return the OpenAPI 3.1 document of all operations."""
-    reply = {
-        "output": {"type": "string", "description": "Answer in the requested form."},
-        "error": {"type": "string", "description": 'Why there is none; else "".'},
-        "line": {"type": "string", "description": "The command line in a terminal."},
-        "code": {"type": "integer", "description": "Exit code of the command."},
-    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "perfc", "version": __version__},
         "paths": {f"/api/{o.name}": {"post": operation_of(o, catalogue)} for o in OPERATIONS},
         "components": {
-            "schemas": {"Reply": {"type": "object", "properties": reply, "required": [*reply]}},
+            "schemas": {"Reply": {"type": "object", "properties": _REPLY, "required": [*_REPLY]}},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],

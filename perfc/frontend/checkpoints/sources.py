@@ -21,13 +21,6 @@ from .stored import WeightFile
 FILE = "config.json"
 QUANTIZED = "hf_quant_config.json"
 """File of ModelOpt next to the configuration, with the quantization of weights."""
-QUANTIZATIONS = {
-    "F8_E4M3": {"quant_method": "fp8"},
-    "F8_E5M2": {"quant_method": "fp8"},
-    "I8": {"quant_method": "eetq"},
-    "F4": {"quant_method": "mxfp4"},
-}
-"""Quantization of weights by the element type of most bytes, if a configuration has none."""
 CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "configs")
 
 
@@ -90,8 +83,8 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
     if types.dtype:
         config["torch_dtype"] = types.dtype
     # the type of most bytes: norms and scales may have others
-    if types.largest in QUANTIZATIONS:
-        config.setdefault("quantization_config", dict(QUANTIZATIONS[types.largest]))
+    if quantization := data_next_to(__file__)["types"].get(types.largest):
+        config.setdefault("quantization_config", {**quantization})
 
 
 def shipped() -> tuple[str, ...]:

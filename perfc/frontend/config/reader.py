@@ -28,27 +28,11 @@ PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
 """Keys of the number of layers that predict tokens beyond the next."""
 ENCODER = "EncoderModel"
 """End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
-DTYPES = frozenset(
-    {
-        "",
-        "auto",
-        "float16",
-        "half",
-        "bfloat16",
-        "float32",
-        "float",
-        "float64",
-        "double",
-        "float8_e4m3fn",
-        "float8_e5m2",
-        "int8",
-        "uint8",
-    }
-)
-"""Element types that a configuration may name."""
 PADDLE = "a program of Paddle 3: convert it to ONNX with paddle2onnx"
 HERE = os.path.dirname(__file__)
 _LISTED = data_next_to(__file__)
+DTYPES = frozenset(_LISTED["dtypes"])
+"""Element types that a configuration may name."""
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
 HARMLESS = frozenset(_LISTED["harmless"])

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 
 from perfc.common.durations import SECONDS
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 from perfc.view.report.units import Unit, quantity, share
 
 _NUMBER = re.compile(
     r"\s*(\+)?\s*([0-9]+(?:[._][0-9]+)*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*(.*?)\s*$"
 )
-_SI: Mapping[str, float] = {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_JOULES: Mapping[str, float] = {
-    "uJ": 1e-6,
-    "µJ": 1e-6,  # the micro sign, U+00B5
-    "μJ": 1e-6,  # the Greek letter, U+03BC
-    "mJ": 1e-3,
-    "J": 1.0,
-    "kJ": 1e3,
-    "Wh": 3600.0,
-}
-_BYTES: Mapping[str, float] = {
-    "B": 1,
-    "kB": 1e3,
-    "KB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "TB": 1e12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
-}
+_UNITS = data_next_to(__file__)
+"""Factors of units and an example, by the kind of a figure."""
 
 
 @record
@@ -88,35 +68,15 @@ def parse_limit(text: str, unit: Unit) -> Limit:
 
 def scale(suffix: str, unit: Unit) -> float | None:
     """Return the factor of a unit; None for a unit of another quantity."""
-    match unit:
-        case Unit.SECOND:
-            return SECONDS.get(suffix)
-        case Unit.BYTE:
-            return _BYTES.get(suffix)
-        case Unit.JOULE:
-            return _JOULES.get(suffix)
-        case Unit.FLOP:
-            return _SI.get(suffix.removesuffix("flop"))  # `G` and `Gflop` are the same
-        case Unit.MAC:
-            return _SI.get(suffix.removesuffix("mac"))
-        case Unit.COUNT:
-            return _SI.get(suffix)
-        case _:
-            return None
+    if unit is Unit.SECOND:
+        return SECONDS.get(suffix)
+    factor: float | None = _UNITS["factors"].get(unit.value, {}).get(suffix)
+    return factor
 
 
 def example(unit: Unit) -> str:
     """Return an example of such a limit."""
-    examples = {
-        Unit.SECOND: "'2.5 ms' or '+3%'",
-        Unit.BYTE: "'400 MiB' or '+5%'",
-        Unit.JOULE: "'310 mJ' or '+5%'",
-        Unit.FLOP: "'8.2 Gflop' or '+5%'",
-        Unit.MAC: "'4.1 Gmac' or '+5%'",
-        Unit.COUNT: "'25 M' or '+0%'",
-        Unit.SHARE: "'1%'",
-    }
-    return f"as in {examples.get(unit, '1')}"
+    return f"as in {_UNITS['examples'].get(unit.value, '1')}"
 
 
 def written(value: float, unit: Unit, *, is_bound: bool = False) -> str:
