@@ -186,7 +186,7 @@ def exceeded(
     """Return the finding of one rule; None if it is met or its baseline is missing."""
     figure = entry.figures.get(rule.metric)
     before = None if old is None else old.figures.get(rule.metric)
-    limit = rule.limit.highest(None if before is None else before.value)
+    limit = rule.limit.highest(None if before is None else rounded(before.value))
     if figure is None or limit is None or rounded(figure.value) <= slack(limit):
         return None
     outcome = Outcome.FAIL if rule.level is Level.FAIL else Outcome.WARN

@@ -71,6 +71,9 @@ def test_a_growth_needs_a_baseline_and_is_the_models_own() -> None:
     assert outcome is Outcome.WARN
     assert reason.startswith("the model did not change: perfc or the target did")
     assert found(rule("50 flop"), entry(flop=120.0), old, own=False)[0] is Outcome.FAIL
+    # a baseline that is analyzed now has more digits than a lock file
+    same = entry(time=told(9.0402383e-3))
+    assert found(rule("+0%", TIME), same, same) == ()
     bound = entry(flop=Figure(100.0, is_bound=True))
     outcome, _, reason = found(more, entry(flop=120.0), bound)
     assert (outcome, reason[:37]) == (Outcome.WARN, "the baseline is only a lower bound (p")
