@@ -244,8 +244,10 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     if spelled := option_for(error.option_name, known):
         return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
     key, names = error.option_name.removeprefix("--"), cli.list_commands(error.ctx)
-    owners = [f"perfc {name}" for name, of in TABLE.items() if key in of and name in names]
-    return f"an option of {', '.join(owners)}" if owners else ""
+    # the key of a command of a group has both names: `llm-search`
+    owners = (name.split("-") for name, of in TABLE.items() if key in of)
+    calls = [" ".join(("perfc", *parts)) for parts in owners if parts[0] in names]
+    return f"an option of {', '.join(calls)}" if calls else ""
 
 
 def wanted(error: click.UsageError) -> str:

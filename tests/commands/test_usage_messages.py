@@ -25,6 +25,8 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("llm llama-3.1-8b --request-rate 4", "it is --rate N here"),
         ("llm llama-3.1-8b --tensor-parallel-size 4", "it is --tp N here"),
         ("analyze m.onnx --slo 4ms", "an option of perfc compare, perfc mig, perfc sweep"),
+        ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search, perfc search"),
+        ("analyze m.onnx -o a.html -o b.json", "one file per run: run again for another"),
         ("sweep m.onnx --batch 1..64", "as in --batch 8 or 1:64"),
         ("-t a100 m.onnx", "options follow a command, as in perfc analyze -t a100 m.onnx"),
         ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -104,8 +104,7 @@ def written_by(ctx: click.Context) -> str:
 
 def _spelled(parameter: click.Parameter, value: object) -> list[str]:
     """Return the words of a parameter on the command line."""
-    many = parameter.multiple or parameter.nargs == -1
-    values = list(cast("Sequence[object]", value)) if many else [value]
+    values = value if isinstance(value, tuple) else (value,)
     is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
     shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
     if isinstance(parameter, click.Argument):

@@ -62,11 +62,23 @@ def output_format(requested: str | None, output: Path | None, forms: Sequence[st
     return requested or possible[0]
 
 
+def only(ctx: click.Context, param: click.Parameter, value: Sequence[Path]) -> Path | None:
+    """Return the one output file, None if there is none.
+
+    Raises:
+        BadParameter: there are several.
+    """
+    if len(value) > 1:
+        raise click.BadParameter("one file per run: run again for another")
+    return value[0] if value else None
+
+
 def output_option(
     *forms: str, words: str = "Output file (default: standard output)."
 ) -> Callable[[C], C]:
     """Add ``-o`` to a command that writes one format or selects among ``forms`` itself."""
-    return click.option("-o", "--output", type=OutputFile(*forms), help=words)
+    kind = OutputFile(*forms)
+    return click.option("-o", "--output", type=kind, multiple=True, callback=only, help=words)
 
 
 def format_options(
