@@ -9,23 +9,24 @@ from inspect import Parameter, signature
 from typing import Any
 
 from perfc.common.fitted import data_next_to
-from perfc.errors import ModelError
+from perfc.errors import ModelError, suggestion
 
 
 def of_timm(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of timm."""
     timm = import_module("timm")
     if not timm.is_model(name):
-        similar = ", ".join(timm.list_models(f"*{name[:6]}*")[:5])
-        raise ModelError(f"timm has no model {name}", hint=similar and f"did you mean {similar}?")
+        hint = suggestion(name, timm.list_models(), "timm.list_models", count=3)
+        raise ModelError(f"timm has no model {name}", hint=hint)
     return timm.create_model(name, **kwargs)
 
 
 def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of torchvision."""
     models = import_module("torchvision.models")
-    if name not in models.list_models():
-        raise ModelError(f"torchvision has no model {name}", hint="torchvision.models.list_models")
+    if name not in (known := models.list_models()):
+        hint = suggestion(name, known, "torchvision.models.list_models", count=3)
+        raise ModelError(f"torchvision has no model {name}", hint=hint)
     make = models.get_model_builder(name)
     no_weights = {
         key: None for key in ("weights", "weights_backbone") if key in parameters_of(make)

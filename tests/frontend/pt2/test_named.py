@@ -15,6 +15,7 @@ from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend.formats import format_of
 from perfc.frontend.pytorch import named
 from perfc.frontend.pytorch.named import named_module
+from perfc.frontend.pytorch.worker import made
 from perfc.frontend.reading.module_name import NamedModule, is_named
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "small-conv.pt2"
@@ -303,3 +304,10 @@ def test_python_gives_a_name_shapes_tensors_and_scalars(net: Path) -> None:
         assert str(x.type) == "f32[batch, 3, 8, 8]"
     with pytest.raises(ModelError, match="object is no shape, tensor or scalar"):
         graph_of(f"{net}:Net", inputs=(object(),))
+
+
+@pytest.mark.parametrize("library", ["timm", "torchvision"])
+def test_the_nearest_model_of_a_library_is_named_first(library: str) -> None:
+    pytest.importorskip(library)
+    with pytest.raises(ModelError, match=r"no model resnet5 \(did you mean resnet50 or "):
+        made(library, "resnet5", {})
