@@ -53,11 +53,11 @@ def columns(seq: int) -> tuple[Column, ...]:
     )
 
 
-PARALLEL = Column("parallel", is_name=True, cell=lambda c: c.parallel.described())
+PARALLEL = Column("parallel", is_name=True, wraps=True, cell=lambda c: c.parallel.described())
 LAST = (
     Column("mfu", "MFU", cell=lambda c: Amount(c.mfu, Unit.SHARE)),
     Column("memory_bytes", "memory", cell=lambda c: in_bytes(c.memory.total)),
-    Column("bottleneck", "largest overhead"),
+    Column("bottleneck", "largest overhead", is_spare=True),
 )
 """Last columns of costs."""
 

@@ -253,14 +253,14 @@ def with_price(form: Callable[[float, Any], str]) -> Callable[[ServingReport], s
 
 
 TARGET = Column("target")
-WEIGHTS = Column("weights", cell=lambda r: r.weights + _of_experts(r))
+WEIGHTS = Column("weights", is_spare=True, cell=lambda r: r.weights + _of_experts(r))
 FRONT = (
     TARGET,
     WEIGHTS,
     Column("gpus", "GPUs", Unit.COUNT),
-    Column("expert", "ep", Unit.COUNT, cell=attrgetter("parallel.expert")),
+    Column("expert", "ep", Unit.COUNT, is_spare=True, cell=attrgetter("parallel.expert")),
     Column("users", "users", Unit.COUNT, cell=attrgetter("load.concurrency")),
-    Column("token_budget", "step tokens", Unit.COUNT),
+    Column("token_budget", "step tokens", Unit.COUNT, is_spare=True),
     Column("ttft_s", "TTFT", cell=lambda r: in_seconds(r.latencies.ttft.mean)),
     Column("tpot_s", "TPOT", cell=lambda r: in_seconds(r.latencies.tpot and r.latencies.tpot.mean)),
     Column(
@@ -304,23 +304,36 @@ def _headroom(r: ServingReport) -> str:
 ENDS = "p50, p90, p99, upper end"
 FLEET = (
     TARGET,
-    WEIGHTS,
-    Column("degrees", "tp · ep · dp + prefill", cell=_degrees),
-    Column("gpus", "GPUs", cell=lambda r: str(r.gpus)),
-    Column("ttft", f"TTFT {ENDS}", cell=lambda r: _tail(r.latencies.ttft, r.ttft_band)),
-    Column("tpot", f"TPOT {ENDS}", cell=lambda r: _tail(r.latencies.tpot, r.tpot_band)),
-    Column("headroom", "capacity over rate", cell=_headroom),
+    Column("weights", cell=WEIGHTS.cell),
+    Column("degrees", "tp · ep · dp", cell=_degrees),
+    Column("gpus", "GPUs", is_spare=True, cell=lambda r: str(r.gpus)),
+    Column(
+        "ttft",
+        f"TTFT {ENDS}",
+        is_name=True,
+        wraps=True,
+        cell=lambda r: _tail(r.latencies.ttft, r.ttft_band),
+    ),
+    Column(
+        "tpot",
+        f"TPOT {ENDS}",
+        is_name=True,
+        wraps=True,
+        cell=lambda r: _tail(r.latencies.tpot, r.tpot_band),
+    ),
+    Column("headroom", "capacity over rate", is_spare=True, cell=_headroom),
     Column(
         "per_hour",
         "per hour",
+        is_spare=True,
         # per million tokens times tokens per second: 3600 / 1e6 for an hour
         cell=with_price(lambda p, r: f"{p * r.throughput.output_tokens_per_s * 3.6e-3:.3g}"),
     ),
     Column(
         "prices",
-        "per million, of prompts",
+        "per million out, in",
         cell=with_price(lambda p, r: f"{p:.3g}, {r.input_price_per_million:.3g}"),
     ),
-    Column("energy", "J per token", cell=_joules),
+    Column("energy", "J per token", is_spare=True, cell=_joules),
 )
 """Columns of the fleets of a rate with their tails."""
