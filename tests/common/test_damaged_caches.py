@@ -109,7 +109,7 @@ def test_figures_and_their_secret(
         assert cli.run(["check"]) == 0
         assert not capsys.readouterr().err
     assert cli.run(["check"]) == 0
-    assert "1 same; 0 analysed" in capsys.readouterr().out
+    assert "1 same; 0 analyzed" in capsys.readouterr().out
 
 
 def test_figures_that_a_repository_brings_are_not_read(
@@ -121,7 +121,7 @@ def test_figures_that_a_repository_brings_are_not_read(
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "another"))
     capsys.readouterr()
     assert cli.run(["check"]) == 0
-    assert "1 analysed" in capsys.readouterr().out
+    assert "1 analyzed" in capsys.readouterr().out
 
 
 def test_graphs_of_pipelines(

@@ -48,7 +48,7 @@ def case(r: ResultRow) -> junit.TestCase:
 def unreadable(views: CheckViews) -> Iterator[junit.TestCase]:
     """Yield the models that could not be analyzed."""
     for line in views.errors:
-        yield junit.TestCase(line.partition(":")[0], "not analysed", error=line)
+        yield junit.TestCase(line.partition(":")[0], "not analyzed", error=line)
 
 
 def annotated(views: CheckViews) -> Iterator[Annotation]:

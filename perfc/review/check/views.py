@@ -385,7 +385,7 @@ def summary(views: CheckViews) -> Iterator[Note]:
         verdict = f"all budgets met, {plural(warned, 'model')} with warnings"
     else:
         verdict = "all budgets met"
-    tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
+    tail = f": {', '.join(counts)}; {now} analyzed, {len(measured) - now} from the cache"
     yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))
     for note in views.notes:
         yield Note(note)

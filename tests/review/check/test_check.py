@@ -28,7 +28,7 @@ def test_a_baseline_is_sorted_and_reads_back(
     assert lock.to_text(known.predictor, known.entries) == first
     code, out, _ = said(capsys, "check")
     assert code == 0
-    assert "2 same; 0 analysed, 2 from the cache" in out
+    assert "2 same; 0 analyzed, 2 from the cache" in out
     code, out, _ = said(capsys, "check", "--show-baseline")
     assert (code, "models/a.onnx" in out) == (0, True)
 
@@ -56,7 +56,7 @@ def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
     said(capsys, "check", "--write-baseline")
     written = (project / "models" / "c.onnx").read_bytes()
     code, out, _ = said(capsys, "check")
-    assert (code, "1 analysed, 0 from the cache" in out) == (0, True)
+    assert (code, "1 analyzed, 0 from the cache" in out) == (0, True)
     put_beside(16)
     assert (project / "models" / "c.onnx").read_bytes() == written
     code, out, _ = said(capsys, "check")
@@ -71,7 +71,7 @@ def test_a_model_over_budget_fails_and_only_it_is_analysed(
     code, out, _ = said(capsys, "check")
     assert code == 1
     assert "FAIL" in out
-    assert "1 analysed, 1 from the cache" in out
+    assert "1 analyzed, 1 from the cache" in out
     assert said(capsys, "check", "--exit-zero")[0] == 0
     code, out, _ = said(capsys, "check", "models/b.onnx")
     assert code == 0

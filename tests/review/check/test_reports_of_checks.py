@@ -142,7 +142,7 @@ def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(
             path.write_text(lie if is_text else re.sub(r'("flop": \[)\d+', rf"\g<1>{lie}", content))
         code, out, _ = said(capsys, "check")
         assert code == 0
-        assert "2 same; 2 analysed" in out
+        assert "2 same; 2 analyzed" in out
     assert (project / ".perfc_cache" / ".gitignore").read_text() == "*\n"
 
 

@@ -40,34 +40,34 @@ REMOVED, SKIPPED = ("removed", "pass", None), ("skipped", "pass", None)
     ("results", "errors", "line", "is_bad"),
     [
         ((), 1, "1 error", True),
-        ((SAME,), 0, "all budgets met: 1 same; 0 analysed, 1 from the cache", False),
+        ((SAME,), 0, "all budgets met: 1 same; 0 analyzed, 1 from the cache", False),
         (
             (NEW, SAME, NEW),
             0,
-            "all budgets met: 1 same, 2 new; 2 analysed, 1 from the cache",
+            "all budgets met: 1 same, 2 new; 2 analyzed, 1 from the cache",
             False,
         ),
         (
             (SKIPPED, REMOVED, NEW, OVER, SAME),
             0,
             "1 model over budget: 1 same, 1 changed, 1 new, 1 removed, 1 skipped; "
-            "2 analysed, 1 from the cache",
+            "2 analyzed, 1 from the cache",
             True,
         ),
         (
             (WARNED, SAME, WARNED),
             0,
             "all budgets met, 2 models with warnings: 1 same, 2 changed; "
-            "0 analysed, 3 from the cache",
+            "0 analyzed, 3 from the cache",
             False,
         ),
         (
             (OVER, WARNED, OVER),
             2,
-            "2 errors, 2 models over budget: 3 changed; 2 analysed, 1 from the cache",
+            "2 errors, 2 models over budget: 3 changed; 2 analyzed, 1 from the cache",
             True,
         ),
-        ((REMOVED,), 0, "all budgets met: 1 removed; 0 analysed, 0 from the cache", False),
+        ((REMOVED,), 0, "all budgets met: 1 removed; 0 analyzed, 0 from the cache", False),
     ],
 )
 def test_one_line_says_how_it_went(

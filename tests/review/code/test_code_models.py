@@ -152,7 +152,7 @@ def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
         "perfc.lock: 2 entries, 2 new, 0 gone\n",
     )
     code_, out, _ = said(capsys, "check")
-    assert (code_, "2 same; 0 analysed" in out) == (0, True)
+    assert (code_, "2 same; 0 analyzed" in out) == (0, True)
     (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "--why")
     assert (code_, "mypkg/sizes.py:1: time " in out) == (1, True)

@@ -98,7 +98,7 @@ def closing(outcome: LintOutcome) -> Iterator[str]:
     total = outcome.count
     files = plural(len(outcome.files), "file")
     if outcome.errors:
-        yield f"{plural(len(outcome.errors), 'file')} not analysed."
+        yield f"{plural(len(outcome.errors), 'file')} not analyzed."
     if not total and not outcome.files:
         return
     if not total:
