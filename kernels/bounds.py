@@ -35,6 +35,7 @@ UNKNOWN_CLOCK_HZ = 6e9
 """Clock if none could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192
 """Two 64-byte loads and a 64-byte store; cores with 32-byte ports have at most five of them."""
+# limits and defaults of readings, by table
 _DATA = data_next_to(__file__)
 _IMPOSSIBLE: Mapping[str, Mapping[str, float]] = _DATA["impossible"]
 """Multiples of a core's bound, or per clock of a multiprocessor, that no device reaches."""

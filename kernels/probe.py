@@ -263,9 +263,13 @@ def _link(way: str) -> Probe:
 
 
 MATRIX_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "i8")
+"""Element types of measured products of matrices."""
 VECTOR_TYPES = ("f64", "f32", "f16", "bf16", "i32")
+"""Element types of measured multiply-adds on vector units."""
 STREAMS = ("read", "copy", "write", "triad")
+"""Patterns of accesses; the level's bandwidth is that of the best one."""
 SPECIAL_FUNCTIONS = ("exp", "exp2", "erf", "rsqrt", "sqrt", "reciprocal")
+"""Measured functions; a device that computes one from the others refuses it."""
 SHAPES = (
     ("packed", "", "192 × 384 × 384, packed"),
     ("small", "_small", "60 × 64 × 64, packed"),
@@ -277,6 +281,7 @@ LAUNCHES = ("eager", "graph", "wake", "framework")
 recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep,
 ``framework`` is an operator of PyTorch from its module to the device."""
 
+# every measurement by its name; the order is that of a session within a rank
 PROBES: dict[str, Probe] = {
     p.id: p
     for p in (

@@ -105,6 +105,7 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
 
 def _with_full_ends(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return pieces with short first and last ones joined to their only neighbor."""
+    # the ends have one neighbour only, to which they belong
     while len(pieces) > 1 and pieces[-1][1] - pieces[-1][0] < MIN_POINTS:
         pieces = [*pieces[:-2], (pieces[-2][0], pieces[-1][1])]
     while len(pieces) > 1 and pieces[0][1] - pieces[0][0] < MIN_POINTS:
@@ -137,6 +138,7 @@ def _without_slopes(pieces: list[tuple[int, int]], values: list[float]) -> list[
     """Return pieces without those that are short or steep and between others."""
     remaining = list[tuple[int, int]]()
     for i, (first, last) in enumerate(pieces):
+        # the first and the last piece are levels, however short
         inner = 0 < i < len(pieces) - 1
         steep = (values[first] - values[last - 1]) / max(last - 1 - first, 1) > SAME / 2
         if inner and (last - first < MIN_POINTS or steep):

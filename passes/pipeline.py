@@ -44,6 +44,7 @@ _VALUES: dict[str, object] = {
     "-inf": -inf,
     "nan": nan,
 }
+"""Words that stand for values; strings of the same spelling are quoted."""
 
 
 @record

@@ -129,6 +129,7 @@ class _Writer:
         self.tape, self.values, self.dtype = tape, values, dtype
 
     def value(self, tree: ast.expr) -> Value:
+        """Return the value of an expression, written in standard operators."""
         match tree:
             case ast.BinOp(left, op, right):
                 return self.applied(BINARY[type(op)][0], left, right)
@@ -148,4 +149,5 @@ class _Writer:
                 raise ValueError(ast.unparse(tree))
 
     def applied(self, mnemonic: str, *parts: ast.expr) -> Value:
+        """Return the result of an operator on expressions."""
         return self.tape.apply(operator(mnemonic)(), *map(self.value, parts))

@@ -11,6 +11,7 @@ from pathlib import Path
 from perfc.common.fitted import data_next_to
 
 _LIBRARIES = ("openblas", "mkl_rt", "libblis")
+"""Parts of the file names of libraries whose threads can be set."""
 _GETTERS = data_next_to(__file__)
 """Functions that return the number of threads, by those that set it."""
 
@@ -36,6 +37,7 @@ def threads() -> Threads | None:
         if not any(name in Path(path).name for name in _LIBRARIES):
             continue
         library = ctypes.CDLL(path)
+        # builds of one library differ in the prefix of these names
         for setter_name, getter_name in _GETTERS.items():
             if hasattr(library, setter_name) and hasattr(library, getter_name):
                 setter, getter = getattr(library, setter_name), getattr(library, getter_name)

@@ -135,6 +135,7 @@ class Multiplier:
             self._attribute(_FAST_ACCUMULATION, c_int8(1))
 
     def _attribute(self, which: int, value: ctypes.c_int32 | c_void_p | c_int8) -> None:
+        """Set one attribute of the product."""
         size = c_size_t(ctypes.sizeof(value))
         self._call("cublasLtMatmulDescSetAttribute", self.operation, which, byref(value), size)
 

@@ -42,6 +42,7 @@ LEVELS = (
     FakeCache("l2", 24 * MIB, 3e12, 150e-9),
     FakeCache("device", float(16 << 30), 1e12, 400e-9),
 )
+"""Levels that calibration must detect, with their rates."""
 STREAMS = {"read": 1.0, "copy": 0.93, "write": 0.9, "triad": 0.95}
 """Share of the bandwidth that each pattern of accesses reaches."""
 

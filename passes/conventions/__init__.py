@@ -31,6 +31,7 @@ from perfc.ir.ops.normalization.softmax import Softmax
 from ..roofline.cost import CostTable, NodeCost
 
 FOLDER = Path(__file__).parent
+"""Folder of the conventions, one TOML file each."""
 NOTHING = "0"
 """Formula of an operator that a counter leaves out."""
 

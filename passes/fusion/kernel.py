@@ -162,6 +162,7 @@ class Kernel:
         """Return the element type of the multiply–accumulates."""
         if self.work.dtype is not None:
             return self.work.dtype
+        # without products, the type of the first operand
         for v in self.anchor.inputs:
             if v is not None and isinstance(v.type, TensorType):
                 return v.type.dtype

@@ -60,6 +60,7 @@ class Neighbourhood:
         return self.reading[v]
 
     def _readers(self, v: Value) -> tuple[Node, ...] | None:
+        """Search for the readers of a value; see `readers`."""
         users = self.graph.users
         readers: dict[Node, None] = {}
         stack = [v]

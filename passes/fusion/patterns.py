@@ -62,14 +62,17 @@ def finder(place: str) -> Finder:
 
 
 SLICE_UPDATE = "slice_update"
+"""An assignment to a slice, written as a scatter."""
 ADD_RELU = "add_relu"
 """One kernel only with the convolution before it."""
 JOINED = "joined_products"
 """Products of one tensor with several matrices, as of Q, K and V."""
 GELU = ("erf",)
+"""Transcendental function at which the search for a GELU begins."""
 # transcendental functions at which the search for any other activation begins
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
 NORMS = (Kind.NORMALIZATION, "reduce_mean")
+"""Nodes at which a normalization begins: one operator, or the mean of one that is written out."""
 
 PATTERNS: Mapping[str, Pattern] = {
     "attention": Pattern(
@@ -160,6 +163,7 @@ def find_patterns(
 def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
 ) -> FusionUnit | None:
+    """Return the match of a pattern at a node; None if it has no member that is still free."""
     members = finder(pattern.place)(node, near)
     # one node is no fusion, but as an assignment to a slice it costs less than a scatter
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):

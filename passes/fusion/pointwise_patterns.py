@@ -28,6 +28,7 @@ from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, sc
 MAX_STEPS = 7
 """Maximum number of operators before, and after, an activation's transcendental function."""
 ARITHMETIC = (Add, Sub, Mul, Div)
+"""Operators that combine a transcendental function with numbers and with its operand."""
 ROOTS = (Sqrt, Pow)
 """Square roots: some exporters write ``x ** 0.5`` or ``x ** -0.5``."""
 TOWARD_ROOT = (*ROOTS, Add, Reciprocal, Div, Max, Clip)

@@ -173,6 +173,7 @@ def conv_norm_after(node: Node, near: Neighbourhood) -> Node | None:
 
 
 def _has_stored_filters(node: Node) -> bool:
+    """Return True if the filters of a convolution are stored, so that factors merge into them."""
     if not node.results or len(node.inputs) < 2:
         return False
     filters = node.inputs[1]

@@ -25,6 +25,7 @@ FOLLOWED = (3, 8)
 """Iterations after which counters are looked for: steps need three states to compare, and a counter
 whose first step differs is only regular at the second."""
 COMPARISONS = (Less, LessOrEqual, Greater, GreaterOrEqual)
+"""Conditions of a counter that has a limit on one side."""
 MONOTONE = (*COMPARISONS, And, Add, Sub, Neg, Cast, Squeeze, Unsqueeze, Reshape, Identity)
 """Operators of which a condition on counters is false for good once it is false.
 

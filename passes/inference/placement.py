@@ -174,6 +174,7 @@ def contiguous(shape: Sequence[int]) -> Extents:
 
 @lru_cache(maxsize=1 << 12)
 def _dense(shape: Extents) -> Extents:
+    """Return the strides of `contiguous`, cached by shape."""
     strides: list[int] = []
     step = 1
     for extent in reversed(shape):

@@ -309,10 +309,10 @@ def _scan(
     body = node.regions[0]
     offset = 1 if op.has_batch else 0  # the first version of Scan has a batch axis in front
     n_scans = op.num_scan_inputs
-    n_states = len(ins) - offset - n_scans
+    n_states = len(ins) - offset - n_scans  # states come first
     if n_scans < 1 or n_states < 0:
         raise ShapeError(f"{n_scans} scan inputs among {len(ins)} operands")
-    states = [(t, None) for t, _ in _initial(ins, offset)[:n_states]]
+    states = [(t, None) for t, _ in _initial(ins, offset)[:n_states]]  # contents change by step
     length: Dim | None = None
     slices: list[Argument] = []
     batch: tuple[Dim, ...] = ()

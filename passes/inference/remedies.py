@@ -178,6 +178,7 @@ def sized(s: SymbolDecl, size: int, basis: Basis) -> SymbolDecl:
 def groups_of(free: Sequence[SymbolDecl], env: Env) -> Iterator[Change]:
     """Yield each symbol, then each group of symbols with the same meaning and value."""
     groups: dict[tuple[Basis, int], list[SymbolDecl]] = {}
+    # one symbol at a time, then those of one meaning together
     for s in free:
         yield (s,)
         groups.setdefault((s.basis, env[s.name]), []).append(s)

@@ -55,6 +55,7 @@ class Inferred(NamedTuple):
 
 
 NOTHING = Inferred((), ())
+"""Result of an application of which nothing can be inferred."""
 
 
 class Application(NamedTuple):

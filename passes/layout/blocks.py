@@ -33,6 +33,7 @@ ALIGNMENT = 4
 LAST = "channels last"
 """Pattern of reductions of what quantized convolutions make."""
 _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
+"""Pools with kernels on blocks."""
 _PASSING = (Relu, Sigmoid, Tanh, BatchNormalization, Resize, Upsample)
 """Operators of one tensor that work on either form and keep it."""
 _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from .autocast_launches import Casts, OperandCast
 
 HALVES = frozenset({DType.F16, DType.BF16})
+"""Types of 16 bits, for which rules are the same."""
 TILE = 128 * 256
 """Elements of the result that one block of a large product computes."""
+# operators of gradients by the class of their rules
 GRADIENTS: Mapping[type[Op], RuleOperation] = {
     ConvDataGrad: RuleOperation.DATA_GRADIENT,
     ConvFilterGrad: RuleOperation.FILTER_GRADIENT,

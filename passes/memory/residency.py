@@ -77,6 +77,7 @@ def missed(kernels: Sequence[Touched], held_bytes: int) -> list[float]:
     for k in kernels:
         if id(k) in charged:
             continue
+        # a value is a miss if the cache is smaller than all traffic since its last use
         fetched = sum([nbytes for needed, nbytes in k.reused if needed > held_bytes], 0.0)
         spilled = k.written if k.written > held_bytes / 2 else 0.0
         # a cache saves no more than its capacity, of what is read and of what is written

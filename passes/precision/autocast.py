@@ -105,6 +105,7 @@ class Autocast(Analysis[StoredTypes]):
                 result = widest(kernel, types)
             else:
                 result = DType.F32
+            # all results of a kernel have its type, those inside too
             for node in kernel.nodes:
                 for v in node.results:
                     if is_wide_float(v.dtype):

@@ -90,6 +90,7 @@ def _is_merged(w: Value) -> bool:
 def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
     """Return True if the readers are modules of one kind: always for vectors, else by operator."""
     kinds = {type(n.op) for n in nodes}
+    # a table of embeddings may be tied to the head on purpose
     return Gather not in kinds and (len(shape_of(w)) < 2 or len(kinds) == 1)
 
 

@@ -308,6 +308,7 @@ class Charging:
             if source is None or not isinstance(source.type, TensorType):
                 return None
             types.append(source.type.dtype)
+        # a product of two types runs in the wider one
         return max(types, key=lambda d: d.bits) if types else None
 
 

@@ -45,14 +45,14 @@ class ListLimit:
         )
 
 
-BEFORE_CUDA_13 = (
+BEFORE_CUDA_13 = (  # limits of libraries built for CUDA 12 and older
     # operator by operator: lists have no kernels on processors
     ListLimit((1,), inf, kind="cpu"),
     # what fits into 4 KB of arguments
     ListLimit((110, 64, 48, 36, 30), 320),
 )
 # CUDA 13 has 32 KB and requires Turing; PyTorch 2.11 is the first that is built for it by default
-PYTORCH = (
+PYTORCH = (  # limits of PyTorch, the first that holds
     ListLimit((770, 448, 336, 252, 210), 2240, "cuda", "NVIDIA", 75, (2, 11)),
     *BEFORE_CUDA_13,
 )

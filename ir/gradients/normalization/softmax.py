@@ -45,6 +45,7 @@ def _loss(
     made: type[NegativeLogLikelihoodLossGrad | SoftmaxCrossEntropyLossGrad],
     scores: Value,
 ) -> Gradients:
+    """Return the gradient of a loss over classes by one kernel, which reads ``scores``."""
     reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
     op = made(reduction=reduction, ignore_index=ignored)
     weight = (at.operand(2),) if at.has(2) else ()

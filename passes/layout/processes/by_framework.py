@@ -18,6 +18,7 @@ from .ort import grown_by_ort
 from .torch import grown_by_torch
 
 FILE = Path(__file__).with_suffix(".toml")
+"""Measured `LibraryBytes` by framework."""
 
 
 @record

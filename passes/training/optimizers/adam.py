@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..optimizer import ListKernel, ListOptimizer
 
 STATES = {"m": "exp_avg", "v": "exp_avg_sq"}
+"""First and second moments, by letter, with PyTorch's names."""
 
 
 def moments(root: str) -> tuple[ListKernel, ...]:

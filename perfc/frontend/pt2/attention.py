@@ -46,6 +46,7 @@ def _attention(c: AtenCall) -> list[str]:
         scale=None if scale is None else float(scale),
     )
     sizes = c.result.sizes
+    # without the batch or heads that were put in front
     if len(sizes) != 4:
         result = c.reshaped(result, (None, None, *sizes[-2:]), sizes)
     return [result] * len(c.outputs)

@@ -280,6 +280,7 @@ class AtenCall(Emitter):
 
     def axis(self, name: str, default: int = 0, rank: int | None = None) -> int:
         """Return an axis of ``self``, or one of ``rank`` axes, counted from the first."""
+        # negative axes count from the last
         axis = self.integer(name, default)
         return axis + (self.given.rank if rank is None else rank) if axis < 0 else axis
 

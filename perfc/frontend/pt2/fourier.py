@@ -18,6 +18,7 @@ FORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 def _fft(c: AtenCall) -> str:
     name = c.operator.removeprefix("fft_")
     rank = c.given.rank
+    # ``fft2`` transforms the last two axes, ``fftn`` all of them
     default = [-2, -1] if name.endswith("2") else range(rank) if name.endswith("n") else [-1]
     axes = [a % rank for a in c.integers("dim", default)]
     is_inverse, is_onesided = name.startswith("i"), name.lstrip("i").startswith(("r", "h"))

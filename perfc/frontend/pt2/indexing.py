@@ -132,6 +132,7 @@ def _index_put(c: AtenCall) -> str:
 
 @lowers("masked_select")
 def _masked_select(c: AtenCall) -> str:
+    # Compress selects from vectors
     flat = [c.emit("Reshape", c.tensor(name), c.ints(-1)) for name in ("self", "mask")]
     return c.emit("Compress", *flat, axis=0)
 
@@ -185,6 +186,7 @@ def _embedding_bag(c: AtenCall) -> list[str]:
     rows = c.emit("Gather", c.tensor("weight"), c.tensor("indices"), axis=0)
     if c.has("per_sample_weights"):
         rows = c.emit("Mul", rows, c.emit("Unsqueeze", c.tensor("per_sample_weights"), c.ints(1)))
+    # bags of one size are an axis
     rows = c.reshaped(rows, (count, width), (bags, count // bags, width))
     operator = ("ReduceSum", "ReduceMean", "ReduceMax")[c.integer("mode", 0)]
     return results(c, [c.emit(operator, rows, c.ints(1), keepdims=0)])

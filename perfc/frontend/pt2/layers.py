@@ -73,6 +73,7 @@ def _linear(c: AtenCall) -> str:
     if c.meta("input").rank == 2 and bias:
         return c.emit("Gemm", c.tensor("input"), weight, bias, transB=1)
     if c.meta("weight").rank == 2:
+        # PyTorch stores outputs by inputs
         weight = c.emit("Transpose", weight, perm=(1, 0))
     product = c.emit("MatMul", c.tensor("input"), weight)
     return c.emit("Add", product, bias) if bias else product
@@ -383,6 +384,7 @@ def _im2col(c: AtenCall) -> str:
     pads, dilations = c.integers("padding", [0], 2), c.integers("dilation", [1], 2)
     batch, channels, *extents = c.given.sizes
     value = c.x
+    # windows at the border read zeros
     if any(pads):
         value = c.emit("Pad", value, c.ints(0, 0, *pads, 0, 0, *pads), mode="constant")
     counts: list[int] = []

@@ -125,6 +125,7 @@ def _repeat(c: AtenCall) -> str:
     value = c.x
     if missing:
         value = c.emit("Unsqueeze", value, c.ints(*range(missing)))
+    # axes without a count are in front
     counts = [1] * (len(c.result.sizes) - len(repeats)) + list(repeats)
     if all(n == 1 for n in counts):
         return value
@@ -201,6 +202,7 @@ def _split(c: AtenCall) -> list[str]:
 @lowers("unbind", "unbind_copy")
 def _unbind(c: AtenCall) -> list[str]:
     axis, count = c.axis("dim"), len(c.outputs)
+    # one part is the tensor without the axis
     parts = [c.x]
     if count > 1:
         parts = c.several("Split", (c.x,), count, axis=axis, num_outputs=count)
@@ -214,6 +216,7 @@ def _slice(c: AtenCall) -> str:
         return c.x
     start, end = c.value("start", 0), c.value("end", END)
     if "length" in c.args:
+        # narrow has a length in place of an end
         end = c.result.sizes[axis] if start == 0 else ("+", start, c.value("length"))
     return c.emit(
         "Slice",
@@ -281,6 +284,7 @@ def _pad(c: AtenCall) -> str:
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]
     given_mode = c.value("mode") or c.operator.partition("_pad")[0]
+    # any other mode pads with a number
     mode = PADDING_MODES.get(given_mode, "constant")
     value = c.number("value", 0) if mode == "constant" else 0
     return c.emit(

@@ -19,11 +19,11 @@ from .call import LOWERINGS, AtenCall, Lowering, lowers
 
 # operators of ONNX by the names in ATen, grouped by how operands are typed
 _TABLE = data_next_to(__file__)
-UNARY: Mapping[str, str] = _TABLE["unary"]
-BINARY: Mapping[str, str] = _TABLE["binary"]
-COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]
-LOGICAL: Mapping[str, str] = _TABLE["logical"]
-BITWISE: Mapping[str, tuple[str, str]] = _TABLE["bitwise"]
+UNARY: Mapping[str, str] = _TABLE["unary"]  # of one operand
+BINARY: Mapping[str, str] = _TABLE["binary"]  # of two, in the type of the result
+COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]  # in the wider type of both
+LOGICAL: Mapping[str, str] = _TABLE["logical"]  # of truth values
+BITWISE: Mapping[str, tuple[str, str]] = _TABLE["bitwise"]  # of bits, and of truth values
 
 
 def unary(operator: str) -> Lowering:

@@ -21,6 +21,7 @@ MOST_FACTORS = 32
 @lowers("matmul", "bmm", "mm", "dot", "vdot", "mv", "linalg_matmul", "_int_mm")
 def _matmul(c: AtenCall) -> str:
     second = next(n for n in ("other", "mat2", "tensor", "vec") if n in c.args)
+    # a product of bytes adds up in 32 bits
     operator = "MatMulInteger" if c.operator == "_int_mm" else "MatMul"
     return c.emit(operator, c.x, c.tensor(second))
 
