@@ -156,6 +156,7 @@ def explored(
         if v in graph.outputs or len(inside) > MAX_NODES:
             return None
         for node in graph.users.get(v, ()):
+            # a conversion back is the end of the island
             if operand(node) is not None and node.results and dtype_of(node.results[0]) in others:
                 downs[node] = None
                 continue

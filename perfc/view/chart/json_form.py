@@ -22,7 +22,7 @@ class RateView:
 
     Args:
         value: in SI units.
-        origin: who says so: vendor, measured, bound or assumed.
+        origin: vendor, measured, bound or assumed.
         source: name of the document or measurement in the target's file.
     """
 
@@ -38,13 +38,13 @@ class RateView:
 
 @record
 class RoofView:
-    """A flat ceiling.
+    """A horizontal ceiling: the rate of an arithmetic unit.
 
     Args:
-        unit: that computes.
-        dtypes: element types that share it.
-        peak_flop_per_s: the best that the hardware can ever give.
-        sustained_flop_per_s: what was measured; null where nobody did.
+        unit: matrix or vector.
+        dtypes: element types of equal rate.
+        peak_flop_per_s: peak rate of the hardware.
+        sustained_flop_per_s: measured rate; null if not measured.
     """
 
     unit: str
@@ -55,12 +55,12 @@ class RoofView:
 
 @record
 class SlopeView:
-    """A slanting ceiling.
+    """A diagonal ceiling: the bandwidth of a memory level.
 
     Args:
-        level: level of the memory.
-        peak_bytes_per_s: the best that the hardware can ever give.
-        sustained_bytes_per_s: what was measured; null where nobody did.
+        level: name of the memory level.
+        peak_bytes_per_s: peak bandwidth of the hardware.
+        sustained_bytes_per_s: measured bandwidth; null if not measured.
     """
 
     level: str
@@ -70,7 +70,7 @@ class SlopeView:
 
 @record
 class PointView:
-    """A kernel at one level of the memory.
+    """A kernel at one memory level.
 
     Args:
         bytes: traffic of the level.

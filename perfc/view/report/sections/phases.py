@@ -80,6 +80,7 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
     """Return one phase from time, lower bound, limit and wait of each of its kernels."""
     spent: dict[str, float] = {}
     for time_s, _, limit, wait_s in rows:
+        # the device waits for a launch: not time of the kernel's own limit
         spent[limit] = spent.get(limit, 0.0) + time_s - wait_s
         spent["launches"] = spent.get("launches", 0.0) + wait_s
     time_s = math.fsum(t for t, *_ in rows)

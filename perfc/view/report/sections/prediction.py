@@ -303,5 +303,6 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         rows.append(Fact("MIG slice", None, f"{view.mig_profile}: {words}"))
     table = (tabulate(COLUMNS, view.predictors),) if view.predictors else ()
     reason = "" if confidence is None else confidence.reason
+    # the row of the confidence has this reason already
     notes = tuple(Note(n, is_warning=True) for n in view.notes if not reason or reason not in n)
     return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))
