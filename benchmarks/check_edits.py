@@ -64,7 +64,7 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def checked(old: onnx.ModelProto, new: onnx.ModelProto, options: argparse.Namespace) -> Checked:
-    """Return a project with ``old`` in its baseline, checked with ``new`` in its place."""
+    """Check ``new`` in a project of git whose baseline has ``old`` under the same name."""
     with tempfile.TemporaryDirectory(prefix="perfc-check-") as folder, chdir(folder):
         path = Path("m.onnx")
         path.write_bytes(old.SerializeToString())
@@ -228,6 +228,7 @@ def main() -> int:
     parser.add_argument("--limit", default="+0%", help="of time")
     parser.add_argument("--largest", type=int, default=1500, help="nodes of a model at most")
     options = parser.parse_args()
+    # checks run in other folders, each a repository of its own
     options.models = options.models and options.models.resolve()
     os.environ.pop("GIT_DIR", None)
     old, new, node = stem()

@@ -51,6 +51,7 @@ def outputs(folder: Path, repository: dict[str, Any]) -> list[torch.Tensor]:
             return list(tensors_of(model(*given)))
     finally:
         sys.path.remove(str(folder))
+        # the next folder has modules of the same names with other code
         for module in {*sys.modules} - loaded:
             if str(getattr(sys.modules[module], "__file__", "")).startswith(str(folder)):
                 del sys.modules[module]

@@ -105,7 +105,10 @@ def answer_of_call(function: str, words: Sequence[str]) -> tuple[int, Any]:
 
 
 def numbers(value: Any) -> Any:
-    """Return the numbers, truth values and nulls of a JSON value at their places."""
+    """Return the numbers, truth values and nulls of a JSON value at their places.
+
+    ``{}`` stands for a value without any, and is left out of the value around it.
+    """
     if isinstance(value, Mapping):
         fields = ((k, numbers(v)) for k, v in value.items())
         return {k: v for k, v in fields if v != {}}

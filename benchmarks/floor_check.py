@@ -143,6 +143,7 @@ class Model:
         if dtype and (form, dtype) not in self.retyped:
             self.retyped[form, dtype] = self.am.apply(what_if(dtype), module)
         module = self.retyped.get((form, dtype), module)
+        # the first symbol is the batch, the second the length of sequences
         values = (run.batch, run.length) if run.length else (run.batch,)
         names = [s.name for s in module.symbols]
         env = {**module.defaults(), **dict(zip(names, values, strict=False))}

@@ -92,6 +92,7 @@ def document(r: random.Random, data: bytes) -> bytes:
             case _:
                 at[key] = copy.deepcopy(r.choice(SPECIAL))
     text = json.dumps(root)
+    # a value that is nested deeper than a recursive parser can follow
     deep = "[" * r.choice((50, 5000, 200_000))
     return (text.replace('"', f'"{deep}', 1) if r.random() < 0.02 else text).encode()
 
@@ -104,6 +105,7 @@ def markup(r: random.Random, data: bytes) -> bytes:
         value = str(r.choice((*SPECIAL, *INTEGERS))).replace('"', "")[:6000]
         text = text[: spot.start()] + value + text[spot.end() :]
     if r.random() < 0.05:
+        # nine levels of ten references each: a billion letters
         bomb = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9))
         text = text.replace("?>", f'?><!DOCTYPE n [<!ENTITY e0 "x">{bomb}]>', 1)
     return text.replace("\0", "").encode()
@@ -118,7 +120,7 @@ def header(r: random.Random, data: bytes) -> bytes:
 
 
 def archive(r: random.Random, data: bytes) -> bytes:
-    """Return an archive whose program has other values, or that inflates to a gigabyte."""
+    """Return an archive whose program has other values, or that inflates to 256 MiB or more."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():

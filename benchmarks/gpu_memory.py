@@ -23,6 +23,7 @@ from perfc.view.report.memory_sections.footprint import footprint
 
 MIB = 1 << 20
 OPTIMIZER = "adam"
+"""Optimizer of every measured training."""
 ACTIVATIONS = {
     "ReLU": "Relu",
     "Tanh": "Tanh",
@@ -34,6 +35,7 @@ ACTIVATIONS = {
     "Softplus": "Softplus",
     "Mish": "Mish",
 }
+"""ONNX operator of each activation by its name in the table."""
 
 
 def stored(name: str, *shape: int) -> TensorProto:

@@ -52,6 +52,7 @@ def expected(row: Mapping[str, str], models: Path) -> Counter[str] | None:
     """Return the number of launches by purpose; None without a graph or for one that fails."""
     source, _, name = row["name"].partition(":")
     path = models / f"{SOURCES[source].format(name, row['size'])}.onnx.gz"
+    # a graph without its size in the name may have been exported at another
     if not path.is_file() or row["size"] != sizes(models).get(path.name, row["size"]):
         return None
     dtype, tf32 = PRECISIONS[row["prec"]]

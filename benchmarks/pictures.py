@@ -98,6 +98,7 @@ def photograph(path: Path) -> None:
 
 def with_text(image: bytes, line: str) -> bytes:
     """Return a PNG with ``line`` as its description, in front of its last chunk."""
+    # zeros: end of the keyword, not compressed (2), no language, no translated keyword
     body = b"iTXt" + b"Description\0\0\0\0\0" + line.encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     return image[:-12] + chunk + image[-12:]  # the last chunk, IEND, has 12 bytes

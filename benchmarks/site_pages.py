@@ -84,6 +84,7 @@ def python() -> str:
         if callable(value):
             where = f"{value.__module__}.{value.__qualname__}"
             label = f"perfc.{name}"
+            # mkdocstrings puts the signature and docstring in place of these lines
             lines += [f"::: {where}", "    options:", f"      heading: {label}"]
             lines += [f"      toc_label: {label}", ""]
     return "\n".join(lines)

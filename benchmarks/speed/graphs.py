@@ -25,7 +25,7 @@ def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onn
 
 
 def resnet50(folder: Path) -> Path:
-    """Return the example ResNet-50, batch one, with random weights inside the file."""
+    """Write the example ResNet-50, batch one, with random weights inside the file."""
     model = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
     rng = np.random.default_rng(0)
     for info in (*model.graph.input, *model.graph.output):
@@ -39,6 +39,7 @@ def resnet50(folder: Path) -> Path:
             if t.data_type == TensorProto.FLOAT:
                 t.raw_data = (rng.random(int(np.prod(t.dims)), np.float32) * 0.1).tobytes()
             else:
+                # zeros of 64 bits
                 t.raw_data = bytes(8 * int(np.prod(t.dims)))
     path = folder / "resnet50.onnx"
     onnx.save(model, path)
@@ -201,6 +202,7 @@ def quantized(folder: Path, nodes: int) -> Path:
     for i in range(nodes // 4):
         weight = external(f"w{i}", (16, 16, 3, 3))
         weight.data_type = TensorProto.INT8
+        # the length: one byte per element
         weight.external_data[2].value = str(16 * 16 * 9)
         inits.append(weight)
         made += [
