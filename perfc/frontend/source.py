@@ -159,6 +159,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> P
         nbytes = spill.tell()
         spill.seek(0)
         head = spill.read(HEAD_BYTES)
+        # text is parsed in memory, which it exceeds here
         if recognise(head, where) is not Form.BINARY:
             raise ModelError("too large for anything but a binary model", where=where)
         return _decode(ByteWindow(where, file=spill, nbytes=nbytes), head, path)
@@ -214,6 +215,7 @@ def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
     try:
         data = parser.parse_model(text.decode("utf-8")).SerializeToString()
     except (parser.ParseError, RuntimeError, ValueError, LookupError) as error:
+        # ONNX text begins with its versions in angle brackets: this is some other text
         if not head.lstrip().startswith(b"<"):
             raise plain_text(head, where) from None
         what = f"the ONNX text does not parse: {message_line(error)[:300]}"
@@ -249,6 +251,7 @@ def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:
         what, hint = "no graph in it: not an ONNX model", "export the model to ONNX"
         raise ModelError(what, hint=hint, where=window.where)
     digest, files, contents = window.digest(), _ALONE, NOTHING
+    # a model given as bytes has no folder to look in
     if path and decoder.external:
         read, files, places = read_contents(decoder.external, os.path.dirname(path) or ".")
         contents = read, places

@@ -88,6 +88,7 @@ class RotaryEmbedding(Op):
         return {i: part for i, part in parts.items() if ins[i] is not None}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # of the caches only rows of the positions
         whole = each_once(tuple(None if i in self.caches else v for i, v in enumerate(ins)), outs)
         parts = self.read_parts(ins)
         read = dim_sum(parts.values()) if parts else whole.read_bytes

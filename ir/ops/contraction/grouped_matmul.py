@@ -68,6 +68,7 @@ class GroupedGemm(Op):
         e = self.extents(ins, outs)
         if not e:
             return None
+        # no more matrices are read than there are rows
         return Product(dim_min(e["g"], e["m"]), e["m"], e["n"], e["k"], is_grouped=True)
 
     def read_parts(self, ins: Inputs) -> Parts:

@@ -225,6 +225,7 @@ class ReduceSumInteger(Op):
         dtype = {DType.I8: DType.I32, DType.U8: DType.U32}.get(data.dtype, DType.UNKNOWN)
         if data.shape is None:
             return single(dtype, None)
+        # without axes all are reduced
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
         return single(dtype, reduced_shape(data.shape, axes, self.keepdims))
 

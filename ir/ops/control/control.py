@@ -67,6 +67,7 @@ class Scan(Control):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Mark the batched form of opset 8."""
+        # Scan-8 has a batch axis, which Scan-9 gave up
         return {**attrs, "has_batch": True} if version < 9 else attrs
 
 

@@ -151,6 +151,7 @@ class Conv(FilteredMaps):
         if isinstance(extent, Poly) or isinstance(span, Poly) or extent == 0:
             return
         room = extent if self.auto_pad == "VALID" else extent + sum(pad)
+        # SAME pads as much as a window needs
         if room < span and not self.auto_pad.startswith("SAME"):
             raise ShapeError(f"a window of {span} does not fit into an extent of {extent}")
 

@@ -128,7 +128,7 @@ class Bernoulli(Random):
     onnx = "Bernoulli"
     operands = "input"
 
-    traffic = Op.traffic
+    traffic = Op.traffic  # other draws do not read their input
 
 
 @frozen
@@ -154,7 +154,7 @@ class Multinomial(Random):
         drawn = None if shape is None else (*shape[:1], checked(self.sample_size, "sample_size"))
         return single(self.dtype, drawn)
 
-    traffic = Op.traffic
+    traffic = Op.traffic  # it reads the log-probabilities
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "x": count(tensor(ins, 0))}
@@ -224,6 +224,7 @@ class NativeDropout(Dropout):
     kind = Kind.ELEMENTWISE
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
+        # ONNX has one operator for both: the training mode is an operand
         return tape.several(Dropout(self.seed, self.mask_is_bool), ins, len(outs))
 
 

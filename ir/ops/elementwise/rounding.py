@@ -23,6 +23,7 @@ Round = pointwise(
     derivative=("",),
 )
 
+# derivatives are of the result y where that saves a function
 special = partial(pointwise, alu=0, sfu=1)
 """Define a row of an operator with one special function per element."""
 

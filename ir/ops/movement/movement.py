@@ -374,6 +374,7 @@ class UnfoldTensor(Movement):
             return single(data.dtype, None)
         at = normal_axis(self.dim, len(data.shape), "dim")
         extent = data.shape[at]
+        # certainly shorter than a window
         if (interval(extent - self.size)[1] or 0) < 0:
             raise ShapeError(f"windows of {self.size} do not fit {extent} along axis {at}")
         windows = (extent - self.size) // self.step + 1

@@ -162,6 +162,7 @@ class EmbedLayerNormalization(Op):
         return y, TensorType(DType.I32, None if ids is None else ids[:1]), y
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # beta and the position embedding; the segment embedding if given
         a = LAYER_NORM_ALU + 2 + has(ins, 4)
         return {"e": count(outs[0]), "a": a, "r": count(tensor(ins, 0))}
 

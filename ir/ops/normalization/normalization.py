@@ -53,6 +53,7 @@ def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
     """Return the product of the extents that are not in ``axes``."""
     if shape is None:
         return 0
+    # axes counted from the front
     inside = {a + len(shape) if a < 0 else a for a in axes}
     return element_count(tuple(d for i, d in enumerate(shape) if i not in inside))
 

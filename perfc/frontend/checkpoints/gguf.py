@@ -84,6 +84,7 @@ def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
     Raises:
         ModelError: a value is missing, or of another kind.
     """
+    # rows that begin with an underscore are no architectures
     row = rows().get(name) if not name.startswith("_") else None
     scope = _scope(header, name, where)
     values = {

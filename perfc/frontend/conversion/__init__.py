@@ -49,6 +49,7 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         )
         if "missing" in answer:
             missing = answer["missing"]
+            # packages of an extra are installed together
             is_listed = missing in map(name_of, requirements()[source.extra])
             hint = install(source.extra) if is_listed else install_package(missing)
             raise MissingExtraError(f"needs {missing} to convert it", hint=hint, where=where)

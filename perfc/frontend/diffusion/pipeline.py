@@ -52,6 +52,7 @@ class Picture:
         Raises:
             ParseError: an invalid size.
         """
+        # errors name the option that the size was given by
         for name, size, most in (
             ("--size", self.height, LARGEST_EDGE),
             ("--size", self.width, LARGEST_EDGE),
@@ -67,6 +68,7 @@ class Picture:
         Raises:
             ParseError: an invalid size.
         """
+        # 0 is for the default
         return Picture(height or self.height, width or self.width, frames or self.frames).checked()
 
 

@@ -43,6 +43,7 @@ def elements(tensor: ProtoTensor, dtype: DType) -> Known | None:
         # numbers that are all there and in the range of their type
         numbers = cast("tuple[Item, ...]", values)
         return Known(tensor.dims, numbers) if len(values) <= MAX_ELEMENTS else None
+    # texts are decoded; no shape is driven by a complex number
     items: list[Item] = [
         v.decode("utf-8", "replace")
         if isinstance(v, bytes)
@@ -83,6 +84,7 @@ class Tensors(dict[tuple[object, ...], StoredAttribute]):
 
     def stored(self, tensor: ProtoTensor) -> StoredAttribute:
         """Return type, small content and digest of a tensor."""
+        # equal contents, whatever their names
         key = tensor.data_type, tensor.dims, tensor.payload, tensor.string_data
         stored = self.get(key)
         if stored is None:

@@ -134,6 +134,7 @@ def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
     bits = ELEMENT_BITS.get(data_type)
     if bits is None or bits > 64:
         return None
+    # a stream of bits, the first number lowest
     if data_type in _SIX_BIT:
         stream = sum((number & 0x3F) << (6 * place) for place, number in enumerate(numbers))
         return stream.to_bytes((6 * len(numbers) + 7) // 8, "little")
@@ -255,6 +256,7 @@ def limited(value: float, code: str) -> bytes:
     if code in "fde":
         return struct.pack(f"<{code}", float("-inf") if value < 0 else float("inf"))
     bits = 8 * struct.calcsize(code)
+    # `struct` has capital letters for unsigned types
     least, most = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return struct.pack(f"<{code}", min(max(int(value), least), most))
 

@@ -45,6 +45,7 @@ class Placement:
             inputs: values that it reads.
         """
         stored, props = prefix + source.name, source.metadata_props
+        # exporters without metadata write the modules into the name
         if not props:
             name = of_scopes(stored)
             frames = frames_of_script(source.doc_string, self.root)

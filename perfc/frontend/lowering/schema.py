@@ -107,7 +107,7 @@ def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
         length = tensor.external.get("length", "")
         if length.isascii() and length.isdecimal() and len(length) < 20:
             tensor.nbytes = int(length)
-        decoder.external.append(tensor)
+        decoder.external.append(tensor)  # its file is read once the graph is known
         return tensor
     data = fields.get("raw_data")
     if data is None:
@@ -115,6 +115,7 @@ def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
         if strings is not None:
             return _with_strings(tensor, strings)
         data = _typed_elements(decoder, fields, tensor.data_type)
+    # a tensor without elements needs no field
     if data is None and tensor.element_count == 0:
         data = b""
     if isinstance(data, Unread):
@@ -178,6 +179,7 @@ def build_attribute(decoder: WireDecoder, fields: Fields) -> Attribute:
             attribute.floats = struct.unpack(f"<{len(value) // 4}f", value)
         else:
             continue
+        # a field that is present but empty says nothing
         if "type" not in fields and value:
             kind = _TYPE_OF_FIELD[name]
     attribute.type = kind
@@ -200,6 +202,7 @@ def _build_node(_: WireDecoder, fields: Fields) -> ProtoNode:
 
 
 def _build_graph(_: WireDecoder, fields: Fields) -> ProtoGraph:
+    # absent lists are left to the defaults of the graph
     known: Fields = {name: fields[name] for name in _GRAPH_LISTS if name in fields}
     return ProtoGraph(
         fields.get("name", ""),

@@ -48,6 +48,7 @@ class ByteWindow:
             raise self.ends_early(position + want)
         in_sequence = 0 <= start <= len(self._buffer)
         self._step = min(self._step * 2, LONGEST_READ_BYTES) if in_sequence else FIRST_READ_BYTES
+        # bytes before the new position leave the buffer
         self._digest_up_to(position)
         length = min(max(want, self._step), self.nbytes - position)
         self._buffer = self._read(self._file, position, length)

@@ -123,6 +123,7 @@ def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, 
                 raise unreadable(error, where) from None
     if len(data) > MOST_BYTES:
         raise ModelError(f"a document of more than {MOST_BYTES >> 20} MiB", where=where)
+    # limits are checked while the tree is built, not after
     parser = ElementTree.XMLParser(target=_Bounded())
     try:
         parser.feed(data)
@@ -171,6 +172,7 @@ def _output(port: ElementTree.Element) -> Output:
     """Return a result from its port; an extent of -1 is unknown."""
     sizes = tuple(int(d.text or "") for d in port.iterfind("dim"))
     dtype = element_type(port.attrib.get("precision", ""))
+    # a result may have several names
     name = port.attrib.get("names", "").partition(",")[0]
     meta = Meta(dtype, tuple(s if s >= 0 else None for s in sizes))
     return Output(int(port.attrib["id"]), name, meta)

@@ -131,6 +131,7 @@ def _mvn(c: LayerCall) -> str:
     """Return a normalization with the scale and bias that the next layers apply."""
     meta, axes = c.given, sorted(c.axes(1))
     epsilon = c.number("eps", 1e-5)
+    # LayerNormalization takes trailing axes only
     is_trailing = axes == [*range(axes[0], meta.rank)]
     if not is_trailing or not c.flag("normalize_variance", default=True):
         return c.emit("MeanVarianceNormalization", c.x, axes=tuple(axes))
@@ -140,6 +141,7 @@ def _mvn(c: LayerCall) -> str:
     known = [s for s in sizes if isinstance(s, int)]
     if len(known) != len(sizes):
         raise ValueError("unknown extents")
+    # scale and bias: ones and none, until layers are fused
     vectors, port, last = [c.builder.filled(known, meta.dtype), ""], c.layer.outputs[0].port, c
     # a scale and a bias that follow are operands of the operator, if nothing else reads between
     for at, kind in enumerate(("Multiply", "Add")):
@@ -215,6 +217,7 @@ def _attention(c: LayerCall) -> str:
     if any(c.meta(at).rank != 4 for at in range(3)):
         raise ValueError("attention without heads")
     scale = c.numbers(4)[0] if c.has(4) else None
+    # a scalar mask only fills the place of the operand
     mask = c.value(3) if c.has(3) and c.meta(3).rank else ""
     return c.emit(
         "Attention",

@@ -58,6 +58,7 @@ def declare_inputs(scope: LayerScope) -> None:
     layers = scope.network.layers.values()
     sources = [layer for layer in layers if layer.kind in ("Parameter", "ReadValue")]
     names = [_name(scope.builder, layer, 0) for layer in sources]
+    # names show a KV cache, whose length adds to that of a mask
     has_past = any("past" in name for name in names)
     for layer, name in zip(sources, names, strict=True):
         output = layer.outputs[0]

@@ -37,6 +37,7 @@ def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
 def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of transformers."""
     transformers = import_module("transformers")
+    # a class of the library, a name in `KNOWN`, the local cache of the hub, or a shipped name
     plain, kind = name.rpartition("/")[2], pretrained(name)
     if kind is not None:
         config = kind.config_class()

@@ -101,6 +101,7 @@ class Call:
         for chosen in islice(choices, MOST_TYPES):
             rest = iter(chosen)
 
+            # a default binds the types of this choice
             def typed(leaf: Any, rest: Iterator[Any] = rest) -> Any:
                 is_open = isinstance(leaf, Extents) and leaf.dtype is None
                 return Extents(leaf.shape, next(rest)) if is_open else leaf
@@ -281,6 +282,7 @@ def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
     match name:
         case "pixel_values":
             size, frames = look(224, "image_size"), look(0, "num_frames")
+            # height and width by name
             size = tuple(size.values()) if isinstance(size, Mapping) else size
             sides = (size, size) if isinstance(size, int) else tuple(size)
             return (*((frames,) if frames else ()), look(3, "num_channels"), *sides, "f32")
@@ -298,6 +300,7 @@ def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
 
 def values_of(config: Any, keys: Sequence[str]) -> Iterator[Any]:
     """Yields the values of keys of a configuration of transformers and of its parts."""
+    # configurations in the configuration, such as that of a text model
     parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_diff_dict"))]
     yield from filter(None, (getattr(part, key, None) for key in keys for part in parts))
 

@@ -94,6 +94,7 @@ def archive_of(
     tensors = list(model.parameters())
     device = tensors[0].device if tensors else torch.device("cpu")
     floats = next((t.dtype for t in tensors if t.is_floating_point()), torch.float32)
+    # a module with embeddings may take indices
     has_embedding = any(isinstance(part, lookups()) for part in model.modules())
     failed: Exception | None = None
     with as_run(model), silenced(), hooked(model), with_autocast():

@@ -221,6 +221,7 @@ def named_object(where: str, name: str) -> Any:
         ModelError: nothing has that name.
     """
     places = (os.path.dirname(os.path.abspath(where)),) if where.endswith(".py") else SOURCE_FOLDERS
+    # a file imports from its folder, a module from the usual source folders
     sys.path[:0] = [place for place in places if os.path.isdir(place or ".")]
     owner = imported(where)
     for part in name.split("."):
@@ -256,6 +257,7 @@ def imported(where: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
+    # classes of the file look up their module there
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module

@@ -100,6 +100,7 @@ class RelaxDocument:
         if self.visits > MOST_VISITS:
             raise ModelError(f"nodes refer to others more than {MOST_VISITS} times")
         name = str(self.nodes[number(at)]["type"]).rpartition(".")[2]
+        # names that changed between versions
         return name.replace("StructInfo", "Type").replace("SizeVar", "Var")
 
     def data(self, at: int) -> Any:
@@ -216,6 +217,7 @@ class RelaxDocument:
 
     def elements(self, at: int, meta: Meta) -> bytes | None:
         """Return the elements of a constant; None if they are many."""
+        # weights became empty strings in `document_of`
         encoded = self.text(self.part(at, "value", "data"))
         if not encoded or len(encoded) > MOST_WRITTEN:
             return None

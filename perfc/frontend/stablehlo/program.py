@@ -145,6 +145,7 @@ def lower_block(
             return list(op["in"])
         path = path_of(op["loc"], prefix, name)
         inner = frames_of(op["loc"], scope.builder.root)[::-1]
+        # outermost first; those around the call come from the call
         frames = (*calls, *inner[len(calls) :])
         if name in ("func.call", "stablehlo.composite"):
             inline(scope, op, path, depth, frames)

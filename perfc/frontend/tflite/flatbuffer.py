@@ -38,6 +38,7 @@ class FlatFile:
         self._vector_bytes = self.tables = 0
         if isinstance(model, bytes):
             self.nbytes = len(model)
+            # bytes are cut into pages as a file is
             starts = range(0, len(model), PAGE_BYTES)
             self._pages = {s // PAGE_BYTES: model[s : s + PAGE_BYTES] for s in starts}
         else:

@@ -32,6 +32,7 @@ def _conv(c: FlatCall) -> None:
 
 @lowers("CONV_3D")
 def _conv_3d(c: FlatCall) -> None:
+    # volumes are not tracked channels-first: both ways are transposed
     x = c.emit("Transpose", c.value(0), perm=(0, 4, 1, 2, 3))
     weight = c.stored(1, (4, 3, 0, 1, 2))
     dilations = tuple(c.option(f"dilation_{a}", 1) for a in "dhw")

@@ -163,6 +163,7 @@ class FlatReader:
             return
         # newer operators have their options in a second field
         options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
+        # names of fused operators are listed with semicolons
         path = scope.tensor(outputs[0]).name.partition(";")[0] or name.lower()
         call = FlatCall(scope, path, path, name, options, inputs, outputs)
         self.declare_variables(scope, inputs)
@@ -184,6 +185,7 @@ class FlatReader:
             if index < 0 or index in scope.plain or index in scope.first:
                 continue
             tensor = scope.tensor(index)
+            # states of recurrent layers are variables
             if tensor.is_variable or (not tensor.is_stored and 0 in tensor.meta.sizes):
                 name = scope.plain[index] = scope.builder.fresh(tensor.name or "variable")
                 scope.builder.stored(name, tensor.meta, is_parameter=False)
