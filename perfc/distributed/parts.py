@@ -242,6 +242,7 @@ def part_of(
         tensor: tensor-parallel communication.
         again: number of each row's kernels that recomputing the part runs.
     """
+    # by kind of kernel and by what waits for it, the three columns of `PassSeconds`
     sums = {(work, role): 0.0 for work in Doing for role in Waiter}
     for r in rows:
         sums[Doing.of(r.bound.kernel), r.role] += r.count * r.time.time_s
@@ -294,6 +295,7 @@ def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     """Return the parameters that kernels read: dense ones and those of experts."""
+    # a parameter that any kernel of experts reads is one of theirs
     is_of_experts: dict[Value, bool] = {}
     for kernel in kernels:
         of_experts = Doing.of(kernel) is Doing.EXPERTS
@@ -326,6 +328,7 @@ def saved_bytes(
             continue
         nbytes = _nbytes(v, env)
         whole += nbytes
+        # inputs of the part have no kernel here: they are stored, not recomputed
         if v not in source or source[v].kind not in CHEAP:
             products += nbytes
         if hidden is not None and width(v) == hidden:

@@ -218,6 +218,7 @@ def _at(
         raise ParseError(f"{gpus} devices are not a multiple of {each}", where="--gpus")
     copies = gpus // each
     batch = training.batch
+    # the given samples are those of the fewest devices
     if is_weak:
         batch = batch * gpus // min(wanted)
     return step_cost(work, replace(parallel, data=copies), replace(training, batch=batch), law=law)

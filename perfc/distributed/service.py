@@ -97,6 +97,7 @@ def language_work(
         PerfcError: the model cannot be read, or is not trained in such a type.
     """
     config = read_config(model)
+    # QLoRA: products are in 16 bits, whatever the stored weights have
     is_frozen = lora_rank > 0 and dtype not in SINGLE_TYPES and is_packed(dtype)
     usual = usual_type(machine.takes)
     name = usual if is_frozen else dtype

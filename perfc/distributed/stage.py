@@ -61,6 +61,7 @@ class StageWork:
     @property
     def copies(self) -> RankGroup:
         """Return the group of ranks with the same parameters: data and context parallel."""
+        # neighbors share products (tensor parallel): the next copy is that many ranks further on
         p = self.parallel
         return RankGroup(p.data * p.context, p.tensor)
 
@@ -79,6 +80,7 @@ class StageWork:
     def parameters(self) -> float:
         """Return the parameters of one rank without experts; a tied embedding counts once."""
         held = self._sum("parameters")
+        # with several stages embedding and head are on different ranks, which both store it
         return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
@@ -115,6 +117,7 @@ class StageWork:
     @cached_property
     def floor_s(self) -> float:
         """Return the lower bound of both passes of one micro-batch, with recomputation."""
+        # without gradients of parameters, and with the recomputed forward kernels
         least_s = self._sum("floor_s")
         if self.training.is_frozen:
             least_s -= math.fsum([p.floors.weight_s for p in self.every_part])
@@ -124,6 +127,7 @@ class StageWork:
 
     def backward_s(self, part: PartCost) -> float:
         """Return the backward time of a part, with its recomputation."""
+        # only layers are checkpointed
         is_layer = part is not self.parts.first and part is not self.parts.last
         return part.backward_s + (self._again_s(part) if is_layer else 0.0)
 

@@ -60,6 +60,7 @@ class Training:
         Raises:
             ParseError: the samples are not divisible by them.
         """
+        # samples of one forward and backward pass of all copies
         each = copies * self.micro_batch
         if self.batch % each:
             message = f"{self.batch} samples do not divide into micro-batches of {self.micro_batch}"

@@ -68,6 +68,7 @@ def plan_document(view: PlanView) -> Document:
     samples = f"{plural(view.batch, 'sample')}{each}"
     title = f"{view.model} on {view.gpus} × {view.target} · {samples}"
     sections: list[Section] = []
+    # if nothing fits, what needs the least memory is shown with a warning
     best = view.best or view.smallest
     assert best is not None
     facts = Facts(tuple(step_facts(best, view.capacity_bytes)))
@@ -153,6 +154,7 @@ def scale_document(view: ScaleView) -> Document:
         f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
     )
     item = items(view.seq)
+    # rows are costs alone: the efficiency of each is looked up by the object
     efficiency = {id(p.cost): p.efficiency for p in view.points}
     head = (
         Column("gpus", "GPUs", Unit.COUNT),

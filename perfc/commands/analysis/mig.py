@@ -57,6 +57,7 @@ def command(
 
     how = options.deployment()
     settings = list(settings_of(options, [options.named(model)]))
+    # several runtimes or precisions make several settings
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
     slo_s = None if slo is None else seconds_of(slo, "--slo", is_limit=True)

@@ -60,6 +60,7 @@ def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
     from perfc.view.pages.target_views import show_json
     from perfc.view.pages.targets import show_text
 
+    # names are separated by blanks or commas
     machines = [load_machine(n) for name in names for n in names_in(name)]
     if not machines:
         raise click.UsageError("give the name of a target")

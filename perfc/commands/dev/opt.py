@@ -69,6 +69,7 @@ def command(
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
+    # a configuration is lowered in another way if a training step is made of it
     is_trained = any(isinstance(p, Train) for p in pipeline.passes)
     module = pipeline.run(
         sized_model(

@@ -19,6 +19,7 @@ def documents() -> dict[str, str]:
     """Return the JSON documents of all commands with the types of their views."""
     folders = (listing.modules_of(folder) for folder in (*listing.SECTIONS, listing.DEV))
     paths = {name: path for modules in folders for name, path in modules.items()}
+    # every command is imported, as each declares its documents in its file
     types: dict[str, str] = {}
     for name in sorted(paths):
         types |= getattr(import_module(paths[name]), "DOCUMENTS", {})
@@ -57,6 +58,7 @@ def schema_named(name: str) -> dict[str, object]:
     path, _, type_name = known[name].partition(":")
     module = import_module(path)
     cls = getattr(module, type_name)
+    # a report has the conventions of its numbers in addition to the views
     if cls is Views:
         return schema()
     return schema_of(cls, getattr(cls, "document", None) or module.SCHEMA)

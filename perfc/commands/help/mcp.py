@@ -119,6 +119,7 @@ async def answer(
     else:
         line = _tools.command_line(tool, arguments, root, is_code=is_code)
         text = await ran(root, line, {} if is_code else {NO_CODE: "1"})
+    # text can be cut, JSON cannot
     if len(text) <= MOST_CHARACTERS:
         return text
     if is_json(tool, arguments):

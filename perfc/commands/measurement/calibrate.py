@@ -85,6 +85,7 @@ def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], No
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("opening the device", total=None, time="")
 
+        # escaped: names in brackets would be taken for markup
         def tell(now: Progress) -> None:
             bar.update(
                 task,

@@ -232,6 +232,7 @@ def gap_of(
     if summary.target is None:
         raise ParseError("the trace names no known target", where="--target")
     also = {"target": str(summary.target.path)}
+    # other tools record any program, so that they name no runtime
     frameworks = {
         TraceSource.KINETO: Framework.TORCH,
         TraceSource.ORT: Framework.ORT,

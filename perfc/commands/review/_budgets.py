@@ -132,7 +132,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         config = (
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
         )
-    # modules of the command line replace those of the file, with their own inputs
+    # modules of the command line replace those of the file, inputs included
     known = [
         replace(b, module=given.get(b.models[0], b.module)) if b.module else b
         for b in config.budgets

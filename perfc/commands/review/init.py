@@ -40,6 +40,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     here = Path.cwd()
     refused(options, here, force=force)
     modules, proposed = modules_of(options, files, here)
+    # files among the arguments; the rest are modules
     names = [f for f in files if f not in {m.name for m in modules}]
     models = below(names, here) if files else built_in.models_in(here)
     if not models and not modules:

@@ -34,6 +34,7 @@ def show_document(
     from perfc.view.report.formats import terminal, text
 
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    # a pipe has no terminal to ask for colors: ``always`` forces them
     if output is None and is_colourful():
         is_forced = colour() is Colour.ALWAYS
         terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)

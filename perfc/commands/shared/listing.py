@@ -61,6 +61,7 @@ def summary(module: str) -> str:
         path = plugins.file_of(module)
     with path.open(encoding="utf-8") as stream:
         line = stream.readline().strip().strip('"')
+    # the line is ``perfc NAME``, a colon and the summary
     text = line.partition(": ")[2] or line
     return text[:1].upper() + text[1:]
 

@@ -139,6 +139,7 @@ def show(
 
     is_screen = form.value == "text" and not shown
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    # the summary and the table of kernels have different defaults of --top
     kinds = screen.KINDS if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top
     if output is None and form.value == "text" and is_colourful():

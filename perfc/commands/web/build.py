@@ -1,7 +1,7 @@
 """Build the static page: a folder that any file server hosts, with perfc and Pyodide in it.
 
 Python's files are packed into a few archives, which the browser loads before the first answer;
-weights and samples are files of their own, requested when they are read.
+weights and samples are separate files, requested when they are read.
 """
 
 from __future__ import annotations

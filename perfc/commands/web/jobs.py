@@ -65,7 +65,7 @@ async def answered(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,  # a group of its own, which is killed with its children
+        start_new_session=True,  # a new process group, which is killed with its children
     )
     limited = {**job, "memory_bytes": limits.memory_bytes, "time_s": limits.time_s}
     work = asyncio.ensure_future(process.communicate(json.dumps(limited).encode()))

@@ -14,6 +14,7 @@ _DATA = data_next_to(__file__)
 _REPLY, _ANSWERS = _DATA["reply"], _DATA["answers"]
 """Keys of a reply, and what each HTTP status means."""
 FORMS = ("html", "json", "text", "markdown")
+"""Output formats that a request may name."""
 
 
 def schema_of(setting: PageSetting, catalogue: dict[str, Any]) -> dict[str, object]:
@@ -66,7 +67,7 @@ def document(catalogue: dict[str, Any]) -> dict[str, object]:
             "schemas": {"Reply": {"type": "object", "properties": _REPLY, "required": [*_REPLY]}},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        "security": [{}, {"token": []}],
+        "security": [{}, {"token": []}],  # a local server needs no token
     }
 
 

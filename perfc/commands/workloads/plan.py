@@ -111,6 +111,7 @@ def numbers(text: str) -> tuple[int, ...]:
         ParseError: not numbers.
     """
     parts = [p.strip() for p in text.split(",") if p.strip()]
+    # six digits are enough for any cluster; longer numbers would be slow to convert
     if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):
         raise ParseError(
             f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"

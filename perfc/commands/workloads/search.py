@@ -61,7 +61,7 @@ def command(
     from perfc.study.search.samplers import Sampler
     from perfc.study.search.views import document, render_csv, render_json
 
-    optuna_module()
+    optuna_module()  # an error before anything is read, if Optuna is not installed
     wanted, limits = objectives_of(objectives), limits_of(slo, max_memory)
     plan = SearchPlan(wanted, limits, trials, Sampler(sampler), seed)
     evaluator = ModelEvaluator(

@@ -31,7 +31,7 @@ def of_micro_batch(work: StageWork) -> Loss:
         scatter_s = exchanged_s(work, part, recipe.sent_bytes, Exchange.REDUCE_SCATTER, copies)
         first_s = first_s or gather_s
         forward_s, backward_s = part.forward_s, work.backward_s(part)
-        # forward a gather, backward another one and a scatter, beside the layer's computation
+        # forward a gather, backward another one and a scatter, while the layer computes
         both = (gather_s - forward_s, gather_s + scatter_s - backward_s)
         if work.training.overlap:
             exposed += sum([max(rest, 0.0) for rest in both])

@@ -58,6 +58,7 @@ class Schedule:
 @cache
 def schedules() -> dict[str, Schedule]:
     """Return the ``SCHEDULE`` of every file here, by its name."""
+    # no list of them: a new file is a new schedule
     return {m.SCHEDULE.name: m.SCHEDULE for m in modules(__name__)}
 
 

@@ -102,6 +102,7 @@ def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:
     """Yield the numbers that differ by more than half a per cent, the new file's order first."""
     if before is None:
         return
+    # numbers in the order of the new file, then those that only the old one has
     for key in dict.fromkeys((*after.facts, *before.facts)):
         old, new = (m.facts[key].value if key in m.facts else None for m in (before, after))
         if old is None or new is None or abs(new - old) > 0.005 * old:

@@ -158,7 +158,7 @@ def load_of_others(device: str) -> float:
     """Return the fraction of all CPUs that other programs use; 0 for accelerators."""
     if not device.startswith("cpu"):
         return 0.0
-    others = host.Others()
+    others = host.Others()  # counts from here
     time.sleep(LOAD_S)
     return others.share() or 0.0
 
@@ -356,7 +356,7 @@ def read_profile(
 
 def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float:
     """Return the fraction of a profile's time whose nodes are named in the model."""
-    # kernels that were only placed beside another one prove nothing
+    # kernels that were only placed next to another one prove nothing
     certain = sum(
         k.time_s
         for k in profile.kernels

@@ -89,7 +89,7 @@ def _phases(shown: Shown) -> Iterator[Part]:
     """Yield the table of the phases of a training step, if there are several."""
     phases = {k.phase for k in shown.report.kernels}
     if len(phases) < 2:
-        return
+        return  # without ranges of NVTX all kernels are in one
     total = shown.report.time_s
     rows: list[tuple[Cell, ...]] = []
     for phase in (p for p in NvtxPhase if p in phases):

@@ -183,6 +183,7 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
     for launch in launches:
         derived = derive(launch, arch)
         counted.append(derived)
+        # without a time there is no rate; diagnostics name the missing counters
         if derived.time_s is None or derived.time_s <= 0:
             continue
         sums.setdefault((launch.kernel, phase_of(launch.ranges)), _Sum()).add(derived)
@@ -194,6 +195,7 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
 
 
 def _kernel(key: tuple[str, NvtxPhase], s: _Sum) -> KernelCounters:
+    # bytes of some launches alone would be too few
     complete = {x: sum(v) for x, v in s.nbytes.items() if len(v) == s.launches}
     flop = {k: v for k, v in s.flop.items() if v > 0}
     return KernelCounters(key[0], key[1], s.launches, s.time_s, flop, complete, s.is_bound)
@@ -219,6 +221,7 @@ def phase_of(ranges: Sequence[str]) -> NvtxPhase:
 
 
 def _arch(launches: Iterable[NcuLaunch]) -> str:
+    # of several devices the newest; ``8.0`` is sm_80, ``12.0`` sm_120
     capabilities = {x.capability for x in launches if x.capability}
     best = max(
         capabilities, default="", key=lambda c: [int(d) for d in re.findall(r"\d+", c)[:2]] or [0]

@@ -100,6 +100,7 @@ def problems(
     for s in standings:
         for c in s.ceilings:
             if c.is_above:
+                # memory levels are in bytes, units in operations
                 unit = Quantity.BYTE_PER_S if c.name in _LEVELS else Quantity.FLOP_PER_S
                 text = (
                     f"above the roof: {s.kernel.kernel} has {quantity(c.achieved, unit)} at "

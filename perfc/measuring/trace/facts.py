@@ -297,7 +297,7 @@ class DeviceTrace:
             return
         operator = -1 if call is None else self.operator_calls.number(call)
         name, place = self.kernel_names.number(kernel[:LONGEST_NAME]), self.devices.number(device)
-        unknown = -1, -1, -1
+        unknown = -1, -1, -1  # stream, launch and message: formats with these use HostTimeline
         self.launches.add(
             name, operator, execution, place, start_ns, duration_ns, host_ns, *unknown
         )
@@ -351,6 +351,7 @@ def operator_name(text: str) -> str:
 def nanoseconds(event: Event, key: str) -> int | None:
     """Return a time in microseconds of a Chrome trace as whole nanoseconds; None without one."""
     value = event.get(key)
+    # numbers pass quickly, as a trace has millions; text and truth values take the careful way
     if type(value) is not float and type(value) is not int:
         value = number(event, key)
         if value is None:

@@ -129,6 +129,7 @@ def class_table(view: TraceView) -> Table:
 def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
     """Yield the table of kernels, and what it leaves out."""
     bounded = [k for k in view.kernels if k.floor_s is not None]
+    # columns that would be empty are left out
     has_operators = any(k.operator for k in view.kernels)
     columns = [
         Column("kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),

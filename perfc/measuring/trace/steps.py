@@ -88,7 +88,7 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
         inside_ns = sum(trace.launches.duration_ns[r] for rs in members.values() for r in rs)
         is_step = group == 0 and inside_ns > 0
         if is_step or (len(members) > 1 and inside_ns >= LEAST_COVERED * total_ns):
-            # the profiler's own marks first, then those of the host, more time, fewer steps
+            # marks of the profiler first, then those of the host, more time, fewer steps
             rank = group == 0, not is_device, inside_ns / max(total_ns, 1), -len(members)
             if best is None or rank > best[0]:
                 best = rank, members

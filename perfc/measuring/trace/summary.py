@@ -220,6 +220,7 @@ def kernel_times(
     for (kernel, call), total in totals.items():
         key = call, is_with_host(names[kernel])
         operators.setdefault(key, _Operator()).add(names[kernel], total)
+    # bounds of the longest operators first, up to a number: each takes an analysis
     known = [key for key in operators if key[0] >= 0]
     known.sort(key=lambda key: -operators[key].time_ns)
     if machine is not None:

@@ -55,6 +55,7 @@ class DeviceView:
     def of(cls, d: DeviceTime) -> DeviceView:
         """Build the view of a device."""
         times = (d.span_ns, d.busy_ns, d.late_ns, d.pending_ns, d.unknown_ns, d.exposed_ns)
+        # a profile without a time line has no span and no idle times
         line = [t * 1e-9 if d.span_ns else None for t in times]
         return cls(d.key, d.facts.name, d.target, d.launches, d.kernel_ns * 1e-9, *line)
 

@@ -38,6 +38,7 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
     messages: dict[str, MessageTable] = {}
     count = 0
 
+    # messages are complete from the inside out; those of kind ``each`` go to the caller
     def build(name: str, _: WireDecoder, fields: Fields) -> object:
         nonlocal count
         count += 1
@@ -54,6 +55,7 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
             table[int(number)] = Field(label, kind, plain, many=of.endswith("*"))
         messages[name] = MessageTable(name, table, partial(build, name))
     try:
+        # unbuffered, as the window reads large pieces itself
         with open(path, "rb", buffering=0) as file:
             window = ByteWindow(path, file=file, nbytes=os.fstat(file.fileno()).st_size)
             WireDecoder(window, messages).walk(messages[top], 0, window.nbytes, 0)

@@ -65,7 +65,7 @@ class OpenVinoRun:
             for layer in self.infer.get_profiling_info():
                 if layer.status.name == "EXECUTED":
                     self.record(layer)
-            # ends the run for the reader; its own time is measured without a profile
+            # ends the run for the reader; its time is measured without a profile
             self.events.append({"cat": "Session", "name": "model_run", "dur": 0, "ts": 0})
 
     def record(self, layer: Any) -> None:

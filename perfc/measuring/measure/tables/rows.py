@@ -221,6 +221,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
         moved = sum(b.counts.read_bytes + b.counts.write_bytes for b in copies)
         whole_s = sum(b.time_s for _, b in computed)
         for index, b in computed:
+            # in equal parts if the target bounds none of them
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(computed)
             k, n, at = b.kernel, b.counts, roof.at(index)
             timed = replace(
@@ -320,7 +321,7 @@ def runtime_operators(c: Compared) -> str:
 def names(operators: Iterable[str]) -> str:
     """Join names of nodes in one cell; spaces become underscores."""
     listed = [n.replace(" ", "_") for n in operators]
-    more = len(listed) - MOST_NODES
+    more = len(listed) - MOST_NODES  # ``+3`` at the end stands for three further names
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 
 

@@ -73,6 +73,7 @@ def document(view: RanksView, top: int | None) -> Document:
     if waiting[1]:
         text = f"mean; {share(waiting[0] / waiting[1])} of the time of matched collectives"
         rows.append(Fact("waiting for ranks", mean("waiting_s"), text))
+    # the device of the straggling rank that delayed others
     late = next((t for t in ranks if t.rank == view.straggler and t.late_s), None)
     if late is not None:
         text = f"rank {late.rank} arrives last at {late.last} of "

@@ -74,6 +74,7 @@ def inference(trace: DeviceTrace, e: Event) -> None:
         if start is None or end is None or not 0 <= start <= end or end * 1e6 >= MOST_NS:
             trace.unusable += f"start{key}" in e
             continue
+        # the host enqueues the computation; copies have no time of it
         host = number(e, "startEnqMs") if name == "inference" else None
         host_ns = UNKNOWN_NS if host is None or not 0 <= host < MOST_NS else round(host * 1e6)
         trace.add(name, round((end - start) * 1e6), start_ns=round(start * 1e6), host_ns=host_ns)

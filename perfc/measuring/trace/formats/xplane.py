@@ -186,7 +186,7 @@ def read(path: str) -> DeviceTrace:
     else:
         for _, e in arrays(path, ("traceEvents",), trace.cut):
             seen.event(e)
-    # GPUs have lines of streams beside lines derived from them; TPUs have no streams
+    # GPUs have lines of streams and lines derived from them; TPUs have no streams
     with_streams = {p for (p, _), name in seen.threads.items() if name.startswith("Stream")}
     for process, thread, kernel, start, length, call, correlation in seen.kernels:
         name = seen.threads.get((process, thread), "")

@@ -324,11 +324,13 @@ def signatures() -> Mapping[str, OperatorSignature]:
         if not rest:
             model = names
             continue
+        # ``rr > ^ @1``: roles, results behind ``>``, operations behind ``@``
         roles, *others = rest.split()
         counts = next((w[1:].split(",") for w in others if w[0] == "@"), [])
         alu, sfu = (*map(int, counts), 0, 0)[:2]
         results = others[others.index(">") + 1].split(",") if ">" in others else ()
         for name in names.split():
+            # without a colon a name is of PyTorch; the underscore marks the in-place form
             space = "" if "::" in name else "aten::"
             by_name[space + name.removeprefix("::").rstrip("_")] = OperatorSignature(
                 model, roles, tuple(results), alu, sfu, "?" not in others, "backward" in name
