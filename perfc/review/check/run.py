@@ -83,6 +83,7 @@ def check(
     plan, lineage = with_strays(
         config, plan, measured, against, revision, skipped, is_cached=is_cached
     )
+    # a model that takes the place of another is checked although no budget covers it
     results = [r for r in results if r.case.model not in lineage.by_model]
     baseline = config.named(against.path) if against.path else ""
     judged, faults, unchecked, successions = compared(config, plan, lineage, baseline)

@@ -20,11 +20,14 @@ from perfc.passes.runtimes import Steps, of_steps
 from .imports import content, folder_of, parsed, sources_of
 
 METHOD = r"(?ms)^(class {}\b(?:(?!^class ).)*?^( +))(def {}\(self(?:, (\w+))?(?:, )?[^\n]*?:\n)"
-"""A method of a class: the class up to it, its indentation, its head, its first parameter."""
+"""A method of a class: the class up to it, its indentation, its head, its first parameter.
+
+``(?:(?!^class ).)*?`` is as little text as possible without the head of another class.
+"""
 DOCSTRING = r'(\s*(?:"""|\'\'\').*?(?:"""|\'\'\')\n)?'
 """An optional docstring."""
 LAST = r"(?ms)^class {}\b(?:(?!^class ).)*?^( +)def __init__\(.*?(?=\n+(?:\1def|\1@|\S|\Z))"
-"""End of the constructor of a class."""
+"""A class up to the last line of its constructor; group 1 is the indentation of its methods."""
 CHANNELS_LAST = "memory_format=torch.channels_last"
 SOFTMAX = re.compile(
     r"(\w+) = (?:[\w.]*\bsoftmax\((.+), (?:dim=)?-1\)|\(?(.+?)\)?\.softmax\((?:dim=)?-1\))"

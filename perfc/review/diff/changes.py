@@ -269,7 +269,8 @@ class Causes:
         for k, c in enumerate(self.changed):
             for maker in self.makers(c.node):
                 other = self.changed[maker]
-                # what was added, removed or moved joins a neighbour of its sort; a conversion, any
+                # a carried node joins what changed its operands; an added or removed one joins
+                # others of them, a conversion also a changed one; a moved one joins moved ones
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose

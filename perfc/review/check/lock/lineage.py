@@ -93,6 +93,7 @@ class Lineage:
             return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")
         parts = [self.measured.get(replace(case, model=n)) for n in line.new]
         olds = [self.former(p, o) for o in line.old]
+        # without the figures of all, there is nothing to compare with
         if None in parts or None in olds:
             return ComparedEntries(entry, None, "")
         new = together([part.entry for part in parts if part is not None])
