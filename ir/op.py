@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 from ..errors import ShapeError
 from .cost import NO_TRAFFIC, NO_WORK, UNITS, Extents, Parts, Traffic, Work, dim_sum, work_of
@@ -258,6 +258,16 @@ def attribute_text(value: object) -> str:
 UNRANKED = TensorType(DType.UNKNOWN, None)
 ABSENT = TensorType(DType.UNKNOWN, (0,))
 """Placeholder for an unused output in lists of types by position."""
+UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
+
+
+Operator = TypeVar("Operator", bound=Op)
+
+
+def exactly(op: Op, kind: type[Operator]) -> TypeGuard[Operator]:
+    """Return True if an operator is of a class, retyped or not, but of no subclass of it."""
+    return op.is_exactly(kind)
 
 
 def has(ins: Inputs, index: int) -> bool:

@@ -120,12 +120,8 @@ def _mean(values: list[float], piece: tuple[int, int]) -> float:
 
 def _join(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
     """Return pieces with neighbors that differ by less than ``SAME`` joined, the closest first."""
-    while len(pieces) > 1:
-        gaps = [_gap(values, a, b) for a, b in pairwise(pieces)]
-        if min(gaps) >= SAME:
-            break
-        i = gaps.index(min(gaps))
-        pieces = [*pieces[:i], (pieces[i][0], pieces[i + 1][1]), *pieces[i + 2 :]]
+    while any(_gap(values, a, b) < SAME for a, b in pairwise(pieces)):
+        pieces = _join_closest(pieces, values)
     return pieces
 
 

@@ -90,14 +90,6 @@ class Series:
         """
         return np_median(sorted(self.seconds)[: max(len(self.seconds) // 3, 1)])
 
-    @property
-    def iqr_s(self) -> float:
-        """Return the distance between the quartiles."""
-        import numpy as np
-
-        low, high = np.percentile(self.seconds, (25, 75))
-        return float(high - low)
-
 
 def np_median(values: list[float]) -> float:
     """Return the median by NumPy, imported when first needed."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from perfc.errors import PassError
 
-from .. import Node, Op, Results, Shape, Value, mutable
+from .. import Inputs, Node, Op, Results, Shape, Value, mutable
 from .tape import Tape, shape_of
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
@@ -84,16 +84,19 @@ class Adjoint:
             self.node = replace(self.node, outputs=tuple(outputs))
         return result
 
-    def in_one_kernel(self, made: Op) -> Gradients:
-        """Return gradients of every operand that needs one, from one operator that reads all.
+    def in_one_kernel(self, made: Op, ins: Inputs | None = None, results: int = 0) -> Gradients:
+        """Return gradients of every operand that needs one, from one operator.
 
         Args:
-            made: reads the gradient of the first result, then the operands; returns one each.
+            made: returns one gradient of each operand.
+            ins: its operands; the gradient of the first result and all operands by default.
+            results: first operands that have a gradient; 0 for all.
         """
-        indices = [i for i in range(len(self.node.inputs)) if self.wants(i)]
+        indices = [i for i in range(results or len(self.node.inputs)) if self.wants(i)]
+        ins = (self.dy, *self.node.inputs) if ins is None else ins
         # results up to the last that is wanted, as positions count
-        results = self.tape.several(made, (self.dy, *self.node.inputs), max(indices) + 1)
-        return {i: results[i] for i in indices}
+        gradients = self.tape.several(made, ins, max(indices, default=-1) + 1)
+        return {i: gradients[i] for i in indices}
 
     def error(self, why: str) -> PassError:
         """Return the error that this node has no gradient."""

@@ -26,6 +26,7 @@ from .. import (
     interval,
 )
 from ..definition import arity_problem
+from ..op import UNFORESEEN
 from ..symbolic.dim import same_extents
 from ..symbolic.fresh import numbering
 from ..syntax.text import free_symbols
@@ -139,7 +140,7 @@ class _Checker:
             inferred = node.op.infer(node.inputs)
         except ShapeError as error:
             raise self.error(node, error.message, ShapeError) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        except UNFORESEEN:
             # operators with undefined attributes: nothing is inferred, so nothing can differ
             return
         if len(node.outputs) > len(inferred):

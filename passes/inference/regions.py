@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from perfc.errors import ShapeError
 from perfc.ir.graph import Graph, Inputs, Node, Value
 from perfc.ir.op import Folded, Types, known, normal_axis
-from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
-from perfc.ir.ops.movement.view import Identity
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap, never_ends
 from perfc.ir.symbolic.dim import Dim, Poly, dim_max
 from perfc.ir.symbolic.fresh import data_extent, issued
 from perfc.ir.tensors.join import all_items, element_type, join, sequence_of
@@ -86,10 +85,7 @@ def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value,
     types: list[Type] = []
     folded: list[Known | None] = []
     for values in zip(*(r.outputs for r in sound), strict=False):
-        joined = values[0].type
-        for v in values[1:]:
-            joined = join(joined, v.type)
-        types.append(joined)
+        types.append(_joined([v.type for v in values]))
         same = all(v.known == values[0].known for v in values)
         folded.append(values[0].known if same else None)
     return tuple(types), tuple(folded), tuple(regions)
@@ -119,7 +115,7 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
         join(region.inputs[2 + i].type, v.type) if 2 + i < len(region.inputs) else v.type
         for i, v in enumerate(region.outputs[1 : 1 + n_carried])
     ]
-    stays = _always_true(region) and (not has_condition or bool(start and start.item))
+    stays = never_ends(region) and (not has_condition or bool(start and start.item))
     count: Dim = (
         trip
         if stays and isinstance(trip, int | Poly) and not isinstance(trip, bool)
@@ -128,24 +124,6 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
     count = dim_max(count, 0) if isinstance(count, int) else count
     scans = [_stacked(v.type, count, 0) for v in region.outputs[1 + n_carried :]]
     return (*finals, *scans), (), (region,)
-
-
-def _always_true(region: Graph) -> bool:
-    """Return True if the body's condition never ends the loop."""
-    condition = region.outputs[0] if region.outputs else None
-    if condition is None:
-        return False
-    if condition.known is not None:
-        return condition.known.item is True or condition.known.item == 1
-    # the body passes its condition through
-    source = condition
-    producers = region.producers
-    while source in producers and isinstance(producers[source].op, Identity):
-        before = producers[source].inputs[0]
-        if before is None:
-            return False
-        source = before
-    return len(region.inputs) > 1 and source is region.inputs[1]
 
 
 def _fixed_point(
@@ -236,7 +214,7 @@ def _unrolled(
     body = node.regions[0]
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     most = trip if isinstance(trip, int) else math.inf
-    if (limit < most < math.inf and _always_true(body)) or isinstance(trip, Poly):
+    if (limit < most < math.inf and never_ends(body)) or isinstance(trip, Poly):
         return None  # too long to follow without an early end, or of symbolic length
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
     region: Graph | None = None

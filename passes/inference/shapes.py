@@ -32,6 +32,7 @@ from perfc.ir import (
     symbols,
 )
 from perfc.ir.graphs.duplicates import DuplicateKeys
+from perfc.ir.op import UNFORESEEN
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.symbolic.fresh import issued, numbering
 from perfc.ir.symbolic.sizes import bound_type, misfit
@@ -294,10 +295,6 @@ class Inference:
     def _is_data(self, dim: Dim) -> bool:
         """Return True if an extent has a symbol that only data decides."""
         return any(s.key not in self.declared for s in symbols(dim))
-
-
-UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
-"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
 
 
 def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:

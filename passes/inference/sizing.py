@@ -24,10 +24,11 @@ from perfc.ir import (
     symbols,
     walk,
 )
+from perfc.ir.op import UNFORESEEN
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.symbolic.sizes import bound_known, bound_type, is_symbolic, misfit
 
-from .shapes import UNFORESEEN, Application, Inference, applied, inferred
+from .shapes import Application, Inference, applied, inferred
 
 MOST_STEPS = 500_000
 """Nodes inferred, and symbols and extents evaluated, in search of sizes that go together."""

@@ -15,8 +15,6 @@ from perfc.ir import (
     Node,
     Poly,
     Results,
-    TensorType,
-    Type,
     Value,
     captured,
     dim_max,
@@ -75,7 +73,7 @@ class LivenessTable:
         for home, shown in self.by_owner.items() if inside else ():
             # a storage goes only if every value in it is inside a kernel
             if home in born and inside >= {*shown}:
-                nbytes = int(evaluate(storage(home.type) or 0, env))
+                nbytes = int(evaluate(home.nbytes or 0, env))
                 for step in range(born[home], max(map(self.last_use.__getitem__, shown)) + 1):
                     line[step] -= nbytes
         return line
@@ -128,7 +126,7 @@ class Liveness(Analysis[LivenessTable]):
             intervals.last,
             intervals.owner,
             tuple(intervals.live),
-            dim_sum(storage(w.type) or 0 for w in all_weights(graph)),
+            dim_sum(w.nbytes or 0 for w in all_weights(graph)),
             intervals.is_bound,
         )
 
@@ -207,15 +205,11 @@ class Intervals:
 
     def measure(self) -> None:
         """Compute the size and the end of every storage."""
-        bytes_by_type: dict[Type, Dim | None] = {}
         for v, o in self.owner.items():
             end = self.last.get(v, -1)
             if o not in self.sizes:
-                if o.type not in bytes_by_type:
-                    bytes_by_type[o.type] = storage(o.type)
-                nbytes = bytes_by_type[o.type]
-                self.is_bound |= nbytes is None
-                self.sizes[o] = nbytes or 0
+                self.is_bound |= o.nbytes is None
+                self.sizes[o] = o.nbytes or 0
                 self.ends[o] = end
             elif end > self.ends[o]:
                 self.ends[o] = end
@@ -323,8 +317,8 @@ def overwritten(
         # an operand that is read later, or belongs to the caller, stays
         if home is None or free_after[home] > step:
             continue
-        if home.type == result.type or storage(home.type) == storage(result.type):
-            return home if storage(home.type) is not None else None
+        if home.type == result.type or home.nbytes == result.nbytes:
+            return home if home.nbytes is not None else None
     return None
 
 
@@ -367,8 +361,3 @@ def in_memory(weights: Iterable[Value], table: Runtime) -> list[Value]:
         shares = w.weight.shares if w.weight is not None and shows_layouts else ""
         homes.setdefault(shares or w.name, w)
     return list(homes.values())
-
-
-def storage(type_: Type) -> Dim | None:
-    """Return the bytes of a value, None if unknown."""
-    return type_.nbytes if isinstance(type_, TensorType) else None

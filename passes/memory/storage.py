@@ -34,7 +34,7 @@ from ..fusion.kernel import Kernel
 from ..inference.strides import Strides
 from ..manager import Analyses
 from ..runtimes import DEFAULT, Framework, Runtime, runtime
-from .liveness import Liveness, all_weights, in_memory, last_uses, storage
+from .liveness import Liveness, all_weights, in_memory, last_uses
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 """Phases of the forward pass; what later phases read of them is saved."""
@@ -242,13 +242,13 @@ class _Walk:
         for w in in_memory(all_weights(self.module.graph), self.runtime):
             is_state = w.weight is not None and w.weight.is_state
             role = BufferRole.STATE if is_state else BufferRole.PARAMETER
-            yield Buffer(w, storage(w.type), -1, count, role)
+            yield Buffer(w, w.nbytes, -1, count, role)
 
     def given(self, count: int) -> Iterator[Buffer]:
         """Yield the buffers of inputs; those named ``past…`` are a cache of keys and values."""
         for v in self.module.graph.inputs:
             role = BufferRole.CACHE if v.name.startswith("past") else BufferRole.INPUT
-            yield Buffer(v, storage(v.type), -1, count, role)
+            yield Buffer(v, v.nbytes, -1, count, role)
 
     def made(
         self, owner: Mapping[Value, Value], born: Mapping[Value, int], dies: Mapping[Value, int]
@@ -271,7 +271,7 @@ class _Walk:
                 continue
             end = dies[home]
             role = role_of(home, start, end, phases, updated)
-            nbytes = storage(home.type)
+            nbytes = home.nbytes
             if role is BufferRole.GRADIENT and self.runtime.is_trainer:
                 # trainers add up micro-batches in a 32-bit buffer that exists for the whole run
                 start, end = -1, len(phases)

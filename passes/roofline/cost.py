@@ -10,9 +10,8 @@ from functools import cached_property
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.graphs.duplicates import DuplicateKeys
-from perfc.ir.op import ABSENT, Kind, Op, Types
-from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap, keeps_types
-from perfc.ir.ops.movement.view import Identity
+from perfc.ir.op import ABSENT, UNFORESEEN, Kind, Op, Types
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap, keeps_types, never_ends
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.problem import Problem
 from perfc.ir.record import cached_entity, frozen, record
@@ -271,7 +270,7 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
     try:
         work = op.work(node.inputs, outs)
         traffic = op.traffic(node.inputs, outs)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+    except UNFORESEEN:
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
     sized = not traffic.is_bound
     is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)  # no arithmetic is defined
@@ -284,7 +283,7 @@ def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:
     """Return the problem of one application, None on any error of its formulas."""
     try:
         return op.problem(node.inputs, outs)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+    except UNFORESEEN:
         return None
 
 
@@ -367,17 +366,7 @@ def _goes_on(node: Node) -> bool:
     condition = node.inputs[1] if len(node.inputs) > 1 else None
     if condition is not None and (condition.known is None or not condition.known.item):
         return False
-    body = node.regions[0]
-    if not body.outputs:
-        return False
-    condition_after = body.outputs[0]
-    source = body.producers.get(condition_after)
-    while source is not None and isinstance(source.op, Identity) and source.inputs[0]:
-        condition_after = source.inputs[0]
-        source = body.producers.get(condition_after)
-    if condition_after.known is not None:
-        return bool(condition_after.known.item)
-    return len(body.inputs) > 1 and condition_after is body.inputs[1]
+    return never_ends(node.regions[0])
 
 
 def _scan_count(scan: Scan, node: Node) -> Dim | None:

@@ -188,11 +188,6 @@ def byte_formulas(table: KernelTable) -> dict[Value, Dim]:
     return {v: nbytes[v.type] for k in table.kernels for v in (*k.reads, *k.writes)}
 
 
-def counted(kernel: Kernel, env: Env) -> LaunchCounts:
-    """Return the kernel's formulas at ``env``."""
-    return counts_at(kernel, Numbers(env))
-
-
 def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
     """Return the bytes that a kernel reads of each value; of experts, those chosen on average.
 

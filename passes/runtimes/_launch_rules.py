@@ -14,7 +14,6 @@ from perfc.ir import record
 from ..fusion.kernel import ConvAlgorithm, Helper
 
 Range = tuple[float, float]
-ANY: Range = (-inf, inf)
 """Range of a trait that a rule does not limit."""
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from perfc.ir import Dim, dim_sum
-from perfc.passes.memory.liveness import all_weights, in_memory, storage
+from perfc.passes.memory.liveness import all_weights, in_memory
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -38,4 +38,4 @@ class StoredTensors:
         """Return the bytes of all stored tensors in the runtime."""
         report = cast("Report", self)
         tensors = in_memory(all_weights(report.module.graph), report.deployment.table)
-        return dim_sum(storage(w.type) or 0 for w in tensors)
+        return dim_sum(w.nbytes or 0 for w in tensors)

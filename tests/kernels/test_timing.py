@@ -104,11 +104,6 @@ def test_long_runs_get_fewer_samples() -> None:
     assert len(measure(Scripted(1e-3), TimingSettings()).seconds) == TimingSettings().samples
 
 
-def test_quartiles_are_those_of_all_samples() -> None:
-    series = Series(1, (1.0, 2.0, 3.0, 4.0, 5.0))
-    assert series.iqr_s == 2.0
-
-
 @pytest.mark.parametrize("once_s", [0.0, -1e-3])
 def test_a_clock_that_stands_still_or_goes_back_is_refused(once_s: float) -> None:
     with pytest.raises(MeasurementError, match="clock"):

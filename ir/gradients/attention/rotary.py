@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import exactly
 from ...ops.attention.rotary import RotaryEmbedding
 from ...ops.attention.rotary_grad import RotaryEmbeddingGrad
 from ..adjoint import Adjoint, Gradients
@@ -10,7 +11,7 @@ from ..adjoint import Adjoint, Gradients
 def rotary_embedding(at: Adjoint) -> Gradients | None:
     """Rotate the gradient back; only the angles are needed, and they are inputs."""
     op = at.op
-    if not isinstance(op, RotaryEmbedding) or not op.is_exactly(RotaryEmbedding):
+    if not exactly(op, RotaryEmbedding):
         return None
     made = RotaryEmbeddingGrad(op.interleaved, op.num_heads, op.rotary_embedding_dim)
     return {0: at.tape.apply(made, at.dy, *at.node.inputs[1:])}

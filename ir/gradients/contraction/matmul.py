@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Value, element_count
+from ...op import exactly
 from ...ops.contraction.matmul import FusedMatMul, Gemm, MatMul
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of
@@ -73,7 +74,7 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 def gemm(at: Adjoint) -> Gradients:
     """Return the gradients of ``alpha A B + beta C``: two products, and dY summed to C's shape."""
     op, tape = at.op, at.tape
-    if not isinstance(op, Gemm) or not op.is_exactly(Gemm):
+    if not exactly(op, Gemm):
         raise at.error("what is fused to the product has no rule")
     dy, a, b = at.dy, at.operand(0), at.operand(1)
     gradients: dict[int, Value | None] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ... import Value
+from ...op import exactly
 from ...ops.contraction.moe import MoE
 from ...ops.contraction.moe_grad import MoEInputGrad, MoEWeightGrad
 from ..adjoint import Adjoint, Gradients
@@ -23,7 +24,7 @@ def moe(at: Adjoint) -> Gradients | None:
     Source: arXiv:2101.03961, section 2.2.
     """
     op = at.op
-    if not isinstance(op, MoE) or not op.is_exactly(MoE):
+    if not exactly(op, MoE):
         return None
     # the forward node changes too, as both passes see the same counts
     op = replace(op, skew=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import exactly
 from ...ops.convolution.conv import Conv
 from ...ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from ..adjoint import Adjoint, Gradients
@@ -11,7 +12,7 @@ from ..tape import shape_of
 def conv(at: Adjoint) -> Gradients:
     """Return a transposed convolution for maps, a correlation for filters, sums for the bias."""
     op, tape, dy, x = at.op, at.tape, at.dy, at.operand(0)
-    if not isinstance(op, Conv) or not op.is_exactly(Conv):
+    if not exactly(op, Conv):
         raise at.error("another convolution than Conv")
     settings = {
         name: getattr(op, name)

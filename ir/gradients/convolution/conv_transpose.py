@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Value
+from ...op import exactly
 from ...ops.convolution.conv import Conv
 from ...ops.convolution.conv_grad import ConvFilterGrad
 from ...ops.convolution.conv_transpose import ConvTranspose
@@ -13,12 +14,7 @@ from ..tape import shape_of
 def conv_transpose(at: Adjoint) -> Gradients:
     """Return a convolution of the gradient for maps, a correlation with it for filters."""
     op, tape, dy = at.op, at.tape, at.dy
-    if (
-        not isinstance(op, ConvTranspose)
-        or not op.is_exactly(ConvTranspose)
-        or op.auto_pad != "NOTSET"
-        or op.output_shape
-    ):
+    if not exactly(op, ConvTranspose) or op.auto_pad != "NOTSET" or op.output_shape:
         raise at.error("its pads are not given")
     settings = {
         n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")

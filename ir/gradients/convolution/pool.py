@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import exactly
 from ...ops.convolution.pool import AveragePool, MaxPool
 from ...ops.convolution.pool_grad import AveragePoolGrad, MaxPoolGrad
 from ..adjoint import Adjoint, Gradients
@@ -9,7 +10,7 @@ from ..adjoint import Adjoint, Gradients
 
 def max_pool(at: Adjoint) -> Gradients | None:
     """Scatter by the saved indices; the operand is saved for its shape."""
-    if not isinstance(at.op, MaxPool) or not at.op.is_exactly(MaxPool):
+    if not exactly(at.op, MaxPool):
         return None
     extents = at.tape.ints(at.shape())
     return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents, at.operand(0))}
@@ -18,7 +19,7 @@ def max_pool(at: Adjoint) -> Gradients | None:
 def average_pool(at: Adjoint) -> Gradients | None:
     """Distribute by the shape alone, for which the operand is saved."""
     op = at.op
-    if not isinstance(op, AveragePool) or not op.is_exactly(AveragePool):
+    if not exactly(op, AveragePool):
         return None
     settings = {
         name: getattr(op, name)

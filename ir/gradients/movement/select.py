@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import exactly
 from ...ops.movement.gather_grad import GatherElementsGrad
 from ...ops.movement.select import TopK
 from ..adjoint import Adjoint, Gradients
@@ -9,7 +10,7 @@ from ..adjoint import Adjoint, Gradients
 
 def top_k(at: Adjoint) -> Gradients | None:
     """Scatter by the saved indices."""
-    if not isinstance(at.op, TopK) or not at.op.is_exactly(TopK):
+    if not exactly(at.op, TopK):
         return None
     ins = (at.tape.ints(at.shape()), at.result(1), at.dy)
     return {0: at.tape.apply(GatherElementsGrad(axis=at.op.axis), *ins)}

@@ -11,6 +11,4 @@ def gated_rms_norm(at: Adjoint) -> Gradients:
     """Differentiate from operand and gate; statistics are recomputed."""
     assert isinstance(at.op, GatedRMSNorm)
     made = GatedRMSNormGrad(epsilon=at.op.epsilon, activation=at.op.activation)
-    ins = (at.dy, at.operand(0), at.operand(1), at.operand(2))
-    results = at.tape.several(made, ins, 3)
-    return {i: results[i] for i in range(3) if at.wants(i)}
+    return at.in_one_kernel(made)

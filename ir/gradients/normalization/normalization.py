@@ -26,9 +26,8 @@ from ..tape import Tape, shape_of
 
 def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
     """Return as many gradients of operand, scale and offset as are needed."""
-    wanted = [i for i in range(results) if at.wants(i)]
-    gradients = at.tape.several(op, ins, max(wanted, default=-1) + 1)
-    return {i: at.tape.sum_to(gradients[i], at.shape(i)) for i in wanted}
+    gradients = at.in_one_kernel(op, ins, results)
+    return {i: at.tape.sum_to(v, at.shape(i)) for i, v in gradients.items() if v}
 
 
 def layer_norm(at: Adjoint) -> Gradients:

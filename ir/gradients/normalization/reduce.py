@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ... import Dim, Value
@@ -39,24 +40,31 @@ def reduce_sum(at: Adjoint) -> Gradients:
 
 def reduce_mean(at: Adjoint) -> Gradients:
     """Broadcast the gradient, divided by the number of elements."""
-    total: Dim = prod((at.shape()[i] for i in axes_of(at)), start=1)
-    if isinstance(total, int):
-        scaled = at.tape.scaled(at.dy, 1 / max(total, 1))
-    else:
-        # the number of elements is data dependent
-        share = at.tape.constant((None,), (), at.dy.dtype)
-        scaled = at.tape.mul(at.dy, share)
+    scaled = equal_share(at, prod((at.shape()[i] for i in axes_of(at)), start=1))
     return {0: at.tape.expand(with_reduced_axes(at, scaled), at.shape())}
+
+
+def equal_share(at: Adjoint, total: Dim | None) -> Value:
+    """Return the gradient divided by a number of elements."""
+    if isinstance(total, int):
+        return at.tape.scaled(at.dy, 1 / max(total, 1))
+    # a symbolic number: a factor whose content is unknown costs the same
+    return at.tape.mul(at.dy, at.tape.constant((None,), (), at.dy.dtype))
 
 
 def reduce_max(at: Adjoint) -> Gradients:
     """Divide the gradient equally among the elements that are the extremum."""
-    x, dtype = at.operand(0), at.dy.dtype
-    is_extremum = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
-    # of several equal extrema each gets its share
-    one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
+    result, dy = with_reduced_axes(at, at.result()), with_reduced_axes(at, at.dy)
+    return among_extrema(at, result, dy, axes_of(at))
+
+
+def among_extrema(at: Adjoint, result: Value, dy: Value, axes: Sequence[int]) -> Gradients:
+    """Return the gradient divided equally among the elements that are the result."""
+    is_extremum = at.tape.apply(Equal(), at.operand(0), result)
+    one, zero = at.tape.number(1, dy.dtype), at.tape.number(0, dy.dtype)
     hits = at.tape.where(is_extremum, one, zero)
-    share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hits, axes_of(at), keepdims=True))
+    # of several equal extrema each gets its share
+    share = at.tape.div(dy, at.tape.sum(hits, axes, keepdims=True))
     return {0: at.tape.mul(hits, share)}
 
 

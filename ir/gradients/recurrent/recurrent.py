@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ... import Value
 from ...ops.recurrent.recurrent import GRU, LSTM, RNN, Recurrent
 from ...ops.recurrent.recurrent_grad import RecurrentGrad
 from ..adjoint import Adjoint, Gradients
@@ -16,11 +15,7 @@ def lstm(at: Adjoint) -> Gradients | None:
     # gradients of all states, of the last hidden state and of the last cell state, None if unused
     incoming = (*at.of_results, None, None, None)[:3]
     ins = (*incoming, at.result(), *at.node.inputs)
-    wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
-    made = RecurrentGrad(op.gates, op.layout)
-    results = at.tape.several(made, ins, max(wanted) + 1)
-    gradients: dict[int, Value | None] = {i: results[i] for i in wanted}
-    return gradients
+    return at.in_one_kernel(RecurrentGrad(op.gates, op.layout), ins)
 
 
 gru = rnn = lstm

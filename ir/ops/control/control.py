@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Attributes, Graph, Inputs, Kind, Op, Positive, Types, frozen
+from ..movement.view import Identity
 
 
 class Control(Op):
@@ -88,3 +89,21 @@ def keeps_types(body: Graph) -> bool:
     # inputs begin with iteration number and condition, outputs with the condition
     pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
     return all(before.type == after.type for before, after in pairs)
+
+
+def never_ends(region: Graph) -> bool:
+    """Return True if the condition of a loop's body never ends the loop."""
+    condition = region.outputs[0] if region.outputs else None
+    if condition is None:
+        return False
+    if condition.known is not None:
+        return condition.known.item is True or condition.known.item == 1
+    # the body passes its condition through
+    source = condition
+    producers = region.producers
+    while source in producers and isinstance(producers[source].op, Identity):
+        before = producers[source].inputs[0]
+        if before is None:
+            return False
+        source = before
+    return len(region.inputs) > 1 and source is region.inputs[1]

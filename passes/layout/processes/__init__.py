@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir import Env, Value, evaluate, record
-
-from ...memory.liveness import storage
+from perfc.ir import record
 
 
 @record
@@ -27,9 +25,3 @@ class ProcessMemory:
     def grown_bytes(self) -> int:
         """Return all of it."""
         return self.library_bytes + self.weight_bytes + self.copy_bytes + self.run_bytes
-
-
-def size_of(v: Value, env: Env) -> int:
-    """Return the bytes of a stored tensor."""
-    nbytes = storage(v.type)
-    return 0 if nbytes is None else int(evaluate(nbytes, env))

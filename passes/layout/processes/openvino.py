@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir import Env, Kind, Value
+from perfc.ir import Env, Kind, Value, evaluate
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 from ...fusion.kernel import Kernel
 from ...memory.storage import BufferRole, StorageTable
-from . import ProcessMemory, size_of
+from . import ProcessMemory
 
 PACKED = frozenset({Kind.CONV, Kind.MATMUL})
 """Kinds whose second operand is packed."""
@@ -45,10 +45,10 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
                 continue
             # folded with the normalization, then packed; the two copies are never shared
             if is_folded and n.op.kind is Kind.CONV:
-                copied_bytes += 2 * size_of(weight, env)
+                copied_bytes += 2 * int(evaluate(weight.nbytes or 0, env))
             else:
                 packed[weight] = None
-    copied_bytes += sum(size_of(v, env) for v in packed)
+    copied_bytes += sum(int(evaluate(v.nbytes or 0, env)) for v in packed)
     return ProcessMemory(
         0, stored, copied_bytes, max(table.live_bytes(env), default=stored) - stored
     )

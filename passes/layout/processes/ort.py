@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir import Env
+from perfc.ir import Env, evaluate
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.quantized.quantize import DequantizeLinear
@@ -22,7 +22,7 @@ from ...fusion.kernel import Kernel
 from ...memory.allocators.heap import Heap
 from ...memory.storage import BufferRole, StorageTable
 from ..blocks import is_blocked_conv
-from . import ProcessMemory, size_of
+from . import ProcessMemory
 from .ort_arena import run_bytes
 
 WEIGHTS = 1 << 41
@@ -83,7 +83,8 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             weight = n.inputs[1] if isinstance(n.op, Conv) else None
             if weight is not None and weight.weight is not None:
                 stored.pop(weight, None)
-                filters.append((size_of(weight, env), is_fused, is_blocked_conv(k)))
+                nbytes = int(evaluate(weight.nbytes or 0, env))
+                filters.append((nbytes, is_fused, is_blocked_conv(k)))
     for freed_key in f32_keys:
         heap.free(freed_key)
     for nbytes, is_fused, _ in filters:

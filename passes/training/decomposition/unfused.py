@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from perfc.ir import Dim, DType, Inputs, Node, Value
 from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.op import exactly
 from perfc.ir.ops.attention.ragged_attention import (
     BIAS,
     DECODE_KEY,
@@ -46,7 +47,7 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
     result_nodes: list[Node] = []
     for node in nodes:
         op = node.op
-        if not isinstance(op, RaggedAttention) or not op.is_exactly(RaggedAttention):
+        if not exactly(op, RaggedAttention):
             result_nodes.append(node)
             continue
         group = op.groups(node.inputs)[0]

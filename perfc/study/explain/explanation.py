@@ -27,7 +27,7 @@ from perfc.ir import (
     walk,
 )
 from perfc.ir.graphs.locate import NodeError, find_node
-from perfc.ir.op import attribute_text
+from perfc.ir.op import UNFORESEEN, attribute_text
 from perfc.ir.syntax.names import symbol_name
 from perfc.passes.fusion.kernel import HOST
 from perfc.passes.roofline.cost import NodeCost, Tier
@@ -291,7 +291,7 @@ def _nbytes(v: Value, env: Mapping[str, int]) -> int | None:
 def _extents(node: Node, outs: Types, env: Mapping[str, int]) -> dict[str, int]:
     try:
         extents = node.op.extents(node.inputs, outs)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+    except UNFORESEEN:
         # as in the cost pass: an operator with operands outside of its definition
         return {}
     return {name: int(evaluate(d, env)) for name, d in extents.items()}
