@@ -99,7 +99,7 @@ class SearchResult:
         pareto: settings that no other beats in both cost and time per token.
         others: for the chart, a few settings of each machine, precision and parallelism that is
             estimated, within the limits or not; none of those ruled out.
-        notes: what a reader must know about all of them.
+        notes: warnings and assumptions that hold for all settings.
     """
 
     document: ClassVar[str] = "perfc-llm-search/1"

@@ -12,16 +12,16 @@ class RunRow:
     """A published training run.
 
     Args:
-        source: table that it is of.
-        framework: whose law it teaches.
-        model: as the source calls it.
-        cluster: target.
-        weights: format of the products.
-        parallel: how it was divided.
-        training: sizes of its step.
-        step_s: measured.
+        source: name of the table that has the row.
+        framework: training framework; each has a fitted law.
+        model: name of the model in the source.
+        cluster: name of the target.
+        weights: number format of the linear layers.
+        parallel: degrees of parallelism.
+        training: batch sizes and options of a step.
+        step_s: measured time of a step.
         is_sparse: whether the model has experts.
-        config: configuration of the model, where the source states it.
+        config: configuration of the model, where the source gives it; else "".
     """
 
     source: str

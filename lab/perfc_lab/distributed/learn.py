@@ -77,8 +77,8 @@ class Tangent:
     """Derivative of the predicted time of a row by the law, near the prior: nearly a plane.
 
     Args:
-        time_s: at the prior.
-        slopes: by number of the law, in the order of ``LEARNED``.
+        time_s: predicted time at the prior.
+        slopes: derivative by each number of the law, in the order of ``LEARNED``.
     """
 
     time_s: float
@@ -100,8 +100,8 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     """Return the law that has the least relative errors, near the prior where rows say little.
 
     Args:
-        rows: measured.
-        tangents: tangents of each row, by its identity.
+        rows: measured runs.
+        tangents: tangent of each row, by ``id`` of the row.
     """
     if not rows:
         return PRIOR

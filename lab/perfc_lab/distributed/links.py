@@ -24,13 +24,13 @@ class LinkScore:
     """Measured over expected times of one exchange between nodes.
 
     Args:
-        system: as the source calls it.
+        system: name of the system in the source.
         exchange: kind of collective.
-        ranks: that took part.
-        nodes: over which.
-        rows: messages.
-        ratio: measured over expected, in the middle.
-        large: the same of messages from 4 MiB on.
+        ranks: number of ranks.
+        nodes: number of nodes.
+        rows: number of message sizes.
+        ratio: median of measured over expected times.
+        large: median over messages of 4 MiB and more.
     """
 
     system: str

@@ -27,13 +27,14 @@ SCALED_SEQ = 2048
 
 @record
 class RunAnswer:
-    """A run that no law was fitted to, with what was said of it.
+    """A measured run with its prediction by a law that was not fitted to it.
 
     Args:
-        row: measured.
-        predicted_s: by a law that has not seen its model; of ``ALONE`` no row of several GPUs.
-        low_s: end of the interval.
-        high_s: its other end.
+        row: measured run.
+        predicted_s: prediction by a law without rows of its model; for ``ALONE``, without rows of
+            several GPUs.
+        low_s: lower end of the prediction interval.
+        high_s: its upper end.
     """
 
     row: RunRow
@@ -52,11 +53,11 @@ class Scaling:
     """Tokens a second of each GPU, over those of eight.
 
     Args:
-        model: trained.
-        cluster: on which.
-        gpus: devices.
-        measured: share.
-        predicted: share, by a law that has not seen the model.
+        model: model that is trained.
+        cluster: name of the target.
+        gpus: number of GPUs.
+        measured: measured share.
+        predicted: share predicted by a law without rows of the model.
     """
 
     model: str
@@ -72,7 +73,7 @@ class DistributedEvidence:
 
     Args:
         answers: answers of held-out runs.
-        laws: by group, fitted to every row.
+        laws: laws by group, each fitted to all rows of the group.
     """
 
     answers: tuple[RunAnswer, ...]

@@ -15,7 +15,7 @@ __all__ = ["ServedRow", "ServerSettings", "ServingQuantity"]
 
 
 class ServingQuantity(Enum):
-    """Quantity of a row."""
+    """Quantity that a row measured."""
 
     TTFT_S = "time to first token"
     TPOT_S = "time per output token"
@@ -31,14 +31,14 @@ class ServerSettings:
     """Settings of the server of a published run; 0 for its defaults.
 
     Args:
-        token_budget: tokens of a step.
-        max_num_seqs: sequences under way.
-        looks_every: steps of decoding after which it looks for requests again.
-        batching: whose tokens a step may have.
-        evicts: whether requests may be put back for others.
-        recorded_tokens: tokens of the largest step that is recorded as a graph.
-        longest: tokens of the longest sequence that it is made for.
-        utilization: share of memory that it takes.
+        token_budget: maximum tokens of a step.
+        max_num_seqs: maximum sequences that run at once.
+        looks_every: decode steps between two looks for new requests.
+        batching: whether a step mixes prompts and decodes.
+        evicts: whether sequences may be preempted, so their whole output is not reserved.
+        recorded_tokens: tokens of the largest step that is captured as a CUDA graph.
+        longest: tokens of the longest sequence that it is configured for.
+        utilization: share of device memory that it takes.
     """
 
     token_budget: int = 0
@@ -58,33 +58,36 @@ class ServedRow:
     Args:
         source: name of the table.
         name: name of the row.
-        model: as the publisher calls it.
+        model: name of the model in the source.
         target: name of the machine.
-        runtime: that served it.
-        version: of that; "" where nobody says.
+        runtime: serving runtime.
+        version: version of the runtime; "" if unknown.
         weights: format of the linear layers.
         cache: element type of keys and values; "" for that of activations.
         tensor: ranks that share every product.
-        expert: ranks that experts are divided among; 1 divides each expert.
+        expert: ranks over which experts are spread, expert parallel; 1 where each rank has a part
+        of
+            every expert.
         attention_data: groups of ranks with separate sequences.
         engines: number of equal replicas.
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        concurrency: users of all engines; 0 for as many as the memory holds.
-        is_static: whether one batch is computed to its end, all prompts in one step.
-        prefill: ranks, their share of experts and how many such workers, where prompts are computed
-            elsewhere; empty where they are not.
-        is_eager: whether the host launched every kernel.
-        measured: by quantity.
+        concurrency: concurrent users of all engines; 0 for as many as the memory holds.
+        is_static: whether one fixed batch runs to its end, with all prompts in one step.
+        prefill: ranks of a prefill worker, how many of them share its experts, and number of
+        workers,
+            where prefill is disaggregated; else empty.
+        is_eager: whether the host launched every kernel, without CUDA graphs.
+        measured: measured values by quantity.
         dataset: data set of the requests, if it says how the run was made.
-        drafted: tokens of a sequence that a step verifies beside the next one.
+        drafted: draft tokens that a step verifies per sequence, in addition to the next token.
         settings: settings of the server.
-        requests: number of requests of a run from its first token to its last; 0 where its middle
-            was measured.
-        distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
-            new.
-        pipeline: stages of an engine.
-        measured_on: day of the run, as 2026-03-25; "" where nobody says.
+        requests: number of requests of a run that was measured from start to end; 0 where only its
+            steady state was measured.
+        distinct_prompts: number of prompts that users send repeatedly, which a prefix cache then
+            holds; 0 where all are new.
+        pipeline: pipeline stages of an engine.
+        measured_on: day of the run, as 2026-03-25; "" if unknown.
     """
 
     source: str

@@ -51,8 +51,8 @@ class RunCheck:
         source: table.
         row: measured run.
         quantity: compared quantity.
-        measured: by the publisher.
-        predicted: by perfc.
+        measured: value that the publisher measured.
+        predicted: value that perfc predicts.
     """
 
     source: str

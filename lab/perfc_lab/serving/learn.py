@@ -52,9 +52,9 @@ def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> 
     """Return the law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
-        samples: samples of one runtime; other quantities than times of steps are not looked at, but
-            those to the first token, which are fitted last.
-        base: what factors and the rest start from and are drawn to; kernels alone by default.
+        samples: samples of one runtime; only times of steps count, and times to the first token, to
+            which the time of a request is fitted last.
+        base: law at which the fit starts and to which it is drawn; by default one without a host.
     """
     cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
@@ -85,16 +85,18 @@ def is_warm(row: ServedRow) -> bool:
 def of_other_hosts(
     samples: Sequence[ReplayedNumber], law_name: Callable[[ReplayedNumber], str], name: str
 ) -> HostModel | None:
-    """Return laws of hosts of other servers, for servers with too few rows.
+    """Return a law with the host numbers of other servers, for a server with too few rows.
 
-    Those of SGLang with a hundred sequences and more are all of one model: without them nothing
-    says that a sequence costs its host anything. Other engines say so.
+    SGLang's rows with a hundred sequences and more are all of one model: without that model, its
+    rows do not show that a sequence costs host time. Rows of other engines do.
 
     Args:
-        samples: that may be learned from.
+        samples: samples to learn from.
         law_name: function that returns the name of the host model of a sample.
-        name: name of the server's law; None is given for another kind of run, or where no other
-            tells.
+        name: name of the law of the server.
+
+    Returns:
+        The law; None if ``name`` is no server's, or other servers have too few rows.
     """
     if not is_server(name):
         return None
@@ -193,7 +195,7 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
     """Return the prediction of each sample by a law that has none of its fold.
 
     Args:
-        samples: to predict.
+        samples: samples to predict.
         law_name: function that returns the name of the host model of a sample.
         fold_of: name of its fold.
     """

@@ -47,8 +47,8 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
     """Return a sample with its place among benchmarks, where it is one; others as they are.
 
     Args:
-        sample: that was replayed.
-        law: name of the law that speaks for it.
+        sample: replayed sample.
+        law: name of the law that predicts it.
     """
     from perfc.serving.offline import features_of, sequences
 
@@ -66,9 +66,9 @@ def fitted_processes(
     """Return a process for each kind of benchmark of which there are enough rows.
 
     Args:
-        samples: that may be learned from.
+        samples: samples to learn from.
         law_name: function that returns the name of the host model of a sample.
-        laws: beyond which the process tells what is measured, by their names.
+        laws: laws by name; the process predicts the ratio of measured values to those of the law.
     """
     import numpy as np
 
@@ -102,9 +102,9 @@ def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fo
     """Return the prediction of each sample by laws and processes that have none of its fold.
 
     Args:
-        samples: to predict.
+        samples: samples to predict.
         law_name: function that returns the name of the host model of a sample.
-        fold_of: name of its fold.
+        fold_of: function that returns the name of the fold of a sample.
     """
     from perfc.serving.offline import log_slowdown
 

@@ -75,9 +75,9 @@ def settings_of(
     Nothing, and 0, where no page says how many.
 
     Args:
-        version: as the table has it.
-        model: as the table calls it.
-        gpus: that share it.
+        version: version as the table writes it.
+        model: name of the model in the table.
+        gpus: number of GPUs that share the model.
         isl: tokens of a prompt.
         osl: tokens of an answer.
     """
@@ -97,10 +97,10 @@ def groups(version: str, model: str, tensor: int, divided: int) -> int:
     """Return GPUs that have separate sequences up to the experts; 1 if all share each product.
 
     Args:
-        version: as the table has it.
-        model: as the table calls it.
+        version: version as the table writes it.
+        model: name of the model in the table.
         tensor: GPUs that the table calls tensor parallel.
-        divided: those that it says have separate sequences; 0 where it says nothing.
+        divided: GPUs to which the table gives separate sequences; 0 where it says nothing.
     """
     return tensor if version == SHARES_NOTHING and is_mixture(model) else max(1, divided)
 

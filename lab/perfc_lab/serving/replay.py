@@ -59,15 +59,15 @@ CONFIGS: Mapping[str, str] = data_next_to(__file__)
 
 @record
 class ReplayedNumber:
-    """A measured number as amounts that the numbers of a law multiply.
+    """A measured value as a linear sum: amounts, each times one number of a law.
 
     Args:
-        row: it is of.
-        quantity: that was measured.
+        row: measured row.
+        quantity: measured quantity.
         amounts: seconds of kernels and exchanges, and counts of steps, prompts and sequences, in
             the order of `LEARNED`; their product with the law's numbers is the time.
         value: the time that was measured; of a throughput, the time of its tokens.
-        place: among benchmarks without a server; None of others.
+        place: features of a benchmark without a server; None for other rows.
     """
 
     row: ServedRow

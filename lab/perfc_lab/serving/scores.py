@@ -249,7 +249,7 @@ class Answered:
     """Prediction of ``perfc.llm`` for a row, by laws without the row's model.
 
     Args:
-        row: as measured.
+        row: measured row.
         printed: printed number of each measured quantity; empty without an answer.
         reason: why there is no answer.
     """

@@ -41,8 +41,8 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
     """Return the settings of a run's server, and the element type of its cache, "" for the usual.
 
     Args:
-        model: as the publisher calls it.
-        run: what its row says.
+        model: name of the model in the source.
+        run: run as its row describes it.
         groups: number of groups of ranks that have separate sequences.
     """
     for listed in _servers()["server"]:
@@ -71,9 +71,9 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
     """Return how many tokens DeepSeek drafts on one server of InferenceX; None if lists disagree.
 
     Args:
-        run: what its row says.
+        run: run as its row describes it.
         groups: number of groups of ranks that have separate sequences.
-        drafts: whether it is known to draft tokens.
+        drafts: whether the run is known to draft tokens; None if unknown.
     """
     for listed in _servers()["drafting"]:
         if not _has_run(listed, run):
@@ -108,8 +108,8 @@ def cache_of(checkpoint: str, runtime: str) -> str:
     """Return the element type of a checkpoint's cached keys and values; "" for the usual one.
 
     Args:
-        checkpoint: as the publisher of a run calls the model.
-        runtime: that serves it.
+        checkpoint: name of the checkpoint in the source of a run.
+        runtime: serving runtime.
     """
     for listed in _generated()["checkpoint"]:
         is_named = checkpoint.startswith(listed["prefix"]) and checkpoint.endswith(listed["suffix"])
@@ -134,8 +134,8 @@ def generated(runtime: str, version: str, isl: int, users: int) -> ServerSetting
     """Return the settings of aiconfigurator's generator for its servers; none for others.
 
     Args:
-        runtime: that serves.
-        version: of it.
+        runtime: serving runtime.
+        version: version of the runtime.
         isl: tokens of a prompt.
         users: number of users of the run.
     """
@@ -156,14 +156,15 @@ class Task:
     """Task of ML.ENERGY, as its file has it.
 
     Args:
-        distinct: questions.
-        longest: tokens of an answer.
+        distinct: number of different questions.
+        longest: maximum tokens of an answer.
         prompt_tokens: tokens of a question and its history.
-        answers_vary: standard deviation of their lengths over the mean.
-        prompts_vary: the same of questions.
-        expert_skew: exponent of the power law by which their tokens choose experts; None where they
-            choose as those of any server.
-        asked: model, target, and how often the questions are sent, by seats.
+        answers_vary: standard deviation over mean of the lengths of answers.
+        prompts_vary: standard deviation over mean of the lengths of questions.
+        expert_skew: exponent of the power law by which tokens choose experts; None for the default
+        of
+            a server.
+        asked: entries with models, targets, and how often each question is sent, by seats.
     """
 
     distinct: int

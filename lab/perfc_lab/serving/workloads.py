@@ -36,7 +36,7 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     Args:
         row: published run.
         seats: maximum sequences of one server.
-        block_tokens: tokens of a block of its cache.
+        block_tokens: tokens of a block of the server's KV cache.
     """
     task = tasks().get(row.dataset)
     if task is None:
@@ -59,12 +59,12 @@ def _drawn(
     """Return ``count`` numbers of tokens, drawn from a gamma distribution and scaled to the mean.
 
     Args:
-        mean: of them.
+        mean: mean of the numbers.
         vary: standard deviation over the mean; 0 for equal lengths.
-        count: of them.
+        count: how many numbers are drawn.
         seed: random seed of the draw.
-        least: least of each.
-        most: maximum of each before they are scaled.
+        least: minimum of each number after scaling.
+        most: maximum of each number before scaling.
     """
     if not vary:
         return [mean] * count

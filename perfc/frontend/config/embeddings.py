@@ -15,13 +15,13 @@ class TokenEmbedding:
 
     Args:
         vocab: rows of the table of tokens.
-        width: width of a row; projected to the model's where it is another.
+        width: width of a row; where it differs from the model's width, a row is projected to that.
         positions: rows of a stored table of positions, 0 for none.
         types: rows of a table of token types, 0 for none.
-        norm: norm of the sum.
-        is_projection_biased: whether that projection has a bias.
-        is_projected_first: whether it comes before positions are added, which are as wide as the
-            model then.
+        norm: norm of the sum of these rows.
+        is_projection_biased: whether the projection to the model's width has a bias.
+        is_projected_first: whether rows are projected before positions are added, which are then as
+            wide as the model.
     """
 
     vocab: int
@@ -38,10 +38,10 @@ class PatchEmbedding:
     """Patches of an image, each projected to a token.
 
     Args:
-        image: edge of the image.
-        patch: edge of a patch.
+        image: edge of the square image in pixels.
+        patch: edge of a patch in pixels.
         channels: number of channels of the image.
-        extra: learned tokens in front.
+        extra: learned tokens in front of the patches, such as a class token.
         is_biased: whether the projection has a bias.
         has_positions: whether a stored table of positions, a row per token, is added.
         norm: norm of the sum.

@@ -32,7 +32,9 @@ class ParameterCounts:
 
     Args:
         resident: all of them.
-        active: those that one token touches: of experts the chosen ones; all of a tower.
+        active: parameters that one token is multiplied by: of experts only the chosen ones, of a
+        tower
+            all.
     """
 
     resident: int

@@ -61,7 +61,7 @@ class Norm:
     """A normalisation over the last axis.
 
     Args:
-        kind: with a mean or without.
+        kind: layer norm, which subtracts the mean, or RMS norm, which does not.
         width: elements of a row.
         is_scaled: whether it has a stored scale.
         is_biased: whether it has a stored bias.
@@ -79,32 +79,35 @@ class Attention:
 
     Args:
         heads: number of heads of queries.
-        kv_heads: number of KV heads of keys and values.
+        kv_heads: number of heads of keys and values.
         head_dim: extent of a query and of a key.
         value_dim: extent of a value; 0 for that of a key.
         rotary_dim: elements of a head that are rotated, 0 for none.
         window: latest tokens that a query sees, its own included; 0 for all.
-        chunk: tokens of a chunk that only see each other; 0 for one chunk.
+        chunk: tokens of a chunk, outside of which a query sees nothing; 0 for one chunk.
         query_bias: whether queries have a bias.
-        key_bias: whether keys have one.
-        value_bias: whether values have one.
-        output_bias: whether the product behind has one.
-        norm: over what queries and keys are normalised.
-        norm_kind: how they are.
+        key_bias: whether keys have a bias.
+        value_bias: whether values have a bias.
+        output_bias: whether the output projection has a bias.
+        norm: elements over which queries and keys are normalised: a head, all heads, or not at all.
+        norm_kind: kind of that normalisation.
         is_norm_scaled: whether that normalisation has stored scales.
-        is_causal: whether queries see only what is before them.
+        is_causal: whether a query sees only tokens up to its position.
         is_gated: whether the output is multiplied by the sigmoid of a further projection.
         has_sinks: whether each head has a score that no token has.
         has_softcap: whether scores are capped by a tanh.
         buckets: number of buckets of a learned bias of relative positions that this layer stores; 0
             for none.
-        is_biased: whether such a bias, its own or another layer's, or ALiBi, is added to scores.
-        is_cross: whether keys and values are those of an encoder's output.
-        is_gate_per_head: whether that further projection has one column per head.
+        is_biased: whether a bias of positions is added to scores: from the buckets of this layer or
+        of
+            another one, or ALiBi.
+        is_cross: whether keys and values are projected from the output of an encoder.
+        is_gate_per_head: whether the projection of ``is_gated`` has one column per head.
         is_value_key: whether values are the projected keys, before their norm and rotation.
         is_value_normed: whether values are normalised too, without a stored scale.
-        is_cache_shared: whether it reads keys and values of the last layer of its kind that has
-            some, and stores none.
+        is_cache_shared: whether the layer stores no keys and values, but reads those of the last
+        layer
+            of its ``kind`` that does.
         distances: rows of a table of relative positions, shared by all layers, that queries and
             keys are projected from and scored with too, arXiv:2006.03654; 0 for none.
     """
@@ -154,7 +157,7 @@ class Indexer:
     Args:
         heads: number of heads of its queries; they share one key.
         head_dim: extent of a query and of the key.
-        chosen: tokens that attention reads for each query.
+        chosen: tokens with the largest scores, which attention reads for a query.
         is_shared: whether the choice is that of an earlier layer, without weights or cache.
 
     Source: DeepSeek-V3.2, arXiv:2512.02556 section 2.1.
@@ -175,11 +178,11 @@ class LatentAttention:
         query_rank: width of the latent of queries; 0 where they are projected directly.
         kv_rank: width of the latent of keys and values.
         nope_dim: elements of a head that are not rotated.
-        rope_dim: elements of a head that are; keys share them.
+        rope_dim: elements of a head that are rotated; all heads share those of the key.
         value_dim: extent of a value.
         is_biased: whether the projections to latents and the output have biases.
-        is_rotated: whether the elements for it are rotated.
-        indexer: what chooses the tokens that a query reads; None where it reads all.
+        is_rotated: whether ``rope_dim`` elements are in fact rotated.
+        indexer: scores by which the tokens that a query reads are chosen; None where it reads all.
 
     Source: arXiv:2405.04434 section 2.1.
     """
@@ -210,12 +213,12 @@ class Mamba:
     """A selective state space with a state for each channel.
 
     Args:
-        inner: channels.
+        inner: number of channels.
         state: extent of a channel's state.
         taps: number of taps of the causal convolution before it.
-        rank: rank of the projection to time steps.
+        rank: inner width of the low-rank projection to time steps.
         is_conv_biased: whether the convolution has a bias.
-        is_biased: whether the projections in and out have.
+        is_biased: whether the input and output projections have biases.
         has_norms: whether time steps and both projections of the state are normalised.
         is_norm_scaled: whether these normalisations have stored scales.
 
@@ -243,7 +246,7 @@ class Mamba2:
         state: extent of a channel's state.
         taps: number of taps of the causal convolution before it.
         is_conv_biased: whether the convolution has a bias.
-        is_biased: whether the projections in and out have.
+        is_biased: whether the input and output projections have biases.
         is_normed: whether the gated result is normalised before it is projected out.
 
     Source: arXiv:2405.21060.
@@ -274,8 +277,8 @@ class DeltaNet:
     """A linear attention with a gate and a delta rule.
 
     Args:
-        key_heads: number of key heads of queries and keys.
-        value_heads: number of value heads of values and of the state.
+        key_heads: number of heads of queries and keys.
+        value_heads: number of heads of values and of the state.
         key_dim: extent of a query and a key.
         value_dim: extent of a value.
         taps: number of taps of the causal convolution before it.
@@ -318,7 +321,7 @@ class PerLayerInput:
     """``up(act(down(x)) * e)`` with a row ``e`` that the token has for this layer alone.
 
     Args:
-        width: elements of that row.
+        width: elements of the row ``e``.
         activation: activation of the narrow product.
 
     Source: transformers, ``Gemma3nTextDecoderLayer``.
@@ -354,10 +357,10 @@ class Experts:
         chosen: number of experts per token.
         inner: width between the projections of one expert.
         activation: activation of the gate.
-        is_gated: whether a gate multiplies.
+        is_gated: whether a gate projection multiplies the up projection.
         is_biased: whether the products have biases.
-        shared: one MLP that every token passes, None without.
-        is_shared_gated: whether a sigmoid of the token weighs it.
+        shared: an MLP that every token passes besides its experts, None without.
+        is_shared_gated: whether a sigmoid of the token weighs the result of that MLP.
         is_router_biased: whether the router's product has a bias.
         is_choice_biased: whether a stored correction is added to scores for the choice only.
         is_router_scaled: whether the router normalises its operand, times a stored scale, and

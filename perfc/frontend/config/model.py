@@ -93,8 +93,8 @@ class Residual:
 
     Args:
         branches: mixers whose results are added to x; several read the same value in parallel.
-        before: one normalisation that all branches read.
-        last: a normalisation of the sum.
+        before: a normalisation of x, whose result all branches read.
+        last: a normalisation of the sum with x.
         after: a normalisation of the sum of branches, before x is added.
     """
 
@@ -110,20 +110,21 @@ Layer: TypeAlias = "tuple[Residual, ...]"
 
 @record
 class OutputHead:
-    """A product behind the last layer.
+    """A projection after the last layer, as to logits.
 
     Args:
-        width: width of its result, as the vocabulary.
-        is_tied: whether it is the table of tokens again.
+        width: columns of the result, as the vocabulary.
+        is_tied: whether its weight is the table of token embeddings.
         is_biased: whether it has a bias.
-        inner: width of a product, an activation and a normalisation before it; 0 for none.
-        is_inner_biased: whether that product has a bias.
-        activation: activation of that product.
-        norm: norm of that product.
-        before: a normalisation of the rows that pass.
+        inner: columns of a further projection before it, with an activation and a norm; 0 for none.
+        is_inner_biased: whether the inner projection has a bias.
+        activation: activation of the inner projection.
+        norm: norm of the inner projection.
+        before: a normalisation of the rows that the head reads.
         is_capped: whether a tanh caps its scores; engines do so in the kernel that samples.
-        is_first_token: whether only the first token of a sequence passes; else the last of a
-            sequence where tokens are decoded, and all elsewhere.
+        is_first_token: whether the head reads only the first token of a sequence, as classifiers
+        do;
+            else it reads the last token of a sequence in a decoder, and all tokens elsewhere.
     """
 
     width: int
@@ -143,15 +144,15 @@ class Stack:
     """An embedding and layers.
 
     Args:
-        name: in front of the names of its values.
+        name: prefix of the names of its values.
         hidden: width of a token.
-        embedding: what gives the tokens.
-        layers: in order; equal ones are one object as a rule.
-        norm: behind the last layer.
+        embedding: embedding of tokens, patches of images, or sound.
+        layers: layers in order; equal ones are one object as a rule.
+        norm: norm after the last layer.
         heads: projections of the result, as to logits.
         is_decoder: whether tokens are generated one after the other.
-        per_layer: further rows of the embedding, which layers read; None for none.
-        streams: copies of the residual stream; None for one.
+        per_layer: embedding with a row per token for each layer (Gemma 3n); None for none.
+        streams: copies of the residual stream (AltUp); None for a single stream.
     """
 
     name: str
@@ -174,6 +175,7 @@ class ImageScaling(Enum):
     """Scaling of images before a vision tower reads them."""
 
     FIXED = "one size"
+    # the image is cut into tiles, and a small copy of the whole image is one more tile
     TILES = "tiles of one size, and all of it in one more"
     NATIVE = "its own size"
 
@@ -195,10 +197,10 @@ class Projector:
 
     Args:
         merge: patches along an edge that become one token.
-        products: in order.
-        is_mean: whether these patches are averaged; else they lie side by side.
+        products: linear layers that a merged token passes, in order.
+        is_mean: whether the merged patches are averaged; else their elements are concatenated.
         before: a normalisation of patches.
-        after: one of what they were merged to.
+        after: a normalisation of the merged tokens.
     """
 
     merge: int
@@ -211,9 +213,9 @@ class Projector:
 OF_IMAGES = "the tower of images"
 """Part that a model leaves out for text only."""
 OF_SOUNDS = "the tower of sounds"
-"""The same of sounds."""
+"""Like ``OF_IMAGES``, for the encoder of sounds."""
 NEAREST_FAMILY = "which has no reader here, is read like"
-"""Words in the part that a model of an unknown family leaves out."""
+"""Words of the entry of ``left_out`` that says which family an unknown one is read like."""
 
 
 @record
@@ -222,9 +224,9 @@ class Tower:
 
     Args:
         stack: patches and layers, of an image or of a tile.
-        projector: after the stack.
-        scaling: scaling of images.
-        most: maximum tiles of an image, or patches along an edge at native size; 0 for any.
+        projector: projector of the stack's output to tokens of the language model.
+        scaling: scaling of images before the stack reads them.
+        most: maximum tiles of an image, or patches along an edge at native size; 0 for any number.
         tiles: number of tiles that the stack reads per image.
     """
 
@@ -265,8 +267,8 @@ class Adapters:
     """Low-rank adapters of linear layers, arXiv:2106.09685, that a batch reads at once.
 
     Args:
-        rank: rank of each; engines keep room for the largest.
-        count: resident, over which the tokens of a step are spread evenly.
+        rank: rank of each adapter; engines reserve memory for the largest.
+        count: number of adapters in memory; the tokens of a step are spread evenly over them.
     """
 
     rank: int
@@ -288,18 +290,19 @@ class LanguageModel:
         quantization: quantization of the stored weights; None where they have 16 bits or more.
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: separate layers that predict tokens beyond the next; not part of ``stacks``.
-        drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
-        adapters: that its decoder is served with; None for none.
-        tower: that reads images; None for none, or for one that is not read.
-        sampling: that ends its steps of tokens; None where they end with scores.
+        drafted: draft tokens that a decode step verifies per sequence, in addition to the next
+        token. adapters: LoRA adapters that its decoder is served with; None for none.
+        tower: encoder of images; None for none, or for one that is not read.
+        sampling: sampling at the end of a step; None where a step ends with scores.
         context: tokens of the longest sequence for which it has positions, those of scaled rotary
-            embeddings included; 0 where any has them.
-        expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
-            where nobody says.
+            embeddings included; 0 for any length.
+        expert_skew: exponent of the power law by which tokens choose experts, 0 for a uniform
+        choice;
+            None if unknown.
         cached_bytes: bytes that a token leaves in the caches of all layers, set by
             --kv-bytes-per-token; 0 for those of its layers.
         state_type: element type of its states that the configuration names; "" for none.
-        source: tokens that its encoder reads of each served request; 0 for any.
+        source: tokens that its encoder reads for each served request; 0 for any number.
     """
 
     name: str

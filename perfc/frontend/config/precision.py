@@ -105,8 +105,8 @@ class FormatRule:
 
     Args:
         modules: patterns, as `perfc.frontend.config.modules.matches` reads them.
-        weights: their format.
-        group: as `Quantization` has it.
+        weights: format of these modules.
+        group: weights that share a scale, as in `Quantization`.
     """
 
     modules: tuple[str, ...]
@@ -122,8 +122,8 @@ class Quantization:
         weights: format of the linear layers.
         experts: format of the experts; None for that of the other linear layers.
         group: weights that share a scale; -1 for all of a column, 0 for the usual of the format.
-        rules: for single modules; the first that names a module holds.
-        stored: tensors of the file, which hold before all others; None without a file.
+        rules: formats of single modules; the first rule that matches a module applies.
+        stored: formats of the tensors in the file, which override all others; None without a file.
     """
 
     weights: WeightFormat
@@ -145,10 +145,10 @@ class ServingPrecision:
         cache: element type of cached keys and values; None for that of activations.
         experts: format of the experts; None for that of the other linear layers.
         state: element type of the states of state spaces, which engines keep in 32 bits.
-        group: as `Quantization` has it.
-        rules: as `Quantization` has them.
-        stored: as `Quantization` has it.
-        scale_bits: of the scales of a cached element.
+        group: weights that share a scale, as in `Quantization`.
+        rules: formats of single modules, as in `Quantization`.
+        stored: formats of the tensors in the file, as in `Quantization`.
+        scale_bits: bits that scales of the cache add to each cached element.
     """
 
     weights: WeightFormat = WeightFormat.HALF
@@ -270,7 +270,7 @@ def precision_of(
 
     Args:
         stored: element type that the configuration states.
-        quantization: that the configuration states; None for none.
+        quantization: quantization that the configuration states; None for none.
         weights: another format of weights, "" for the published one.
         cache: element type of cached keys and values, "" for that of activations.
 
@@ -335,7 +335,7 @@ def training_precision(dtype: str, takes: Callable[[str], bool]) -> ServingPreci
     """Return the element types of a step whose products have a type, on a machine.
 
     Args:
-        dtype: as `type_named` returns it.
+        dtype: name of the type, as `type_named` returns it.
         takes: whether the machine multiplies a type.
 
     Raises:

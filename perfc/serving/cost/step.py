@@ -44,7 +44,7 @@ class StepCost:
         recorded: tokens of the largest step that the engine records as a graph.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         overlaps: True if stages compute successive chunks of one prompt at the same time.
-        rules: what the version or an option changes of kernels.
+        rules: changes of kernels by the runtime's version or an option.
         hosted_s: time to read all weights that are in host memory, in each step.
         reads_chosen: True if only those experts are read that the router chose for a token.
         on_host: if host memory holds only experts and the CPU multiplies by them, its time over

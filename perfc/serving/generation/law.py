@@ -99,7 +99,7 @@ class Law:
         Args:
             parts_j: energy of each part for the whole batch.
             batch: pictures.
-            machine: where.
+            machine: machine that generates them.
         """
         # one unknown part makes the sum unknown
         known_j = [joules for joules in parts_j if joules is not None]

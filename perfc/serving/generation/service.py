@@ -44,18 +44,18 @@ class PartView:
     """One part of a generation.
 
     Args:
-        name: as the pipeline calls it.
+        name: name of the part in the pipeline.
         class_name: class name of diffusers or transformers.
-        calls: how often it is called.
+        calls: number of calls for the batch of pictures.
         batch: batch size of a call.
         launches: kernels of a call.
         call_s: time of a call.
-        attention_s: fused attention of a call, as its kernels take alone.
+        attention_s: time of the fused attention kernels of a call, without the host.
         time_s: time of all calls.
         floor_s: lower bound of the time of all calls; nothing is faster.
-        energy_j: energy of all calls; None where nobody fitted the power of such a board.
-        weight_bytes: that stay in memory.
-        activation_bytes: live at once, at most.
+        energy_j: energy of all calls; None without a fitted power of such a board.
+        weight_bytes: weights, which stay in memory.
+        activation_bytes: most bytes of activations that are live at once.
     """
 
     name: str
@@ -80,19 +80,19 @@ class GenerationReport:
         model: name of the pipeline.
         target: name of the machine.
         batch: pictures at once.
-        picture: their size.
+        picture: height, width and frames of a picture.
         steps: number of denoising steps.
         is_guided: whether each step denoises with the prompt and without.
         parts: parts of the pipeline, in their order.
         time_s: time of the batch.
-        low_s: lower end of the interval that holds nine in ten.
-        high_s: upper end.
-        floor_s: nothing is faster.
+        low_s: lower end of the 90 % prediction interval of the time.
+        high_s: its upper end.
+        floor_s: lower bound of the time, from rooflines.
         pictures_per_s: pictures per second of the batch.
-        energy: energy of a picture; None where nobody fitted the power of such a board.
+        energy: energy of a picture; None without a fitted power of such a board.
         memory_bytes: weights of all parts with the largest activations.
         capacity_bytes: capacity in bytes of the device, as its driver reports.
-        fits: whether these are within it, less a context and a margin.
+        fits: whether ``memory_bytes`` is within ``capacity_bytes``, less a context and a margin.
         notes: what a reader must know.
     """
 

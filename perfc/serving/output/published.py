@@ -55,10 +55,10 @@ class QuantityPrediction:
     """Predicted value of one quantity.
 
     Args:
-        value: in the unit of the quantity.
+        value: predicted value, in the unit of the quantity.
         low: lower end of the 90 % prediction interval; None where no held-out rows give one.
         high: its upper end.
-        basis: what it is from, as text: training rows, or a simulation.
+        basis: source of the prediction as text: training rows, or a simulation.
         outside: reasons why the predictor extrapolates.
     """
 

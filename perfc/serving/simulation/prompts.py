@@ -26,11 +26,11 @@ class PromptQueue:
     prompt is computed next to those of others.
 
     Args:
-        engine: each of the prefill engines.
+        engine: one of the prefill engines, which are equal.
         at_once: steps with prompts that run at once for one decode group: each data-parallel rank
             group of an engine runs its own.
         tokens: mean tokens of a prompt.
-        cached: those that a prefix cache holds.
+        cached: tokens of a prompt that a prefix cache holds.
     """
 
     def __init__(self, engine: Engine, at_once: float, tokens: int, cached: int) -> None:

@@ -43,11 +43,11 @@ class Served:
 
     Args:
         request: the request.
-        arrival_s: when it came.
+        arrival_s: time at which it arrived.
         first_s: end of the step with its first token.
         last_s: end of the step with its last token.
-        spans: strides that had ended when it came, when its first and when its last token did, to
-            the nearest.
+        spans: numbers of strides that had ended at its arrival, at its first token and at its last
+            token, to the nearest.
     """
 
     request: Request
@@ -78,12 +78,12 @@ class Stride:
     """Equal steps, one after another.
 
     Args:
-        step_s: what each took.
-        steps: how many.
-        chunks: parts of prompts in each.
-        decodes: sequences that wrote a token in each.
-        context: mean of the tokens that these held.
-        tokens_per_step: that each of those wrote, in the mean.
+        step_s: time of one step.
+        steps: number of steps.
+        chunks: parts of prompts in each step.
+        decodes: sequences that wrote a token in each step.
+        context: mean cached tokens of these sequences.
+        tokens_per_step: mean tokens that each of these sequences wrote per step.
     """
 
     step_s: float
@@ -101,8 +101,8 @@ class SimulatedRun:
     Args:
         served: requests in the order of their arrival.
         strides: steps that ran, in order.
-        time_s: until the last token.
-        preempted: sequences that were put back, as the pool was full.
+        time_s: time of the last token, from 0.
+        preempted: number of preemptions: sequences that lost their pages, as the pool was full.
     """
 
     served: tuple[Served, ...]
@@ -189,8 +189,8 @@ def simulate(
 
     Args:
         workload: the requests.
-        limits: what the engine allows.
-        clock: how long steps take.
+        limits: scheduling limits of the engine.
+        clock: function that returns the time of a step.
         prompts: queue of the engines that compute prompts; None if this one does.
 
     Raises:
@@ -226,9 +226,9 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     """Return the next step, with all that are like it before anything changes.
 
     Args:
-        scheduler: what waits and runs.
-        clock: how long steps take.
-        until_s: time to the next request that comes by itself.
+        scheduler: waiting and running sequences.
+        clock: function that returns the time of a step.
+        until_s: time to the next arrival that does not depend on the end of another request.
     """
     if not scheduler.limits.reserves_output:
         # decodes come first: prompts take what they leave of the pool

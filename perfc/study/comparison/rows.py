@@ -64,7 +64,7 @@ class ModelSetting:
         """Analyze the model on a machine.
 
         Args:
-            machine: target.
+            machine: target machine.
             known: analysis of the same model and values in another deployment, to reuse.
 
         Raises:

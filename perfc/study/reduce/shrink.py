@@ -1,6 +1,6 @@
 """Search for the smallest sub-model with one node, or with an error.
 
-``perfc reduce`` calls `reduce_to_node` or `reduce_error`.
+``perfc dev reduce`` calls `reduce_to_node` or `reduce_error`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,13 @@ def _key(error: PerfcError) -> tuple[type, str]:
 
 @dataclass(slots=True)
 class Search:
-    """Search over sub-models for the ones that raise an error."""
+    """Search over sub-models for the ones that raise an error.
+
+    Args:
+        probe: function that raises the error for a model that has it.
+        wanted: key of the error, by `_key`; set from the error of the whole model.
+        tries: number of sub-models that were probed so far.
+    """
 
     probe: Callable[[onnx.ModelProto], None]
     wanted: tuple[type, str] | None = None

@@ -25,8 +25,8 @@ class ModelEvaluator:
         deployment: how candidates are run.
         wanted: quantities to estimate.
         values: contents of inputs that determine shapes.
-        predictor: of the whole run, as in ``perfc.analyze``.
-        known: estimates by content of the model, or by parameters.
+        predictor: predictor of the whole run, as in ``perfc.analyze``.
+        known: estimates so far, by content of the model, or by parameters.
         analyzed: number of models that were analyzed.
     """
 

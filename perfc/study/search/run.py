@@ -77,10 +77,10 @@ class SpaceSearch:
     Args:
         space: file and function.
         deployment: how candidates are run.
-        plan: what the search looked for.
+        plan: objectives, limits and number of trials.
         trials: candidates with an answer, in order.
-        front: those within the limits that no other beats in every objective, in the order of
-            the first objective.
+        front: Pareto front: candidates within the limits that no other beats in every objective,
+            sorted by the first objective.
         analyzed: number of different models among them.
         failures: reasons of candidates without an answer, with their number.
         time_s: time that the search took.

@@ -33,16 +33,16 @@ class DisaggregatedRun:
     """A run whose prompts are computed by separate workers.
 
     Args:
-        prompt_workers: that compute prompts.
-        token_workers: that write tokens.
-        ranks: number of ranks of each of those.
+        prompt_workers: number of prefill workers.
+        token_workers: number of decode workers.
+        ranks: number of ranks of a decode worker.
         has_own_sequences: whether each of these ranks has separate sequences.
-        expert: ranks that share experts.
-        drafted: tokens of each sequence in a step, beside the next one; None where lists with and
-            without them have the run.
-        prompts: ranks of each worker of prompts and how many share its experts, where a list says.
-        batch: sequences of a step, of each rank that has its own or of a worker; 0 where no list
-            says, or those that have the run do not agree.
+        expert: degree of expert parallelism of a decode worker.
+        drafted: draft tokens that a step verifies per sequence; None where the run is in lists with
+            and without drafting.
+        prompts: ranks of a prefill worker and how many share its experts; empty if unknown.
+        batch: maximum sequences of a step, of each rank with separate sequences or of a worker; 0
+            where no list says, or lists with the run do not agree.
     """
 
     prompt_workers: int
@@ -65,16 +65,16 @@ class ServedRun:
     """Description of a run by a row.
 
     Args:
-        system: as the table calls the machine.
-        runtime: that serves.
-        precision: as the table has it.
+        system: name of the machine in the table.
+        runtime: name of the serving runtime in the table.
+        precision: name of the precision in the table.
         version: version of the runtime, "" if none is given.
-        day: that it ran.
+        day: day of the run.
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        users: that ask.
-        ranks: number of ranks of a worker, or what stands for them.
-        prompts: ranks of a worker of prompts and how many share its experts; empty where the row
+        users: concurrent users.
+        ranks: number of ranks of a decode worker, or the number that `Counted` says.
+        prompts: ranks of a prefill worker and how many share its experts; empty where the row
             has no such workers.
     """
 
@@ -149,8 +149,8 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
     """Return the setting of a run; None where none is known, or several are that do not agree.
 
     Args:
-        run: what its row says.
-        drafts: whether it is known to draft tokens.
+        run: run as its row describes it.
+        drafts: whether the run is known to draft tokens; None if unknown.
     """
     lists = _lists().get((run.system, run.runtime, run.precision, run.version), ())
     settings = [setting for listed in lists for setting in listed.of(run)]

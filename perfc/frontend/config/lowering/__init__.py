@@ -65,13 +65,13 @@ def lower(
     """Return one pass of a model as the share of one machine, in the symbols of the step.
 
     Args:
-        model: what a configuration describes.
-        step: which pass; `ForwardStep` has the symbols of each.
+        model: description of the model, as `read_config` returns it.
+        step: prefill, decode, a mix of both or training; `ForwardStep` has the symbols of each.
         precision: element types; those the model is published in by default.
-        parallel: how it is divided.
+        parallel: degrees of parallelism that divide the model among machines.
         new_tokens: new tokens of a decoded sequence; one, and those that the
             model drafts, by default.
-        stage: which stage of the pipeline, from 0.
+        stage: number of the pipeline stage whose share is returned, from 0.
         code: code of the modules of transformers whose operators run; None for the kernels of
             serving engines.
         writes_out: whether a training step runs the operators of modules, not fused kernels.

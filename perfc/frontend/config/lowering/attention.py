@@ -32,8 +32,8 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
         b: takes the nodes.
         x: [tokens, hidden].
         a: description of the attention.
-        run: tokens and what all layers read.
-        name: in front of names.
+        run: tokens of the pass, and values that all layers read.
+        name: prefix of the names of nodes and weights.
         hidden: width of ``x`` and of the result.
     """
     mixed = _cross(b, x, a, run, name, hidden) if a.is_cross else _own(b, x, a, run, name, hidden)
@@ -49,7 +49,7 @@ def widths_of(b: Builder, a: Attention) -> tuple[int, int, int, int, int]:
 
 
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Return the attention to the tokens themselves and to what of them is cached."""
+    """Return self-attention: of the new tokens to each other and to the cached ones."""
     heads, kv_heads, q, k, v = widths_of(b, a)
     if a.distances:
         return disentangled(b, x, a, run, name, hidden)

@@ -61,8 +61,8 @@ def by_heads(
         b: builder of the graph, to which the nodes are added.
         operands: results of the three products.
         a: the attention; `is_plain`.
-        run: tokens and positions.
-        name: prefix of names.
+        run: tokens of the pass and their positions.
+        name: prefix of the names of nodes.
         heads: heads of queries, and of keys and values.
     """
     code = b.code

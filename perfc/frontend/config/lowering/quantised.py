@@ -109,7 +109,7 @@ def block_product(
         x: [rows, contracted].
         extents: contracted, columns.
         name: name of the weight and of the node.
-        bias: is added; None for none.
+        bias: bias that is added; None for none.
         stored: the whole weight, of which this rank has a share.
         table: the weight, where it is that of the embedding.
     """

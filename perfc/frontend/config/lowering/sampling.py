@@ -33,7 +33,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
         scores: [rows, this rank's share of the vocabulary].
         sampling: method and its parameters.
         rows: sequences.
-        vocab: tokens, those that pad it to the ranks included.
+        vocab: tokens of the vocabulary, with those that pad it to a multiple of the ranks.
 
     Source: vLLM, v1/sample/sampler.py and ops/topk_topp_sampler.py.
     """

@@ -76,8 +76,8 @@ def embedded(
 
     Args:
         b: takes the nodes.
-        stack: whose embedding it is.
-        run: tokens and positions.
+        stack: stack whose embedding is lowered.
+        run: tokens of the pass and their positions.
         shared: the table of the encoder, where the decoder has the same.
     """
     match stack.embedding:

@@ -100,20 +100,20 @@ class Running:
     """The values that every layer of a stack reads in one pass.
 
     Args:
-        tokens: what runs.
-        lengths: where each prompt ends; None without prompts.
+        tokens: numbers of prompts, decodes and tokens of the pass.
+        lengths: tokens of each prompt, [prompts]; None without prompts.
         ends: where each sequence ends; None where no layer has a state.
         positions: positions of each token.
         encoded: output of the encoder; None where there is none or it is cached.
-        source: tokens of the encoder of each sequence.
+        source: tokens that the encoder has for each sequence.
         is_cached: whether keys and values are cached for later tokens; False in training, whose
             heads read every token.
         layer: number of the layer that is lowered.
-        rows: what the embedding has for each layer alone.
+        rows: for each layer, the rows of `PerLayerEmbedding`, [tokens, width].
         keys: keys and values of the last layer of each kind of attention, which others share.
         caches: the caches of that layer, of prompts and of decoded sequences.
         max_positions: longest sequence of the model, the rows of its tables of angles; 0 if
-        unknown.
+            unknown.
     """
 
     tokens: Tokens

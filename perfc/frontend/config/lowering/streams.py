@@ -107,9 +107,9 @@ def per_layer_rows(
     Args:
         b: takes the nodes.
         x: embedded tokens [tokens, hidden].
-        ids: tokens.
+        ids: token numbers.
         p: table of the rows.
-        stack: whose layers read them.
+        stack: stack whose layers read the rows.
         vocab: rows of the table on this rank.
     """
     name, count = f"{stack.name}.per_layer", len(stack.layers)
