@@ -75,11 +75,11 @@ class StepView:
         what: description of the step.
         tokens: prompt tokens that it computes; 0 for a decode step.
         decodes: sequences that generate a token in it.
-        context: cached tokens of each of those.
+        context: cached tokens of each of those sequences.
         time_s: predicted time, host overhead included.
         host_s: host overhead within that time.
         low_s: lower end of the 90 % prediction interval of the kernels' time.
-        high_s: upper end of it.
+        high_s: its upper end.
         floor_s: lower bound of the time.
         energy_j: energy of all ranks; None if the power is unknown.
         parts: breakdown of the time, if requested.

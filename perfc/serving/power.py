@@ -26,7 +26,7 @@ FILE = Path(__file__).with_suffix(".toml")
 COMMENT = "What boards draw in servers; `perfc train serving` wrote this file."
 """First line of the file."""
 ANY_BOARD = "any"
-"""Entry for boards whose power nobody measured."""
+"""Entry for boards without measurements of power."""
 
 
 @record

@@ -13,14 +13,14 @@ from perfc.frontend.config.reader import described
 
 _DATA = data_next_to(__file__)
 SHIPPED: Mapping[str, str] = _DATA["shipped"]
-"""Shipped configuration of what a source calls so."""
+"""Shipped configuration of a model, by its name in a source."""
 MPT: Mapping[str, Sequence[int]] = _DATA["mpt"]
 """Width, layers and heads of llm-foundry's models (``scripts/train/yamls/pretrain``)."""
 NEMO: Mapping[str, Sequence[int]] = _DATA["nemo"]
 """Width, layers, heads, key heads (0 for as many) and vocabulary of NeMo's models."""
 MEGATRON: Mapping[str, Sequence[int]] = _DATA["megatron"]
-"""Width, layers and heads that give BigScience's sizes, ``12·layers·width²`` parameters; the
-source states those of 52B and 104B."""
+"""Width, layers and heads that result in BigScience's sizes, ``12·layers·width²`` parameters; only
+those of 52B and 104B are in the source."""
 
 
 @cache
@@ -28,7 +28,7 @@ def model_of(name: str, seq: int = 2048) -> LanguageModel:
     """Return the model of a row.
 
     Raises:
-        ModelError: nobody says what it looks like.
+        ModelError: no source describes the model.
     """
     if name in SHIPPED:
         return read_config(SHIPPED[name])
@@ -39,7 +39,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
     """Return the configuration of a model that is not shipped.
 
     Raises:
-        ModelError: nobody says what it looks like.
+        ModelError: no source describes the model.
     """
     if name in MPT:
         width, layers, heads = MPT[name]

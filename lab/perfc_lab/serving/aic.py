@@ -26,9 +26,10 @@ AIC = "aic_serving"
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
 WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 STATED, UNSTATED = "workers stated", "workers not stated"
-"""Values that say whether rows with disaggregated prefill give the number of workers; else one."""
+"""Notes on rows with disaggregated prefill: whether they give the number of workers. If not,
+one worker is assumed."""
 DRAFTS_UNSTATED = "drafts not stated"
-"""Lists that draft tokens and others that do not have the run; it is taken to be of the latter."""
+"""Note on a run that lists with and without drafting contain; it is read as one without drafts."""
 CONFIGURED = re.compile(r"_cfg\d+$")
 """End of the names of the newest export, which has no runs of lists that draft tokens."""
 OWN = "_epnone_"
@@ -42,16 +43,16 @@ MOST_OF_AN_EXPERT = {("MiniMaxAI", "fp8"): 4}
 USUAL_OF_AN_EXPERT = 16
 """Maximum ranks that share an expert of other models, as of DeepSeek with 2,048 columns."""
 Figures = tuple[float, float]
-"""Measured numbers: rows with the same are of one run, published again."""
+"""Measured TTFT and TPOT in ms: rows with equal ones are one run that was published twice."""
 
 
 @frozen
 class Published:
-    """Numbers that rows of one run, or of equal runs, give of each other.
+    """Facts that one row leaves out and another row of the same run, or of an equal run, gives.
 
     Args:
-        complete: rows that say how many workers there are, by their figures.
-        plain: figures of runs without drafts, by what their rows have in common.
+        complete: rows that give the number of workers, by their figures.
+        plain: figures of runs without drafts, by `_key`.
     """
 
     complete: Mapping[Figures, Any]
@@ -59,7 +60,7 @@ class Published:
 
     @classmethod
     def of(cls, table: Any) -> Published:
-        """Return those of all rows of the table."""
+        """Return the facts of all rows of the table."""
         complete: dict[Figures, Any] = {}
         plain: dict[tuple[object, ...], frozenset[Figures]] = {}
         for row in table.itertuples():
@@ -73,8 +74,8 @@ class Published:
     def drafts(self, row: Any) -> bool | None:
         """Return True if a run of lists with and without drafts drafts tokens; None if unknown.
 
-        The newest export has runs without drafts alone. A run that it has is of them. Another run
-        with equal rows is not.
+        The newest export contains only runs without drafts. A run with the same key but other
+        figures than there drafts tokens.
         """
         plain = self.plain.get(_key(row))
         return None if plain is None else _figures(row) not in plain
@@ -258,7 +259,7 @@ def _has_few_seats(row: Any) -> bool:
     """Return True for Llama under TensorRT-LLM 1.0.0rc3: one user waits for another's answer.
 
     From 8 to 64 users the mean wait for a first token grows with the answer's length by the time of
-    an answer over the users. That is read from the rows, nobody says it.
+    an answer over the users. This is inferred from the rows; no document says it.
     """
     return bool(text(row.backend_version) == "1.0.0rc3" and "Llama" in row.model_path)
 
@@ -275,7 +276,7 @@ def _weights(row: Any) -> str:
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
     """Return ranks of the engine of a part of a row, ranks that share experts, and groups.
 
-    Groups of ranks have separate sequences.
+    Groups of ranks have separate sequences (attention data parallelism).
     """
     names = ("tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size")
     tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
@@ -289,7 +290,7 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
 def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
     """Count as aiconfigurator does: ranks of experts are those of attention, times its groups.
 
-    Groups that a row leaves out are what is left of the ranks of experts.
+    Where a row has no number of groups, it is ranks of experts over ranks of attention.
     """
     groups = data or max(1, moe_tensor * moe_expert // tensor)
     ranks = tensor * groups

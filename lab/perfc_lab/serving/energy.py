@@ -62,10 +62,10 @@ def power_of(parts: Sequence[Parts]) -> BoardPower:
 
 
 def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
-    """Return those of each board that enough rows tell of, and those of any other.
+    """Return the power of each board with enough rows, and of all rows for any other board.
 
     Args:
-        parts: target of each row, and its energies.
+        parts: target of each row, and its energies: of kernels, of waiting, and measured.
     """
     boards = dict.fromkeys(target for target, _ in parts)
     by_board = {board: [p for target, p in parts if target == board] for board in boards}
@@ -80,7 +80,7 @@ Laws = Mapping[str, HostModel]
 def energies_of(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> Iterator[tuple[ReplayedNumber, Parts]]:
-    """Yield both energies of each row whose power was watched, as its own law has the time."""
+    """Yield the energies of each row with measured energy, by the time that its law predicts."""
     for name in dict.fromkeys(map(law_name, samples)):
         chosen = [s for s in samples if law_name(s) == name]
         times = times_of_tokens(laws[name], chosen)
@@ -92,6 +92,6 @@ def energies_of(
 def fitted_boards(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> dict[str, BoardPower]:
-    """Return the numbers of boards from rows, whichever law speaks for each."""
+    """Return the fitted power of boards, from samples of all laws."""
     parts = energies_of(samples, laws, law_name)
     return power_by_board([(s.row.target, each) for s, each in parts])

@@ -1,7 +1,7 @@
-"""Fit the numbers of a host model to measured rows, by least squares without negative numbers.
+"""Fit the numbers of a host model to measured rows, by non-negative least squares.
 
-A row is a sum of amounts, each times one number of the host: it is linear. Errors count as ratios,
-and far ones little, which reweighting gives in a few rounds.
+The time of a row is a sum of amounts, each times one number of the host. Errors are relative, and
+outliers count little: a few rounds of reweighting (IRLS) do this.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 ROUNDS = 12
 """Rounds of reweighting."""
 FACTOR_TRUST = 100.0
-"""Rows that the kernels' own predictions count for: factors move from 1 only with evidence. What
-hosts of other engines take counts for as many, where it is known."""
+"""Rows that the prior counts for, so that factors of kernels move from 1 only with evidence. Host
+numbers of other engines, where known, are a prior of the same weight."""
 HOST_TRUST = FACTOR_TRUST / 200
-"""Rows that a host counts for which takes nothing, where no other is known."""
+"""Rows that the prior of a host without overhead counts for, where no other host is known."""
 FAR = 0.25
-"""Logarithm of a ratio from which on a row counts less."""
+"""Absolute log of measured over predicted time beyond which a row counts less, as an outlier."""
 LEAST_ROWS = 8
 """Minimum steps from which a host is fitted."""
 REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
-"""Candidates of the time of a request before its first step."""
+"""Candidates for the host time of a request before its first step."""
 USUAL_REQUEST_S = 0.04
 """Seconds of a server, a tokenizer and a connection; assumed if rows do not say another. It counts
 for as many rows as other numbers that rows of one model do not distinguish."""
@@ -74,10 +74,10 @@ def reads_text(row: ServedRow) -> bool:
 
 
 def is_warm(row: ServedRow) -> bool:
-    """Return True for a row that nothing is learned from.
+    """Return True for a row that no law is fitted to.
 
-    A prefix cache is part of it, or it has no version of SGLang: one setting of those took 0.5 and
-    7.1 s, as if kernels were compiled meanwhile.
+    Either a prefix cache took part, or it is of SGLang without a version: one setting of those rows
+    took 0.5 and 7.1 s, as if kernels were compiled meanwhile.
     """
     return row.distinct_prompts > 0 or row.runtime + row.version == "sglang"
 
@@ -189,15 +189,16 @@ def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
 
 
 Fold = Callable[[ReplayedNumber], str]
+"""Function that returns the name of a sample's group: of its law, or of its fold."""
 
 
 def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
-    """Return the prediction of each sample by a law that has none of its fold.
+    """Return the prediction of each sample by a law that was fitted without its fold.
 
     Args:
         samples: samples to predict.
         law_name: function that returns the name of the host model of a sample.
-        fold_of: name of its fold.
+        fold_of: function that returns the name of the fold of a sample.
     """
     predictions = [0.0] * len(samples)
     every = [(fold_of(s), s) for s in samples]
@@ -215,16 +216,16 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
 
 
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
-"""Configurations whose layers are those of another."""
+"""Configurations with the same layers as another one, which are one fold with it."""
 
 
 def config_of(model: str) -> str:
-    """Return the configuration of what a publisher calls so."""
+    """Return the shipped configuration of a model by its name in a source."""
     return CONFIGS.get(model, model)
 
 
 def fold_of_model(model: str) -> str:
-    """Return the fold of a model: those of one configuration, or with the same layers, are one."""
+    """Return the fold of a model: models with the same configuration or layers share one."""
     return TWINS.get(config_of(model), config_of(model))
 
 

@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from perfc_lab.training.process_fit import ProcessRecipe
 
 LEAST_MODELS = 2
-"""Fewer do not tell what is a model's own."""
+"""Minimum number of models: the rows of one do not show how much models differ."""
 
 
 RUNTIME = "trtllm"
-"""Whose benchmarks a process tells. Those of vLLM are of two dense models and three with experts:
-with a process, models left out were 2 points nearer and 0.4 further off (chosen on these rows)."""
+"""Runtime whose benchmarks a process corrects. Those of vLLM are of two dense models and three
+with experts: with a process, models left out were 2 points nearer and 0.4 further off (chosen on
+these rows)."""
 
 
 def benchmark_kind(law: str) -> str:
-    """Return the process that speaks where a law does; "" where none is learned."""
+    """Return the name of the process that corrects a law, by the name of the law; "" for none."""
     from perfc.serving.offline import kind_of_benchmark
 
     return kind_of_benchmark(law) if law.startswith(f"{RUNTIME}{BENCH}") else ""
@@ -44,7 +45,7 @@ def recipe() -> ProcessRecipe:
 
 
 def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
-    """Return a sample with its place among benchmarks, where it is one; others as they are.
+    """Return a benchmark's sample with its features as `place`; other samples unchanged.
 
     Args:
         sample: replayed sample.
@@ -90,7 +91,7 @@ def fitted_processes(
 
 
 def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
-    """Return the samples that have a place, by the process that speaks for them."""
+    """Return the samples with features, grouped by the process that corrects them."""
     groups: dict[str, list[ReplayedNumber]] = {}
     for s in samples:
         if s.place is not None and kind_of(s):

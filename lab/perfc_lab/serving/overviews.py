@@ -14,13 +14,14 @@ from perfc.passes.runtimes import Batching
 from . import ServerSettings, is_mixture
 
 REQUESTS = 2000
-"""All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
+"""Requests, all at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
 CHUNKED = ServerSettings(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
 """Engines of 0.10: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
 ``gptManagerBenchmark --enable_chunked_context``."""
 EVICTING = replace(CHUNKED, evicts=True)
-"""The same with ``--scheduler_policy max_utilization``; 0.11's is ``guaranteed_no_evict``. A prompt
-starts where blocks for all of it are free: kvCacheManager.cpp, ``getNeededBlocksOneStep``."""
+"""``CHUNKED`` with ``--scheduler_policy max_utilization``; 0.11's is ``guaranteed_no_evict``. A
+prompt starts where blocks for all of it are free: kvCacheManager.cpp,
+``getNeededBlocksOneStep``."""
 SIZES: Mapping[tuple[str, int], tuple[int, int]] = {
     ("GPTJ 6B", 1): (2048, 128),
     ("LLaMA v2 7B", 1): (8192, 4096),

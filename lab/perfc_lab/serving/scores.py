@@ -202,15 +202,15 @@ def edges(ratios: Sequence[float]) -> tuple[float, float]:
 
 
 def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
-    """Return the ends that hold nine in ten rows of a model of which none was seen.
+    """Return the interval of ratios that holds nine in ten rows of a model without any row here.
 
-    From the middle of what models are in their middles, each model has the factor that holds nine
-    in ten of its own rows, up or down. A further one has that factor's conformal quantile over
-    models, the largest where there are fewer than nine (as Dunn, Wasserman and Ramdas, 2023,
-    section 3, do with groups). One model says nothing of others: then these are its `edges`.
+    The center is the median of the models' medians. The width of a model is the factor around the
+    center that holds nine in ten of its rows. The result has the conformal quantile of the widths
+    over models, which is the largest width for fewer than nine models (as Dunn, Wasserman and
+    Ramdas, 2023, section 3, do with groups). For a single model it is `edges` of its rows.
 
     Args:
-        ratios: model of each row, and what was measured over what was predicted without it.
+        ratios: model of each row, and measured over predicted value without that model.
     """
     groups: dict[str, list[float]] = {}
     for model, ratio in ratios:

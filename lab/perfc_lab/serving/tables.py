@@ -26,11 +26,11 @@ FAULTY = frozenset(
         ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
     }
 )
-"""A cell that is eight times what the machine's memory allows."""
+"""Cells left out: this one is eight times the throughput that the machine's memory allows."""
 PER_GPU = "0.6.1"
 """Version whose page states tokens a second of one GPU for every machine. The table says so of the
-H100 alone: read as of all GPUs, the A100's rows of four have half of the tokens a second that 0.5.0
-states for a batch a twentieth as large."""
+H100 alone. Read as throughput of all GPUs, the A100's rows of four GPUs have half of the throughput
+that 0.5.0 has for a batch a twentieth as large."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
 """Names of one model in different versions of the page."""
 

@@ -11,8 +11,8 @@ EXPERTS_NVFP4 = "nvfp4 experts"
 def published(model: str, weights: str, runtime: str = "", target: str = "") -> str:
     """Return the format that the published weights of a model have where a table says fp8 or fp4.
 
-    gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
-    if it is set to, as InferenceX and ML.ENERGY set it (``configs/vllm/gpqa/openai`` of
+    gpt-oss is published in MXFP4, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and
+    vLLM with an option that InferenceX and ML.ENERGY set (``configs/vllm/gpqa/openai`` of
     github.com/ml-energy/benchmark). DeepSeek, Qwen 3 and MiniMax are published in
     blocks of fp8; of DeepSeek in fp4 the experts alone are.
     """

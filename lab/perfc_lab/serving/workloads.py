@@ -12,8 +12,8 @@ from . import ServedRow
 from .settings import RANGE_RATIO, tasks
 
 WARM_ROUNDS, ROUNDS = 2, 10
-"""Requests of each user before those that are measured, and of these. The generator's benchmark
-asks 50 of each; ten, as its older runner of genai-perf, suit the times to the first token."""
+"""Requests of each user that warm up, and that are measured. The generator's benchmark sends 50 per
+user; ten, as in its older runner of genai-perf, match the measured times to the first token."""
 
 
 def spread_of(row: ServedRow) -> float:

@@ -13,8 +13,8 @@ from .model import Branch, LanguageModel, Residual
 def token_predictor(model: LanguageModel) -> LanguageModel:
     """Return the layer of a model that predicts the token after the next, as a separate model.
 
-    It reads the last hidden state beside the next token's embedding, through a product of both to
-    one width, then is a layer like the model's last. Embedding and head are the model's. One such
+    It projects the last hidden state, concatenated with the next token's embedding, to the hidden
+    width, then runs a layer like the model's last. Embedding and head are the model's. One such
     layer drafts several tokens by running several times. DeepSeek-V3, arXiv:2412.19437, section
     2.2; engines run it so for all families that have one.
 

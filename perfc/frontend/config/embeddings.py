@@ -1,4 +1,4 @@
-"""Describe what gives the first layer its tokens: tables, patches of images, spectrograms."""
+"""Describe embeddings, the inputs of a first layer: tables, patches of images, spectrograms."""
 
 from __future__ import annotations
 

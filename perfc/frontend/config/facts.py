@@ -87,7 +87,7 @@ def weight_bytes(
 ) -> int:
     """Return the bytes of stored weights on one machine: scales and tables of angles included.
 
-    A model's file has its tensors alone, which is what llama.cpp loads of it.
+    With a model's file (GGUF), only its tensors count: llama.cpp loads no others.
     """
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)

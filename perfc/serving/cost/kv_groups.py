@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PADDED = frozenset({WeightFormat.MXFP4, WeightFormat.MXFP4_F8, WeightFormat.MXFP4_A4})
 """Formats whose kernels need multiples of columns, to which vLLM pads the weights."""
 STATE = ("state", 0)
+"""Kind of a recurrent layer, whose state does not grow with tokens."""
 Kind = tuple[str, int]
 """Kind of a layer's cache, and its window in tokens; 0 for all tokens."""
 

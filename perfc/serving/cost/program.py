@@ -51,7 +51,7 @@ class KernelCost:
     Args:
         time_s: predicted time.
         low_s: lower end of the 90 % prediction interval.
-        high_s: upper end of it.
+        high_s: its upper end.
         floor_s: lower bound.
         energy_j: energy of the board; NaN if the power is unknown.
     """

@@ -79,7 +79,7 @@ class Law:
 
         Args:
             kernels_s: sum of its kernels' estimates.
-            attention_s: fused attention of it.
+            attention_s: time of its fused attention kernels.
             launches: number of kernel launches.
             machine: the target.
         """
@@ -88,7 +88,7 @@ class Law:
         return max(kernels_s + slower_s, self.launch_s * launches)
 
     def reach(self, machine: Machine) -> float:
-        """Return the factor that nine in ten generations are within, either way."""
+        """Return the factor that bounds the error of nine in ten generations, up and down."""
         return math.exp(self.seen if self.is_known(machine) else self.unseen)
 
     def energy_of(

@@ -37,6 +37,7 @@ def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:
 
 
 def _fits(engine: Engine, isl: int, osl: int) -> bool:
+    """Return True if one request of these lengths fits in memory."""
     try:
         return engine.memory(isl, osl).fits(isl + osl)
     except PerfcError:
@@ -45,6 +46,7 @@ def _fits(engine: Engine, isl: int, osl: int) -> bool:
 
 
 def _more_ranks(engine: Engine) -> Iterator[tuple[str, Engine]]:
+    """Yield more tensor-parallel ranks, each with a smaller share of the model."""
     parallel = engine.parallel
     for ranks in RANKS:
         if ranks > parallel.tensor:
@@ -52,6 +54,7 @@ def _more_ranks(engine: Engine) -> Iterator[tuple[str, Engine]]:
 
 
 def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
+    """Yield weight formats with fewer bits than the present one."""
     for form in FORMATS:
         if form.bits < engine.precision.weights.bits:
             # the stored sizes of a file do not apply to another format
@@ -61,6 +64,7 @@ def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
 
 
 def _smaller_steps(engine: Engine) -> Iterator[tuple[str, Engine]]:
+    """Yield a smaller token budget: memory for activations grows with the tokens of a step."""
     if engine.kind.token_budget > LEAST_BUDGET:
         kind = replace(engine.kind, token_budget=LEAST_BUDGET)
         yield f"--token-budget {LEAST_BUDGET}", replace(engine, kind=kind)

@@ -17,7 +17,7 @@ from .jobs import BulkSetting, ModelJob, Shard, jobs, model_paths
 from .table import ShardTable, locked
 
 PART_MODELS, PART_S = 500, 10.0
-"""Models or seconds after which answers are written, so that a lost process loses few of them."""
+"""Models or seconds after which results are written, so that a lost process loses few of them."""
 Run = Callable[[Iterable[ModelJob]], Iterator[tuple[ModelJob, list[Answer]]]]
 """Function that answers jobs, in any order."""
 

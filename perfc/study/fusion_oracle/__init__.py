@@ -37,8 +37,8 @@ class OracleGroup:
     """Nodes that a compiler runs as one kernel.
 
     Args:
-        name: its name for the kernel.
-        operator: its operator, or kind of kernel.
+        name: compiler's name for the kernel.
+        operator: compiler's operator, or its kind of kernel.
         nodes: nodes of our module.
     """
 
@@ -64,7 +64,7 @@ class Agreement(Enum):
     SPLITS = "ours splits it"
     """Several kernels of ours have these nodes and no others."""
     CUTS = "ours cuts elsewhere"
-    """Kernels of ours have a part of these nodes and others."""
+    """Some kernels of ours have a part of these nodes and other nodes too."""
     MISSING = "no kernel of ours"
 
 

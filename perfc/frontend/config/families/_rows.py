@@ -85,7 +85,7 @@ def _tables() -> Mapping[str, Row]:
 
 @cache
 def rows() -> Mapping[str, Row]:
-    """Return the rows of all families, each with what it takes from another."""
+    """Return the rows of all families, each with entries inherited through ``like``."""
     tables = _tables()
     return {name: _whole(name, tables) for name in tables if not name.startswith("_")}
 
@@ -101,7 +101,7 @@ def inside(keys: Keys) -> Keys | None:
 
 
 def _whole(name: str, read: Mapping[str, Row]) -> Row:
-    """Return a row with what it takes from the one that it is ``like``."""
+    """Return a row merged over the row that it is ``like``."""
     row = read[name]
     return merged(_whole(row["like"], read), row) if "like" in row else row
 

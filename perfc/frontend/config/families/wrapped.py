@@ -20,7 +20,7 @@ NOT_OF_TEXT = frozenset(
 )
 """Keys of a wrapper that are not those of its text model."""
 INHERITED = ("tie_word_embeddings",)
-"""Keys that the language model takes from outside where it has none."""
+"""Keys of the wrapper that apply to the language model where its configuration lacks them."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
 """Stacks of the language model, its tower, and the inputs that are left out."""
 

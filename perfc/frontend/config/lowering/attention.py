@@ -29,7 +29,7 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
     """Return ``x`` after an attention and the product behind it, summed over ranks.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         x: [tokens, hidden].
         a: description of the attention.
         run: tokens of the pass, and values that all layers read.

@@ -58,7 +58,7 @@ CUT = Split(axis=-1)
 
 
 class Builder:
-    """State of one lowering.
+    """Nodes, weights and inputs of one lowering, with methods that add them.
 
     Args:
         name: name of the model.
@@ -115,7 +115,7 @@ class Builder:
         return value
 
     def stored(self, name: str) -> StoredWeight | None:
-        """Return what the model's file has of a weight; None without a file, or for nothing."""
+        """Return a weight's tensors in the model's file; None without a file or such tensors."""
         tensors = self.precision.stored
         stored = None if tensors is None else tensors.weight(name)
         self.taken.update(() if stored is None else stored.names)

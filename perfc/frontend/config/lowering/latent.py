@@ -1,7 +1,7 @@
 """Lower attention over latents (MLA): expanded for prompts, absorbed into queries for decodes.
 
-Sparse attention is absorbed for prompts too: an indexer scores all tokens, and each query reads the
-best of them.
+Sparse attention is absorbed for prompts too: an indexer scores all tokens, and each query reads
+those with the largest scores.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def by_heads(
 def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
     """Return attention [tokens, heads * values] of contents and relative positions.
 
-    The scores of a query are those of all keys, of all rows of the table of distances by the query,
-    and of these by each key, where the distance of both chooses the row.
+    A score is the sum of three products: query and key; query and the row of the table for their
+    distance; and key and that row. Products with all rows are computed, then rows are gathered.
 
     Source: transformers, models/deberta_v2/modeling_deberta_v2.py: `DisentangledSelfAttention`.
     """

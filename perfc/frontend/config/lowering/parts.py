@@ -1,4 +1,4 @@
-"""Lower parts of a model that is trained: a layer, what is before the first and behind the last.
+"""Lower parts of a model that is trained: a layer, the embedding, and the head with the loss.
 
 A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
 micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
@@ -37,7 +37,7 @@ def layer_part(
     Its experts are those of one of ``expert_groups`` groups of ranks, each with separate tokens.
 
     Raises:
-        ModelError: it does not divide so.
+        ModelError: the model cannot be divided by these degrees.
     """
     b, stack, run = _started(model, precision, parallel)
     b.lora_rank, b.expert_groups = lora_rank, expert_groups
@@ -65,7 +65,7 @@ def head_part(
     """Return the last normalisation, the scores of every token and their cross-entropy.
 
     Raises:
-        ModelError: it does not divide so.
+        ModelError: the model cannot be divided by these degrees.
     """
     b, stack, run = _started(model, precision, parallel)
     x = gathered(b, b.input("hidden", b.half, (run.tokens.rows, stack.width)), stack)

@@ -105,7 +105,7 @@ def block_product(
     """Return ``x`` times a weight in blocks that hold their scales, as those of a GGUF file.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         x: [rows, contracted].
         extents: contracted, columns.
         name: name of the weight and of the node.
@@ -176,7 +176,7 @@ def low_rank_product(
     """Return ``whole`` plus ``(x @ A) @ B`` of each layer's trained adapter, arXiv:2106.09685.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         x: [tokens, contracted].
         whole: [tokens, columns], the product with the frozen weight.
         extents: contracted, columns.
@@ -209,7 +209,7 @@ def adapted_product(
     of B, as engines have it where adapters are not sharded further.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         x: [tokens, contracted].
         whole: [tokens, columns], to which the adapters add.
         extents: extents of this rank's share of the layer's weight: contracted, columns.

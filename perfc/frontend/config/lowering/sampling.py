@@ -29,7 +29,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
     random numbers, without the host. Truncation sorts the whole vocabulary.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         scores: [rows, this rank's share of the vocabulary].
         sampling: method and its parameters.
         rows: sequences.

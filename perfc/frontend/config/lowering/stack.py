@@ -75,7 +75,7 @@ def embedded(
     """Return the tokens of a stack [tokens, hidden], and a table of tokens that a head may share.
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         stack: stack whose embedding is lowered.
         run: tokens of the pass and their positions.
         shared: the table of the encoder, where the decoder has the same.

@@ -105,7 +105,7 @@ def per_layer_rows(
     """Return the rows of each layer [tokens, width].
 
     Args:
-        b: takes the nodes.
+        b: builder that collects the nodes.
         x: embedded tokens [tokens, hidden].
         ids: token numbers.
         p: table of the rows.

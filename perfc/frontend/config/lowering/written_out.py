@@ -1,8 +1,8 @@
 """Lower layers as modules of transformers write them: operators that eager PyTorch runs.
 
 Engines run a normalisation, a gate or an activation as one kernel, which reads its operand again.
-Autograd keeps what each of the operators that a module is written in reads, so that a training step
-needs more memory. A compiler that merges them runs the same operators.
+Autograd stores the operands of each operator of such a module, so that a training step needs more
+memory. A compiler that merges them starts from the same operators.
 
 Source: transformers 5, `LlamaRMSNorm`, `GemmaRMSNorm`, `Olmo2RMSNorm`, `LlamaMLP`, `LlamaAttention`
 and `activations.NewGELUActivation`.
@@ -29,7 +29,7 @@ WIDE = Cast(to=DType.F32)
 SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
 """Starts of families whose normalisation multiplies its scale before it narrows the result."""
 READ_NARROW = ("t5", "mt5", "umt5")
-"""Families whose normalisation multiplies its operand as it is, which autograd keeps besides."""
+"""Families whose normalisation multiplies the operand in 16 bits, which autograd stores too."""
 MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "codegen")
 """Families with one product for queries, keys and values."""
 
