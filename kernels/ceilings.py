@@ -155,9 +155,9 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
 
 def _level(name: str, reported: float, seen: list[float]) -> SweepLevel:
     """Return a cache that the system reports, with the step that the sweep sees near its end."""
-    near = [s for s in seen if reported / STEP <= s <= reported * STEP and s < math.inf]
-    capacity = min(near, key=lambda s: abs(math.log(s / reported)), default=reported)
-    return SweepLevel(name, capacity, bool(near))
+    steps_near = [s for s in seen if reported / STEP <= s <= reported * STEP and s < math.inf]
+    capacity = min(steps_near, key=lambda s: abs(math.log(s / reported)), default=reported)
+    return SweepLevel(name, capacity, bool(steps_near))
 
 
 def ceilings(samples: Samples, device: Device) -> tuple[MeasuredCeiling, ...]:

@@ -127,8 +127,8 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     size = float(share * device.cores)
     # Eight last-level caches show memory; beyond, only non-uniform memory would differ.
     # A quick sweep of a processor takes little memory: 160 MiB, or twice a cache above 80 MiB.
-    whole, least = (2, 160 * MIB) if quick and device.kind == "cpu" else (8, 256 * MIB)
-    last = max(whole * device.cache_bytes, least)
+    multiple, least_bytes = (2, 160 * MIB) if quick and device.kind == "cpu" else (8, 256 * MIB)
+    last = max(multiple * device.cache_bytes, least_bytes)
     last = min(last, device.free_bytes // 2)
     # whole kibibytes for each core and each of at most three buffers
     grain = 3 * KIB * device.cores
@@ -138,11 +138,11 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
         size *= ratio
     sizes.add(last // grain * grain)
     if not quick:
-        last, most = 4 * last, min(device.most_bytes, device.free_bytes // 2)
-        while last < most:
+        last, most_bytes = 4 * last, min(device.most_bytes, device.free_bytes // 2)
+        while last < most_bytes:
             sizes.add(last // grain * grain)
             last *= 4
-        sizes.add(most // grain * grain)
+        sizes.add(most_bytes // grain * grain)
     return tuple(sorted(sizes))
 
 
@@ -164,8 +164,8 @@ def _nears(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     """Return bytes of cycles of pointers, from 8 KiB to beyond the last cache."""
-    whole = 2 if quick and device.kind == "cpu" else 8
-    last = min(max(whole * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
+    multiple = 2 if quick and device.kind == "cpu" else 8
+    last = min(max(multiple * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
     if quick:  # from the largest, so that memory is measured
         return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
     sizes, size = list[int](), 8 * KIB

@@ -200,8 +200,8 @@ def _enough(
         elapsed = run.sample(repeats)
         if elapsed >= needed * 0.8:
             # One sample may be long because something interrupted it.
-            again = 2 if elapsed < 0.05 and not deadline.is_over else 0
-            elapsed = min(elapsed, *(run.sample(repeats) for _ in range(again)), elapsed)
+            repetitions = 2 if elapsed < 0.05 and not deadline.is_over else 0
+            elapsed = min(elapsed, *(run.sample(repeats) for _ in range(repetitions)), elapsed)
         if elapsed < 0:
             raise MeasurementError("the clock goes backwards, or no thread could be started")
         if elapsed >= needed * 0.8:

@@ -102,11 +102,11 @@ class Analyses:
     ) -> R:
         """Return a result that depends on a module; a shared one is computed again if not true."""
         # None stands for absent: no such result is None
-        known = None if self.shared is None else self.shared.get((subject, key))
-        if known is None or not holds(known):
-            known = result()
-            self._share(subject, key, known)
-        return cast(R, known)
+        cached = None if self.shared is None else self.shared.get((subject, key))
+        if cached is None or not holds(cached):
+            cached = result()
+            self._share(subject, key, cached)
+        return cast(R, cached)
 
     def _share(self, subject: Module, key: Hashable, result: object) -> None:
         """Cache a result for later analyses of the module, the oldest dropped."""
@@ -127,10 +127,10 @@ class Analyses:
             raise TypeError(f"{type(requester).__name__} uses {type(analysis).__name__} undeclared")
         start = time.perf_counter()
         memo, shared = self._memo.setdefault(module, {}), self.shared or {}
-        known = memo.get(analysis, shared.get((module, analysis), ABSENT))
-        is_cached = known is not ABSENT
+        cached = memo.get(analysis, shared.get((module, analysis), ABSENT))
+        is_cached = cached is not ABSENT
         if is_cached:
-            result = cast(R, known)
+            result = cast(R, cached)
         else:
             result = self._guarded(analysis, lambda: analysis.run(module, self))
             # files may change between analyses of a module, so such a result is not shared

@@ -86,8 +86,8 @@ def _spell_value(value: object) -> str:
         case Enum():
             return _spell_value(value.value if isinstance(value.value, str) else value.name)
         case str():
-            plain = _WORD.fullmatch(value) and value not in _VALUES
-            return value if plain else json.dumps(value)
+            is_plain = _WORD.fullmatch(value) and value not in _VALUES
+            return value if is_plain else json.dumps(value)
         case tuple():
             return f"[{','.join(map(_spell_value, value))}]"
         case int() | float() | Poly():

@@ -96,9 +96,9 @@ def chase(cuda: Cuda, given: Inputs) -> Array:
     """Return the slot where the walk ends."""
     import numpy as np
 
-    memory, place = pointers(cuda, given["next"])
-    cuda.functions["pointer_chase"]((1,), (1,), (place, np.int64(int(given["steps"][0]))))
-    end = int(cuda.cupy.asnumpy(place)[0]) - int(memory.data.ptr)
+    memory, position = pointers(cuda, given["next"])
+    cuda.functions["pointer_chase"]((1,), (1,), (position, np.int64(int(given["steps"][0]))))
+    end = int(cuda.cupy.asnumpy(position)[0]) - int(memory.data.ptr)
     return np.array([end // LINE], np.int64)
 
 

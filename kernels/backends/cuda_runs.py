@@ -55,9 +55,9 @@ class ProductRun:
         self.count = float(extent) ** 3
         kind = KINDS[dtype]
         square = extent * extent
-        each = square * (2 * kind.bytes + kind.result_bytes)
+        set_bytes = square * (2 * kind.bytes + kind.result_bytes)
         # enough sets that operands come from memory, at most 32 of small ones
-        sets = max(1, min(32, 2 * cuda.device.cache_bytes // each + 1))
+        sets = max(1, min(32, 2 * cuda.device.cache_bytes // set_bytes + 1))
         self.a, self.b = ([_random(cuda, dtype, square) for _ in range(sets)] for _ in range(2))
         self.d = [cuda.cupy.zeros(square * kind.result_bytes, "u1") for _ in range(sets)]
         self.turn = 0

@@ -117,7 +117,7 @@ def caches(cpus: tuple[int, ...]) -> dict[str, int]:
             name = f"l{_text(index / 'level')}"
             shared = _text(index / "shared_cpu_list") or str(cpu)
             by_level.setdefault(name, {})[shared] = _size(_text(index / "size"))
-    return {name: sum(by.values()) for name, by in sorted(by_level.items())}
+    return {name: sum(sizes.values()) for name, sizes in sorted(by_level.items())}
 
 
 def _indices(cpu: int) -> Iterator[Path]:

@@ -73,9 +73,9 @@ class KernelTable:
                 named.setdefault(kernel.anchor.name, []).append(i)
 
         def served(i: int, kernel: Kernel) -> int:
-            near = named.get(kernel.anchor.name, [i])
+            candidates = named.get(kernel.anchor.name, [i])
             # a name may repeat, as in a loop: the nearest counts, of two the later
-            return i if kernel.helper is None else min(near, key=lambda j: (abs(j - i), -j))
+            return i if kernel.helper is None else min(candidates, key=lambda j: (abs(j - i), -j))
 
         return tuple([served(i, kernel) for i, kernel in enumerate(self.kernels)])
 

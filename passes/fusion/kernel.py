@@ -106,11 +106,13 @@ class Kernel:
         """Return the average of ``count`` launches that do its work together, fields changed."""
         work, traffic = self.work, self.traffic
         # launches of one list differ in size: all get the mean
-        each = {name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")}
+        per_launch = {
+            name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")
+        }
         nbytes = traffic.read_bytes // count, traffic.write_bytes // count
         return replace(
             self,
-            work=replace(work, **each),
+            work=replace(work, **per_launch),
             traffic=Traffic(*nbytes, traffic.is_bound),
             repeat=self.repeat * count,
             read_parts=tuple([part // count for part in self.read_parts]),

@@ -168,12 +168,12 @@ def _unit(
     # one node is no fusion, but as an assignment to a slice it costs less than a scatter
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None
-    whole = frozenset(members)
-    if any(m in units for m in whole) or any(m not in near.inside for m in whole):
+    nodes = frozenset(members)
+    if any(m in units for m in nodes) or any(m not in near.inside for m in nodes):
         return None
-    folded = whole - {node} if pattern.folds else frozenset[Node]()
+    folded = nodes - {node} if pattern.folds else frozenset[Node]()
     # patterns of any operators have the kind of the one with the main loop
     kind = pattern.kind
     if kind in (Kind.QUANTIZE, Kind.OPAQUE):
-        kind = max(whole, key=Runtime.rank).op.kind
-    return FusionUnit(pattern.tag, kind, whole, folded)
+        kind = max(nodes, key=Runtime.rank).op.kind
+    return FusionUnit(pattern.tag, kind, nodes, folded)

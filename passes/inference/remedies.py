@@ -244,12 +244,12 @@ def equalities(
             if s.name not in names_in(d):
                 continue
             # near its value an extent is nearly always linear in a symbol; verified below
-            now = evaluate(d, env)
-            slope = evaluate(d, {**env, s.name: env[s.name] + 1}) - now
+            value = evaluate(d, env)
+            slope = evaluate(d, {**env, s.name: env[s.name] + 1}) - value
             for other in closed:
                 if slope == 0 or s.name in names_in(other):
                     continue
-                steps, rest = divmod(evaluate(other, env) - now, slope)
+                steps, rest = divmod(evaluate(other, env) - value, slope)
                 size = env[s.name] + steps
                 if rest or not steps or not max(s.lo, 1) <= size <= most(s, MAX_EXTENT):
                     continue

@@ -199,12 +199,12 @@ class Inference:
                 outputs.append(None)
                 continue
             inferred = types[i] if i < len(types) else UNKNOWN
-            known = folded[i] if i < len(folded) and v not in self.varying else None
+            content = folded[i] if i < len(folded) and v not in self.varying else None
             type_, as_inferred = self.fill(inferred, v.type)
             new = v
-            if type_ is not v.type or known is not v.known or v.weight is not None:
+            if type_ is not v.type or content is not v.known or v.weight is not None:
                 is_new = True
-                new = local[v] = Value(v.name, type_, known)
+                new = local[v] = Value(v.name, type_, content)
             if as_inferred and i < len(numbers):
                 self.duplicates.values[new] = numbers[i]
             outputs.append(new)
@@ -232,8 +232,8 @@ class Inference:
             outcome = Inferred(types, folded, (), at_fault)
             self.applications.append(Application(op, ins, outcome))
             return outcome
-        known = [*folded, *[None] * (len(types) - len(folded))]
-        numbers = tuple(map(self.duplicates.content, types, known))
+        contents = [*folded, *[None] * (len(types) - len(folded))]
+        numbers = tuple(map(self.duplicates.content, types, contents))
         outcome = self.memo[key] = Inferred(types, folded, numbers, at_fault)
         self.applications.append(Application(op, ins, outcome))
         return outcome

@@ -178,14 +178,14 @@ class StrideWalk:
 
     def shape(self, v: Value) -> Extents | None:
         """Return the extents as numbers, None where the rank is not known."""
-        known = self.shapes.get(v)
-        if known is None and isinstance(v.type, TensorType) and v.type.shape is not None:
-            known = self.extents.get(v.type)
-            if known is None:
+        shape = self.shapes.get(v)
+        if shape is None and isinstance(v.type, TensorType) and v.type.shape is not None:
+            shape = self.extents.get(v.type)
+            if shape is None:
                 extents = [int(evaluate(d, self.env)) for d in v.type.shape]
-                known = self.extents[v.type] = tuple(extents)
-            self.shapes[v] = known
-        return known
+                shape = self.extents[v.type] = tuple(extents)
+            self.shapes[v] = shape
+        return shape
 
     def visit(self, node: Node, is_fused: bool) -> None:
         """Record the strides of a node's results; inside fused attention nothing is stored."""

@@ -108,8 +108,10 @@ class Around:
         after: list[Kernel] = []
         written = out
         if rule is not None:
-            made = [self.before(h, rule.before[:i].count(h)) for i, h in enumerate(rule.before)]
-            before += [launch for launch in made if launch is not None]
+            launched_before = [
+                self.before(h, rule.before[:i].count(h)) for i, h in enumerate(rule.before)
+            ]
+            before += [launch for launch in launched_before if launch is not None]
             helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
             # the last helper writes the result, so that the kernel itself writes another value
             if helpers:
@@ -165,9 +167,9 @@ class Around:
     def copy(self, v: Value) -> Kernel:
         """Return the copy of an operand that is a view."""
         root = self.operand(v)
-        made = self.launch(Helper.COPY, CONTIGUOUS, (v,), v, (root,))
-        self.reads[root] = made.writes[0]
-        return made
+        launch = self.launch(Helper.COPY, CONTIGUOUS, (v,), v, (root,))
+        self.reads[root] = launch.writes[0]
+        return launch
 
     def cast(self, cast: OperandCast) -> Kernel:
         """Return the cast of an operand."""
@@ -176,9 +178,9 @@ class Around:
         wide = Value(v.name, TensorType(cast.stored, shape), weight=v.weight)
         result = Value(f"{v.name}.cast", TensorType(cast.read, shape))
         title = f"cast {cast.stored.code}→{cast.read.code}"
-        made = self.launch(Helper.CAST, Cast(to=cast.read), (wide,), result, (v,), title)
+        launch = self.launch(Helper.CAST, Cast(to=cast.read), (wide,), result, (v,), title)
         self.reads[v] = result
-        return made
+        return launch
 
     def before(self, helper: Helper, nth: int) -> Kernel | None:
         """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
@@ -192,9 +194,9 @@ class Around:
                 # an earlier launch may have cast or copied the operand
                 root = self.reads.get(v, v) if at else self.operand(v)
                 title = order_title(helper, len(v.shape or ()), last=True)
-                made = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
-                self.reads[v if at else self.root] = made.writes[0]
-                return made
+                launch = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
+                self.reads[v if at else self.root] = launch.writes[0]
+                return launch
             case Helper.STATISTICS if v is not None:
                 shape = v.shape
                 result = Value(v.name, TensorType(DType.F32, shape))
@@ -232,8 +234,8 @@ class Around:
     def filled(self, type_: Type) -> Kernel:
         """Return the launch that writes zeros of a type."""
         shape = type_.shape if isinstance(type_, TensorType) else None
-        known = Known.vector(shape) if shape is not None else None
-        size = Value("", TensorType(DType.I64, (len(shape or ()),)), known)
+        contents = Known.vector(shape) if shape is not None else None
+        size = Value("", TensorType(DType.I64, (len(shape or ()),)), contents)
         return self.launch(Helper.FILL, ConstantOfShape(), (size,), Value("", type_), ())
 
     def launch(

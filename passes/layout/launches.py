@@ -198,14 +198,14 @@ class Launching:
     def around(self, kernel: Kernel) -> Sequence[Kernel]:
         """Return a kernel and the launches around it, in order."""
         casts = self.casts.get(kernel, ())
-        made = self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel), casts)
+        launches = self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel), casts)
         if self.strides is None or not self.strides.copies:
-            return made
+            return launches
         for node in kernel.nodes:
             v = self.strides.copies.get(node)
             if v is not None and node.inputs[0] is not None:
-                made = (*made, *self.helpers.copied(kernel, v, node.inputs[0]))
-        return made
+                launches = (*launches, *self.helpers.copied(kernel, v, node.inputs[0]))
+        return launches
 
     def unordered(self, kernel: Kernel) -> tuple[Value, ...]:
         """Return the operands that the kernel cannot read as they lie."""

@@ -243,12 +243,12 @@ class Intervals:
                 if self.owner.get(v) is v and self.sizes[v] != 0:
                     current.add(self.sizes[v], 1)
                     stops[min(max(self.ends[v], step) + 1, count)].append(self.sizes[v])
-            now = current.value()
+            live = current.value()
             # results of a node with regions come when its regions are done, but those that grow
             if step in inner:
                 stacked = dim_sum(self.sizes[v] for v in stacked_results(node))
-                now = dim_max(now, before + inner[step] + stacked)
-            self.live.append(now)
+                live = dim_max(live, before + inner[step] + stacked)
+            self.live.append(live)
 
 
 def overwritten_by(node: Node) -> Results:

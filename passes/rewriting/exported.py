@@ -58,8 +58,8 @@ def attention(op: Attention, ins: Sequence[Value], tape: Tape, before: Sequence[
     is_mask = bool(masks) and masks[0].dtype is DType.BOOL
     if is_mask:
         start = masks[0], zero
-        each = (n for n in before if isinstance(n.op, Where) and n.inputs[:2] == start)
-        same = next((n.results[0] for n in each), None)
+        earlier = (n for n in before if isinstance(n.op, Where) and n.inputs[:2] == start)
+        same = next((n.results[0] for n in earlier), None)
         # -1e9 stands for minus infinity
         masks = [same or tape.where(*start, tape.number(-1e9, query.dtype))]
     elif op.is_causal:

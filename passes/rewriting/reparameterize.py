@@ -151,21 +151,21 @@ def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
     if len({b.origin for b in branches}) != 1:
         return None
     windows = [_window(c) for c in convolutions]
-    known = [w for w in windows if w is not None]
-    if len(known) != len(windows) or len({w.strides for w in known}) != 1:
+    symmetric = [w for w in windows if w is not None]
+    if len(symmetric) != len(windows) or len({w.strides for w in symmetric}) != 1:
         return None
     # of equal windows the one with fewer groups, as it can hold the filters of more groups
-    largest = max(range(len(known)), key=lambda i: (known[i].taps, -known[i].groups))
-    chosen = known[largest]
+    largest = max(range(len(symmetric)), key=lambda i: (symmetric[i].taps, -symmetric[i].groups))
+    chosen = symmetric[largest]
     # an identity is a filter of one only if the sum has the shape of its operand
-    if len(known) < len(branches):
+    if len(symmetric) < len(branches):
         origin = branches[0].origin.type
         if set(chosen.strides) != {1} or origin != result.type:
             return None
     fits = all(
         w.groups % chosen.groups == 0
         and all(a <= b for a, b in zip(w.extents, chosen.extents, strict=True))
-        for w in known
+        for w in symmetric
     )
     return convolutions[largest] if fits else None
 

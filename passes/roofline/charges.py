@@ -253,13 +253,13 @@ class Charging:
     def _united(self, root: Value, parts: Mapping[Value, Dim]) -> Dim:
         """Return the bytes of a value that are read in parts: of their union where it is known."""
         total = self.sizes[root.type]
-        whole = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
-        if root in whole:
+        whole_views = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
+        if root in whole_views:
             return total
         # one view that repeats nothing reads its elements once; the union need not be computed
         is_one_part = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
-        share = self.unions.share(root, whole) if whole and not is_one_part else None
-        least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole]
+        share = self.unions.share(root, whole_views) if whole_views and not is_one_part else None
+        least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole_views]
         if share is not None:
             least.append(total * share.numerator // share.denominator)
         return _smaller(least[0] if len(least) == 1 else dim_max(*least), total)

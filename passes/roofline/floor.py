@@ -58,9 +58,9 @@ class Floors:
         self.machine, self.tf32 = machine, tf32
         self.entries: dict[tuple[Unit, DType], Peak] = {}
         # the L1 of a CPU keeps data between kernels; that of a GPU does not
-        near = 0 if machine.kind == "cuda" else capacity(machine, "l1")
+        l1_bytes = 0 if machine.kind == "cuda" else capacity(machine, "l1")
         # bytes that the caches before a level keep from it
-        before = {Ceiling.L1: 0, Ceiling.L2: near, Ceiling.DEVICE: capacity(machine, "l2")}
+        before = {Ceiling.L1: 0, Ceiling.L2: l1_bytes, Ceiling.DEVICE: capacity(machine, "l2")}
         self.memory = {
             ceiling: level
             for name, ceiling in LEVELS.items()

@@ -68,8 +68,8 @@ class Checkpoints:
     ) -> Checkpoints:
         """Return the blocks of a step that trains some parameters."""
         trained = active(forward, parameters)
-        made = {v: node for node in forward for v in node.results}
-        read = {v for n in backward for v in n.inputs if v is not None and v in made}
+        makers = {v: node for node in forward for v in node.results}
+        read = {v for n in backward for v in n.inputs if v is not None and v in makers}
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 
     def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:

@@ -16,8 +16,8 @@ def attention(at: Adjoint) -> Gradients | None:
         raise at.error("caches, windows or soft caps")
     if at.wants(3):
         raise at.error("its mask is trained")
-    operator = AttentionGrad(op.is_causal, op.kv_num_heads, op.q_num_heads, op.scale)
+    grad_op = AttentionGrad(op.is_causal, op.kv_num_heads, op.q_num_heads, op.scale)
     mask = (at.operand(3),) if at.has(3) else ()
     ins = (at.dy, at.result(), at.operand(0), at.operand(1), at.operand(2), *mask)
-    dq, dk, dv = at.tape.several(operator, ins, 3)
+    dq, dk, dv = at.tape.several(grad_op, ins, 3)
     return {0: dq, 1: dk, 2: dv}

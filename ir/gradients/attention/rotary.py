@@ -13,5 +13,5 @@ def rotary_embedding(at: Adjoint) -> Gradients | None:
     op = at.op
     if not exactly(op, RotaryEmbedding):
         return None
-    made = RotaryEmbeddingGrad(op.interleaved, op.num_heads, op.rotary_embedding_dim)
-    return {0: at.tape.apply(made, at.dy, *at.node.inputs[1:])}
+    grad_op = RotaryEmbeddingGrad(op.interleaved, op.num_heads, op.rotary_embedding_dim)
+    return {0: at.tape.apply(grad_op, at.dy, *at.node.inputs[1:])}

@@ -10,5 +10,5 @@ from ..adjoint import Adjoint, Gradients
 def gated_activation(at: Adjoint) -> Gradients:
     """Differentiate from the operand; the activation is recomputed."""
     assert isinstance(at.op, GatedActivation)
-    made = GatedActivationGrad(activation=at.op.activation)
-    return {0: at.tape.apply(made, at.dy, at.operand(0))}
+    grad_op = GatedActivationGrad(activation=at.op.activation)
+    return {0: at.tape.apply(grad_op, at.dy, at.operand(0))}

@@ -72,5 +72,5 @@ def col2im(at: Adjoint) -> Gradients:
     sizes = tuple(b for b in block or () if isinstance(b, int))
     if block is None or len(sizes) != len(block):
         raise at.error("its blocks are not known")
-    made = Col2ImGrad(sizes, op.dilations, op.pads, op.strides)
-    return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
+    grad_op = Col2ImGrad(sizes, op.dilations, op.pads, op.strides)
+    return {0: at.tape.apply(grad_op, at.dy, at.tape.ints(at.shape()))}

@@ -54,8 +54,8 @@ def batch_norm(at: Adjoint) -> Gradients:
     mean = at.operand(3) if is_fixed else at.result(3)
     # running statistics are operands 3 and 4, those of the batch results 3 and 4
     spread = at.operand(4) if is_fixed else at.result(4)
-    made = BatchNormalizationGrad(epsilon=op.epsilon, is_fixed=is_fixed)
-    return _applied(at, made, (at.dy, at.operand(0), at.operand(1), mean, spread), 3)
+    grad_op = BatchNormalizationGrad(epsilon=op.epsilon, is_fixed=is_fixed)
+    return _applied(at, grad_op, (at.dy, at.operand(0), at.operand(1), mean, spread), 3)
 
 
 def instance_norm(at: Adjoint) -> Gradients:

@@ -18,8 +18,8 @@ def softmax(at: Adjoint) -> Gradients | None:
     op = at.op
     if not isinstance(op, Softmax) or not op.is_exactly(Softmax, LogSoftmax):
         return None
-    made = LogSoftmaxGrad if isinstance(op, LogSoftmax) else SoftmaxGrad
-    return {0: at.tape.apply(made(op.axis, op.flatten), at.dy, at.result())}
+    grad_op = LogSoftmaxGrad if isinstance(op, LogSoftmax) else SoftmaxGrad
+    return {0: at.tape.apply(grad_op(op.axis, op.flatten), at.dy, at.result())}
 
 
 log_softmax = softmax

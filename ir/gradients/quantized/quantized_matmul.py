@@ -29,11 +29,11 @@ def gemm_float8(at: Adjoint) -> Gradients:
         dy = tape.apply(rounding, at.dy, scale or tape.number(1.0))
         result_dtype = at.dy.dtype
         if at.wants(0):
-            made = GemmFloat8Grad(dtype=result_dtype, scale_block=block)
-            gradients[0] = tape.apply(made, dy, w, None, scale)
+            grad_op = GemmFloat8Grad(dtype=result_dtype, scale_block=block)
+            gradients[0] = tape.apply(grad_op, dy, w, None, scale)
         if at.wants(1):
-            made = GemmFloat8Grad(dtype=result_dtype, scale_block=block, transA=1)
-            gradients[1] = tape.apply(made, dy, x, None, scale)
+            grad_op = GemmFloat8Grad(dtype=result_dtype, scale_block=block, transA=1)
+            gradients[1] = tape.apply(grad_op, dy, x, None, scale)
     if at.wants(2):
         gradients[2] = tape.scaled(tape.sum_to(at.dy, at.shape(2)), op.beta or 1.0)
     return gradients

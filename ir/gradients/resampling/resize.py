@@ -16,7 +16,7 @@ def resize(at: Adjoint) -> Gradients:
         raise at.error("filters wider than their neighbours, or some axes alone")
     if op.coordinate_transformation_mode == "tf_crop_and_resize":
         raise at.error("a part of the operand")
-    made = ResizeGrad(
+    grad_op = ResizeGrad(
         op.mode,
         op.coordinate_transformation_mode,
         op.nearest_mode,
@@ -24,14 +24,14 @@ def resize(at: Adjoint) -> Gradients:
         # before version 11 there was no operand for a region of interest
         _scales(at, 1 if op.version < 11 else 2),
     )
-    return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
+    return {0: at.tape.apply(grad_op, at.dy, at.tape.ints(at.shape()))}
 
 
 def upsample(at: Adjoint) -> Gradients:
     """Differentiate the older operator in the same way."""
     assert isinstance(at.op, Upsample)
-    made = ResizeGrad(at.op.mode, "asymmetric", "floor", scales=_scales(at, 1))
-    return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
+    grad_op = ResizeGrad(at.op.mode, "asymmetric", "floor", scales=_scales(at, 1))
+    return {0: at.tape.apply(grad_op, at.dy, at.tape.ints(at.shape()))}
 
 
 def _scales(at: Adjoint, index: int) -> tuple[float, ...]:

@@ -245,11 +245,11 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     # without keepdims parts of one element lose the axis
     keeps = len(shape_of(x)) == len(_shape(items[0]))
     sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
-    whole = shape_of(x)
+    x_shape = shape_of(x)
     tensors = [
         Value(
             tape.fresh(f"{sequence.name}.{i}"),
-            TensorType(_dtype(t), (*whole[:axis], size, *whole[axis + 1 :])),
+            TensorType(_dtype(t), (*x_shape[:axis], size, *x_shape[axis + 1 :])),
         )
         for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]

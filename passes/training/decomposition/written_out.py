@@ -114,14 +114,14 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
         return {}
     # either operand of the sum may be x
     for x in total.inputs:
-        small = None if x is None else at.maker(other(total, x), Mul)
-        cubed = factor(small)
+        cubic_term = None if x is None else at.maker(other(total, x), Mul)
+        cubed = factor(cubic_term)
         cube = at.maker(cubed[0], Mul, Pow) if cubed is not None else None
-        if x is None or small is None or cubed is None or cube is None:
+        if x is None or cubic_term is None or cubed is None or cube is None:
             continue
         behind = _cubed(x, cube, at)
         if behind and is_near(cubed[1], CUBE):
-            actual = closed(node, x, [*behind, small, total, inner, node], "tanh", at)
+            actual = closed(node, x, [*behind, cubic_term, total, inner, node], "tanh", at)
             is_named = any("gelu" in last.name for last, written in actual.items() if written)
             return actual if is_named or not cube.op.is_exactly(Pow) else {}
     return {}
@@ -190,16 +190,20 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     if total is None or scores is None or product is None or (mask in trained and mask):
         return {}
     ends = [at.maker(v, Mul, Div) for v in scores.inputs]
-    actual = [_scaled(end) for end in ends]
-    if len(actual) != 2 or None in actual or product.inputs[0] not in _ends(node, cleaned):
+    scaled_operands = [_scaled(end) for end in ends]
+    if (
+        len(scaled_operands) != 2
+        or None in scaled_operands
+        or product.inputs[0] not in _ends(node, cleaned)
+    ):
         return {}
-    q, k = (v for v in actual if v is not None)
+    q, k = (v for v in scaled_operands if v is not None)
     v = product.inputs[1]
     if v is None or not _are_heads(node, q, k, v):
         return {}
-    gone = [*(e for e in ends if e is not None), scores, *((total,) if mask else ()), node]
+    removed = [*(e for e in ends if e is not None), scores, *((total,) if mask else ()), node]
     # the softmax has two readers where its rows are cleaned
-    if not at.is_inner([n for n in gone if n is not node]):
+    if not at.is_inner([n for n in removed if n is not node]):
         return {}
     written, keys = _keys(k, product, at, tape)
     factors = [factor(end) for end in ends]
@@ -209,10 +213,10 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     causal = _causal_mask(mask, at)
     op = Attention(scale=None if is_default_scale else split, is_causal=int(bool(causal)))
     ins = (q, keys, v, *((mask,) if mask is not None and not causal else ()))
-    gone += [n for n in causal if at.is_inner([n])]
+    removed += [n for n in causal if at.is_inner([n])]
     loc = replace(product.loc, op_type="Attention")
     fused = Node(op, ins, product.outputs, (), loc)
-    return {**{n: [] for n in (*gone, *cleaned)}, product: [*written, fused]}
+    return {**{n: [] for n in (*removed, *cleaned)}, product: [*written, fused]}
 
 
 def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]:

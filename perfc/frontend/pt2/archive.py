@@ -82,9 +82,9 @@ class BoundedReader(io.BufferedReader):
             ModelError: more than a directory may have.
         """
         # one byte more than allowed shows that there are more
-        most = MOST_DIRECTORY_BYTES + 1
-        data = super().read(most if size is None or size < 0 else min(size, most))
-        if len(data) == most:
+        limit = MOST_DIRECTORY_BYTES + 1
+        data = super().read(limit if size is None or size < 0 else min(size, limit))
+        if len(data) == limit:
             what = f"a zip directory of more than {MOST_DIRECTORY_BYTES >> 20} MiB"
             raise ModelError(what, hint=SAVE)
         return data

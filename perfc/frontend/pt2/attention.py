@@ -135,8 +135,8 @@ def one_layer(
     """Return the result, last hidden state and last cell state of one layer."""
 
     def joined(rows: Sequence[str]) -> str:
-        each = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
-        return each[0] if len(each) == 1 else c.emit("Concat", *each, axis=0)
+        parts = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
+        return parts[0] if len(parts) == 1 else c.emit("Concat", *parts, axis=0)
 
     weights = [[*map(c.read, cell)] for cell in cells]
     parts = [joined([cell[at] for cell in weights]) for at in range(2)]

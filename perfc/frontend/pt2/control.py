@@ -68,11 +68,11 @@ def results_of(
     content = graph["graph"]
     name = f"{c.outputs[0]}.{graph['name']}{suffix}"
     scope = c.scope.inner(content, name, given, c.frames)
-    formal = [raw for each in content["inputs"] for raw in names_of(each)]
+    formal = [raw for argument in content["inputs"] for raw in names_of(argument)]
     scope.values.update(zip(formal, values, strict=False))
     scope.path = module_of(c, scope, content["nodes"])
     lower(scope, content["nodes"])
-    results = [raw for each in content["outputs"] for raw in names_of(each)]
+    results = [raw for argument in content["outputs"] for raw in names_of(argument)]
     return [c.emit("Identity", scope.values[raw]) for raw in results]
 
 

@@ -78,8 +78,8 @@ def _index(c: AtenCall) -> str:
         depth = max(c.scope.meta(raw).rank for _, raw in given)
         first = depth + axes[0]
         # indices at neighbouring axes leave their result in place of these
-        back = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
-        value = c.emit("Transpose", value, perm=tuple(back))
+        restored = [*range(depth, first), *range(depth), *range(first, c.result.rank)]
+        value = c.emit("Transpose", value, perm=tuple(restored))
     return value
 
 

@@ -42,7 +42,7 @@ def _conv(c: AtenCall) -> str:
     else:
         # both ends are padded equally; ONNX lists all begins, then all ends
         pads = tuple(c.integers("padding", [0], rank)) * 2
-    extra = c.integers("output_padding", [0], rank)
+    output_padding = c.integers("output_padding", [0], rank)
     result = c.emit(
         "ConvTranspose" if is_transposed else "Conv",
         *operands,
@@ -51,7 +51,7 @@ def _conv(c: AtenCall) -> str:
         dilations=tuple(dilations),
         group=groups,
         auto_pad=auto,
-        output_padding=tuple(extra) if is_transposed and any(extra) else None,
+        output_padding=tuple(output_padding) if is_transposed and any(output_padding) else None,
     )
     return c.emit("Squeeze", result, c.ints(0)) if is_single else result
 

@@ -166,10 +166,10 @@ def _kron(c: AtenCall) -> str:
     """Return products of all pairs of elements."""
     sizes = [list(c.meta(name).sizes) for name in ("self", "other")]
     rank = max(map(len, sizes))
-    one, other = ([*[1] * (rank - len(s)), *s] for s in sizes)
+    first, second = ([*[1] * (rank - len(s)), *s] for s in sizes)
     # extents alternate with 1, so that the product broadcasts to all pairs
-    left: list[Size] = [s for size in one for s in (size, 1)]
-    right: list[Size] = [s for size in other for s in (1, size)]
+    left: list[Size] = [s for size in first for s in (size, 1)]
+    right: list[Size] = [s for size in second for s in (1, size)]
     values = (
         c.reshaped(c.tensor(n), s, t)
         for n, s, t in zip(("self", "other"), sizes, (left, right), strict=True)

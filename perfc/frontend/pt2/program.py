@@ -124,9 +124,9 @@ def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, Sy
     """
     result: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
-        least, most = int(limits["min_val"] or 0), limits["max_val"]
+        least, greatest = int(limits["min_val"] or 0), limits["max_val"]
         # 2 means no more than that a size is neither 0 nor 1
-        range_ = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
+        range_ = SymbolRange(least if least > 2 else 0, None if greatest is None else int(greatest))
         result[builder.symbols.get(raw, raw)] = range_
     return result
 
@@ -260,18 +260,18 @@ def lower_node(
         # a lowering that fails takes back its nodes; the call is unknown then
         with call.attempt():
             results = lowering(call)
-            made = [results] if isinstance(results, str) else list(results)
-            if len(made) < len(outputs):
+            result_names = [results] if isinstance(results, str) else list(results)
+            if len(result_names) < len(outputs):
                 raise ValueError("fewer results than the program has")
-            bind(scope, outputs, made, start)
+            bind(scope, outputs, result_names, start)
             follow_mutation(scope, name, node, outputs)
             return
     values = [scope.values[raw] for raw in raws if raw in scope.values]
     flop = custom.get(FLOP)
     work = None if flop is None else text_of(parsed(flop), scope.builder.symbols)
     kind = f"{name}.{overload}".rstrip(".")
-    made = call.several(kind, values, len(outputs), domain=space, flop=work)
-    bind(scope, outputs, made, start)
+    result_names = call.several(kind, values, len(outputs), domain=space, flop=work)
+    bind(scope, outputs, result_names, start)
 
 
 def bind(scope: ProgramScope, outputs: Sequence[str], made: Sequence[str], start: int) -> None:

@@ -165,11 +165,11 @@ def _ranked(c: AtenCall) -> list[str]:
     count = math.prod(int(str(s)) for s in (sizes if is_whole else sizes[axis : axis + 1]))
     place = c.integer("k", (count + 1) // 2)
     # the smallest elements up to the place, then the last of them
-    made = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
+    smallest = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
     ends = [c.ints(end) for end in (place - 1, place, axis)]
-    picked = [c.emit("Slice", each, *ends) for each in made[: len(c.outputs)]]
+    selected = [c.emit("Slice", each, *ends) for each in smallest[: len(c.outputs)]]
     is_kept = c.flag("keepdim") and not is_whole
-    return picked if is_kept else [c.emit("Squeeze", each, c.ints(axis)) for each in picked]
+    return selected if is_kept else [c.emit("Squeeze", each, c.ints(axis)) for each in selected]
 
 
 @lowers("softmax", "_softmax", "log_softmax", "_log_softmax", "_safe_softmax")
@@ -186,8 +186,8 @@ def safe_softmax(c: AtenCall, value: str, axis: int) -> str:
     # such rows are fully masked, and their softmax would be NaN
     masked = c.emit("Equal", value, c.scalar(-math.inf, c.result.dtype))
     rows = reduced(c, "ReduceMin", masked, [axis], keep=1)
-    made = c.emit("Softmax", value, axis=axis)
-    return c.emit("Where", rows, c.scalar(0, c.result.dtype), made)
+    probabilities = c.emit("Softmax", value, axis=axis)
+    return c.emit("Where", rows, c.scalar(0, c.result.dtype), probabilities)
 
 
 @lowers("cumsum", "cumprod")

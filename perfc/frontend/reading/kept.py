@@ -51,12 +51,12 @@ class KeptRequest(StreamRequestHandler):
 
 def main() -> None:
     """Serve requests until there are none for a while."""
-    place = Path(sys.argv[1])
+    address = Path(sys.argv[1])
     import_module(sys.argv[2]).prepare()
     # the collector would write to the framework's objects, whose pages forks share
     gc.freeze()
-    place.unlink(missing_ok=True)
-    with KeptServer(str(place), KeptRequest) as server:
+    address.unlink(missing_ok=True)
+    with KeptServer(str(address), KeptRequest) as server:
         server.timeout = float(sys.argv[3])
         while True:
             server.handle_request()
@@ -72,17 +72,17 @@ def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
     """
     # another installation or path has another worker
     key = repr((worker, request[-1]["PYTHONPATH"], installation()))
-    place = cache_folder("kept") / sha256(key.encode()).hexdigest()[:16]
+    address = cache_folder("kept") / sha256(key.encode()).hexdigest()[:16]
     try:
         with socket(AF_UNIX) as connection:
-            connection.connect(str(place))
+            connection.connect(str(address))
             connection.sendall(f"{json.dumps(request)}\n".encode())
             # a request that fails closes the connection without a line
             return connection.recv(1) != b""
     except OSError:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        address.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         subprocess.Popen(
-            [sys.executable, "-m", __name__, str(place), worker, idle_s],
+            [sys.executable, "-m", __name__, str(address), worker, idle_s],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

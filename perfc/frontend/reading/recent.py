@@ -71,23 +71,23 @@ def defined_operators() -> tuple[tuple[str, type], ...]:
 def small_content(path: str) -> bytes | None:
     """Return the content of a small regular file; None for any other."""
     try:
-        if not stat.S_ISREG((now := os.stat(path)).st_mode) or now.st_size > MOST_BYTES:
+        if not stat.S_ISREG((status := os.stat(path)).st_mode) or status.st_size > MOST_BYTES:
             return None
         with open(path, "rb", buffering=0) as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError):
         return None
-    return data if len(data) == now.st_size else None
+    return data if len(data) == status.st_size else None
 
 
 def file_state(path: str) -> tuple[int, ...] | None:
     """Return what changes with any later change of a file; None if that is not certain."""
     try:
-        now = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     # a write soon after this one could leave the same times
-    changed_ns = max(now.st_mtime_ns, now.st_ctime_ns)
-    if not stat.S_ISREG(now.st_mode) or time.time_ns() - changed_ns < SETTLED_NS:
+    changed_ns = max(status.st_mtime_ns, status.st_ctime_ns)
+    if not stat.S_ISREG(status.st_mode) or time.time_ns() - changed_ns < SETTLED_NS:
         return None
-    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
