@@ -105,7 +105,6 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
 
 def _with_full_ends(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return pieces with short first and last ones joined to their only neighbor."""
-    # the ends have one neighbour only, to which they belong
     while len(pieces) > 1 and pieces[-1][1] - pieces[-1][0] < MIN_POINTS:
         pieces = [*pieces[:-2], (pieces[-2][0], pieces[-1][1])]
     while len(pieces) > 1 and pieces[0][1] - pieces[0][0] < MIN_POINTS:

@@ -183,7 +183,7 @@ class Analyses:
         self._running.append(pass_)
         try:
             return run()
-        # it names its place and what to do
+        # an error of the model names its place and what to do
         except PerfcError:
             raise
         except Exception as error:

@@ -175,10 +175,10 @@ class Around:
         """Return the cast of an operand."""
         v = self.kernel.reads[cast.position]
         shape = v.shape
-        wide = Value(v.name, TensorType(cast.stored, shape), weight=v.weight)
+        stored = Value(v.name, TensorType(cast.stored, shape), weight=v.weight)
         result = Value(f"{v.name}.cast", TensorType(cast.read, shape))
         title = f"cast {cast.stored.code}→{cast.read.code}"
-        launch = self.launch(Helper.CAST, Cast(to=cast.read), (wide,), result, (v,), title)
+        launch = self.launch(Helper.CAST, Cast(to=cast.read), (stored,), result, (v,), title)
         self.reads[v] = result
         return launch
 
@@ -263,8 +263,8 @@ class Around:
             result = Value(f"{result.name}.{helper.name.lower()}", result.type)
         node = Node(op, inputs, (result,), loc=place)
         cost = self.helpers.counting.node(node, self.kernel.repeat)
-        # equal costs are one object, so that its id stands for operator and types
         sizes = [v.nbytes or 0 for v in inputs]
+        # equal costs are one object, so that its id stands for operator and types
         key = id(cost), place.op_type, *[v.weight is None for v in reads]
         return Kernel(
             (node,),

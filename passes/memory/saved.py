@@ -100,8 +100,7 @@ class Saved(Analysis[SavedTable]):
             if not is_view or node in copies or source is None:
                 root.update((v, v) for v in node.results)
             elif source in root:
-                # a view of a stored tensor needs no storage
-                # an operator of kind view shows its operand in the first result alone
+                # a view needs no storage; its first result alone shows the operand
                 shown = node.results[:1] if node.op.kind is Kind.VIEW else node.results
                 root.update((v, root[source]) for v in shown)
                 root.update((v, v) for v in node.results[len(shown) :])

@@ -109,7 +109,7 @@ class Folding:
             self.varying.update([v for v in node.results if v.known is not None])
         elif self.folds(node, ins):
             for v in node.results:
-                # the file has the parameters that it is computed from
+                # no parameter: those that it is computed from stay in the count of the file
                 weight = Weight(is_parameter=False, shares=shared(node, ins))
                 stored = Value(v.name, v.type, v.known, weight)
                 self.replaced[v] = stored
@@ -161,9 +161,9 @@ class Folding:
     def folds(self, node: Node, ins: Inputs) -> bool:
         """Return True if the results are known before the model runs."""
         results = node.results
-        # contents are known, or all operands are stored
         if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
             return False
+        # shapes and constants: inference has computed all contents
         if all(
             v.known is not None and v.known.is_complete and isinstance(v.type, TensorType)
             for v in results
