@@ -372,6 +372,7 @@ def rendered(result: Adaptation, count: int, rows: Path | None) -> str:
         *([f'note = "error of kernels left out by kernels measured: {curve}"'] if curve else []),
     ]
     for name, c in result.corrections.items():
+        # a dot in a name of TOML would begin an inner table
         lines += ["", f'[adaptation."{name}"]' if "." in name else f"[adaptation.{name}]"]
         extra = f", n = {c.samples}" if c.samples else ""
         for key in ("small_ratio", "large_ratio", "low_ratio", "high_ratio"):

@@ -133,6 +133,7 @@ def _model_notes(moving: int) -> Iterator[str]:
 
 
 def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
+    """Write a chart in the given format."""
     # a plot only for eyes: pipes and files get the table alone
     if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
         _to_terminal(drawn, top)

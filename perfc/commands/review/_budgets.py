@@ -41,6 +41,7 @@ def budgets_of(
     if options.values:
         raise click.UsageError("budgets are for many models, and --value is for one")
     groups = by_project(options, [slashed(f) for f in files], about(options))
+    # above a set of projects: all models of each, and other models by name
     if not files and options.file is None:
         nested = by_project(options, built_in.models_in(Path.cwd()), about(options))
         if any(project.file is not None for project, _ in nested):

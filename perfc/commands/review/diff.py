@@ -258,11 +258,14 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
     from perfc.common.repository import is_revision
     from perfc.frontend.reading.module_name import is_named
 
+    # a revision alone, as ``HEAD~1``: neither a file nor a model at a revision
     for name, other in ((old, new), (new, old)):
         if name is None or ":" in name or Path(name).exists() or not is_revision(name):
             continue
+        # OLD is a revision and NEW a model: OLD is that model at the revision
         if other is not None and name is old and (is_named(other) or Path(other).is_file()):
             return f"{name}:{other}", other
+        # without NEW: the only module of the project, at the revision and as it is now
         modules = [*options.budgets().modules] if options.file and other is None else []
         if len(modules) == 1:
             return f"{name}:{modules[0]}", modules[0]

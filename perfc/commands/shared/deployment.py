@@ -132,7 +132,7 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
 
 @frozen
 class DeploymentOptions:
-    """Deployment options as typed; None if not given."""
+    """Deployment options as typed, by the names of the fields; None if not given."""
 
     target: str | None
     runtime: str | None
@@ -380,8 +380,8 @@ def deployment_options(
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        taken = {n: kwargs.pop(n) for n in DeploymentOptions.__dataclass_fields__ if n in kwargs}
-        return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
+        typed = {n: kwargs.pop(n) for n in DeploymentOptions.__dataclass_fields__ if n in kwargs}
+        return function(DeploymentOptions(**typed), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
     present = {param.name for param in getattr(function, "__click_params__", ())}

@@ -114,6 +114,7 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
     records = [r for o, inner in options for r in record_of(o, inner)]
     lines = (before.getvalue() + after.getvalue()).count("\n")
     # the rows of --help and --help-all are last and always shown
+    # 3: the heading of the options, with an empty line before and after them
     room = max(MOST_LINES - lines - 3, 2)
     shown = (*records[: room - 2], *records[-2:]) if len(records) > room else records
     widest = max(len(term) for term, _ in shown)

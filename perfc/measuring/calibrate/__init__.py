@@ -1,4 +1,4 @@
-"""Measures a machine's ceilings and writes them as a target file that says how good it is."""
+"""Measure a machine's ceilings and write them as a target file that says how good it is."""
 
 from __future__ import annotations
 

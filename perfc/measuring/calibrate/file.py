@@ -146,7 +146,7 @@ def text(
 
 
 def _stands(key: str, numbers: list[Number]) -> bool:
-    """Return True if the file has the peak of a table; a sustained rate alone is not enough."""
+    """Return True if a sustained rate may be written: its table has a peak, or needs none."""
     table = key.rpartition(".")[0]
     alone = table.startswith(("device", "link"))
     return alone or any(n.key.startswith(f"{table}.") for n in numbers)

@@ -131,7 +131,7 @@ def iqr(values: Sequence[float]) -> float:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """Make a folder for files that nobody needs after the context."""
+    """Make a folder that is deleted with its files after the context."""
     with tempfile.TemporaryDirectory(prefix="perfc-measure-") as folder:
         yield Path(folder)
 

@@ -76,7 +76,9 @@ class Sampled:
     """Times of one kernel name, by run, while a profile is read.
 
     Args:
+        op: operator or layer type.
         times_s: sum of its executions in each run, by number of the run.
+        members: names of the ONNX nodes that it consists of.
         calls: executions in all runs.
     """
 

@@ -15,7 +15,7 @@ def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
     """Detect the tool that wrote a profile by its content.
 
     Raises:
-        ParseError: nobody we know.
+        ParseError: no known profiler wrote it.
     """
     start = head(path)
     # keys of one profiler alone first: `"ph"` is in every Chrome trace, ONNX Runtime's included

@@ -111,6 +111,7 @@ def _phases(shown: Shown) -> Iterator[Part]:
 
 
 def _columns(shown: Shown) -> Iterator[Column]:
+    """Yield the columns of kernels; shares of ceilings only with a target."""
     total_s = shown.report.time_s
     yield KERNEL
     if any(k.phase.value for k in shown.report.kernels):

@@ -93,6 +93,7 @@ def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overla
 
 
 def _rows(tree: object) -> Sequence[Mapping[str, object]] | None:
+    """Return the kernels of a JSON document; None if it has none."""
     if not isinstance(tree, Mapping):
         return None
     rows = tree.get("kernels", tree.get("rows"))
@@ -102,6 +103,7 @@ def _rows(tree: object) -> Sequence[Mapping[str, object]] | None:
 
 
 def _of_csv(path: Path, machine: Machine) -> Overlay:
+    """Return the kernels of a CSV of ncu, with what its counters lack as notes."""
     from perfc.measuring.ncu.report import load
     from perfc.measuring.ncu.standing import problems
 
@@ -111,6 +113,7 @@ def _of_csv(path: Path, machine: Machine) -> Overlay:
 
 
 def _ncu_mark(row: Mapping[str, object]) -> Mark | None:
+    """Return the mark of a kernel of `perfc trace` on an ncu report; None without operations."""
     flop, levels = row["flop"], row["levels"]
     if not isinstance(flop, list) or not isinstance(levels, Mapping):
         raise ValueError("flop and levels")

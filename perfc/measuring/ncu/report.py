@@ -202,6 +202,7 @@ def _kernel(key: tuple[str, NvtxPhase], s: _Sum) -> KernelCounters:
 
 
 def _nothing(table: NcuTable, path: Path) -> ParseError:
+    """Return the error for a report in which no launch has a time."""
     if table.has_names:
         said = "no launch has a time: sm__cycles_elapsed.avg and its .per_second, or "
         said += "gpu__time_duration.sum, must be collected"
@@ -221,6 +222,7 @@ def phase_of(ranges: Sequence[str]) -> NvtxPhase:
 
 
 def _arch(launches: Iterable[NcuLaunch]) -> str:
+    """Return the architecture by the compute capability of the launches; "" if not recorded."""
     # of several devices the newest; ``8.0`` is sm_80, ``12.0`` sm_120
     capabilities = {x.capability for x in launches if x.capability}
     best = max(
@@ -238,6 +240,7 @@ def _diagnostics(
     processes: Sequence[tuple[str, str]],
     is_filtered: bool,
 ) -> Iterable[Diagnostic]:
+    """Yield what limits the numbers: counters, shapes, architecture, processes, devices."""
     total = len(launches)
     lacking: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for c in counted:
@@ -273,6 +276,7 @@ def _diagnostics(
 def _reading(
     table: NcuTable, launches: Sequence[NcuLaunch], counted: Sequence[LaunchQuantities]
 ) -> Iterable[Diagnostic]:
+    """Yield what the text of the file left open: names, packed operations, units, lines."""
     cut = {x.kernel for x in launches if is_cut(x.kernel)}
     if cut:
         text = f"{len(cut)} kernel names are cut short: different kernels may be added up under one"

@@ -118,7 +118,12 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 class Parser:
-    """Follows the lines of a file: messages, a header, units, rows, maybe another header."""
+    """Reader that is given the lines of a file: messages, a header, units, rows, more headers.
+
+    It holds what later lines need: ``header`` and ``units`` by column, ``section`` as the number of
+    the header, ``pending`` as the beginning of a line that goes on, ``messages`` before the first
+    header, launches ``by_key`` where each metric has a row, and metrics ``accepted`` or not.
+    """
 
     def __init__(self, table: NcuTable, wanted: Callable[[str], bool]) -> None:
         self.table, self.wanted = table, wanted

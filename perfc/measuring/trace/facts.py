@@ -196,7 +196,7 @@ class LaunchColumns(EventColumns):
 
 @record
 class StepTime:
-    """Launches of one step, and the time of their kernels."""
+    """Number of one step, its launches, and the time of their kernels."""
 
     number: int
     launches: int
@@ -231,6 +231,10 @@ class DeviceTrace:
     Args:
         source: tool that wrote it.
         runs: runs over which its times are averaged; 1 for a time line.
+        launches: executed kernels and copies.
+        kernel_names: names of kernels, numbered.
+        operator_calls: calls of operators with their arguments, numbered.
+        devices: the tool's numbers of devices, numbered in turn.
         facts: facts by the tool's number of a device.
         annotations: group, number, begin and end of ranges that the program marked, and 1 for those
             of a device. Group 0 are the steps of the profiler; names are not stored.

@@ -53,7 +53,7 @@ class DeviceTime:
 
 @record
 class ClassTime:
-    """Time of one class of kernels."""
+    """Name of one class of kernels, its launches and their time."""
 
     name: TracedClass
     launches: int

@@ -149,7 +149,7 @@ class TracedKernelView:
 
 @record
 class TracedStep:
-    """Launches of one step, and the time of their kernels."""
+    """Number of one step, its launches, and the time of their kernels."""
 
     number: int
     launches: int

@@ -199,6 +199,8 @@ class CalledInputs:
         ]
 
     def _recorder(self, index: int) -> Callable[..., None]:
+        """Return a hook that records tensors of the calls of one module while it trains."""
+
         def record(module: Any, args: Any, kwargs: Mapping[str, Any]) -> None:
             import torch
 

@@ -1,4 +1,4 @@
-"""Reads JSON profiles piece by piece: memory stays bounded whatever the file's size."""
+"""Read JSON profiles piece by piece: memory stays bounded whatever the file's size."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ def head(path: str | os.PathLike[str], size: int = 1 << 16) -> str:
 
 
 def _read(stream: IO[bytes], size: int, where: str) -> bytes:
+    """Return the next bytes of a profile, at most ``size``.
+
+    Raises:
+        ParseError: damaged, or it unpacks to too much.
+    """
     try:
         data = stream.read(size)
         largest = max(LOOSE, MOST_RATIO * os.stat(where).st_size)

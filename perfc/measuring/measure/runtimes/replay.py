@@ -1,4 +1,4 @@
-"""Runs one operator of a trace, with random operands, through ``torch.ops.aten``.
+"""Run one operator of a trace, with random operands, through ``torch.ops.aten``.
 
 The code runs in a worker process. Only operators of ATen are looked up, and none gets a text from
 the trace, so that none opens a file.
@@ -126,16 +126,16 @@ class ReplayRun(TorchProcess):
         """Return how many values, from 0, integers may have, so that indices are valid."""
         named = self.given
         sizes = [g["tensor"]["sizes"] for g in named.values() if g and "tensor" in g]
-        first: list[int] = sizes[0] if sizes else []
+        first: list[int] = sizes[0] if sizes else []  # the tensor that is indexed
         dim = (named.get("dim") or {}).get("value")
         if name == "offsets":
             rows = [1]  # the first must be 0
         elif (number := (named.get("num_weights") or {}).get("value")) is not None:
             rows = [number]
         elif name == "indices" and "list" in (named[name] or {}):
-            rows = first[at : at + 1]
+            rows = first[at : at + 1]  # one list of indices for each axis
         elif name == "indices" and "weight" in named:
-            rows = first[:1]
+            rows = first[:1]  # rows of an embedding
         elif name == "index" and type(dim) is int and -len(first) <= dim < len(first):
             rows = [first[dim]]
         else:

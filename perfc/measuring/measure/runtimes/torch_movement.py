@@ -87,6 +87,7 @@ def _gather(torch: Any, at: Attributes, x: Any, index: Any) -> Any:
     # rows of a matrix of floats are an embedding, as models of PyTorch call it
     if axis == 0 and x.dim() == 2 and x.is_floating_point():
         return torch.nn.functional.embedding(index, x)
+    # PyTorch selects by one list of indices: their axes replace the axis afterwards
     flat = torch.index_select(x, axis, index.reshape(-1))
     return flat.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))
 

@@ -169,11 +169,13 @@ def _conv_transpose(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None
     call = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)[rank - 1]
     more = attrs.get("output_padding", [0] * rank)
     strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
+    # begins alone: PyTorch pads both ends equally
     return call(x, w, b, strides, list(pads[:rank]), more, attrs.get("group", 1), dilations)
 
 
 @operator("Gemm")
 def _gemm(torch: Any, attrs: Attributes, a: Any, b: Any, c: Any = None) -> Any:
+    # alpha · a · b + beta · c
     a = a.t() if attrs.get("transA") else a
     b = b.t() if attrs.get("transB") else b
     alpha, beta = attrs.get("alpha", 1.0), attrs.get("beta", 1.0)
@@ -219,6 +221,7 @@ def _pool(torch: Any, attrs: Attributes, x: Any) -> Any:
 @operator("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd")
 def _reduce(torch: Any, attrs: Attributes, x: Any, axes: Any = None) -> Any:
     given = attrs.get("axes") if axes is None else ints(axes)
+    # no axes: all of them
     dims = tuple(given) if given else tuple(range(x.dim()))
     keeps_dims, norm = bool(attrs.get("keepdims", 1)), partial(torch.linalg.vector_norm, x)
     calls = {"Mean": x.mean, "Sum": x.sum, "Max": x.amax, "Min": x.amin, "L2": norm}

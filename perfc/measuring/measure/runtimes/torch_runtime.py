@@ -111,6 +111,7 @@ class TorchRun(TorchProcess):
             if not is_plain and number == 16:  # onnx.TensorProto.BFLOAT16, stored as its bits
                 tensor = tensor.view(self.torch.bfloat16)
             self.feeds[name] = self.narrowed(tensor).to(self.device)
+        # `without_shapes` runs the whole graph once, so it frees values as a run does
         self.free_dead(self.graph)
         self.steps = self.without_shapes()
         self.free_dead(self.steps)

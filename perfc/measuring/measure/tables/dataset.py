@@ -151,6 +151,7 @@ def records(path: Path) -> Iterable[Mapping[str, object]]:
 
 
 def _records(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the rows of Parquet with their types, of CSV as texts."""
     if path.name.endswith(".parquet"):
         _, parquet = pyarrow(path)
         for batch in parquet.ParquetFile(path).iter_batches():

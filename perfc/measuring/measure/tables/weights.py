@@ -194,6 +194,7 @@ def _stored_at(tensor: onnx.TensorProto, folder: Path) -> bool:
 
 
 def _nbytes(tensor: onnx.TensorProto) -> int:
+    """Return the size of a tensor's values; 4-bit ones are packed."""
     from perfc.ir import DType
     from perfc.ir.tensors.types import BY_ONNX
 
@@ -203,6 +204,11 @@ def _nbytes(tensor: onnx.TensorProto) -> int:
 
 
 def _check_disk(folder: Path, nbytes: int) -> None:
+    """Refuse weights that do not fit on the disk of a folder.
+
+    Raises:
+        ModelError: they do not.
+    """
     import shutil
 
     free = shutil.disk_usage(folder).free
@@ -237,7 +243,7 @@ def find_roles(graph: onnx.GraphProto) -> dict[str, WeightRole]:
 def refill(graph: onnx.GraphProto, roles: Mapping[str, WeightRole], seed: int) -> None:
     """Give short float tensors inside the model usable values too.
 
-    A model stripped of its weights may keep short ones that nobody ever initialised.
+    A model stripped of its weights may still have short ones, with arbitrary values.
     """
     import onnx
 

@@ -17,11 +17,11 @@ from perfc.ir import record
 from .collectives import Collective, CollectiveKind
 
 LEAST_GAIN = 1.5
-"""Recorded clocks are wrong if aligned ones match more than so many times the collectives of a
-rank."""
+"""Recorded clocks are taken as wrong if with aligned ones more than this many times as many
+collectives of some rank run on all their ranks at one time."""
 LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
-"""Recorded clocks are also wrong if the ends of a collective spread over more than the first, in
-the median, and aligning the clocks leaves less than the second, a share, of that spread."""
+"""Recorded clocks are also taken as wrong if the ends of a collective on its ranks spread over more
+than this time in the median, and aligned clocks leave less than this share of the spread."""
 UNNUMBERED = -1
 """Position of a collective that its trace does not number; it is matched by its identity."""
 

@@ -150,6 +150,7 @@ class HostSegments:
     def _during(
         self, threads: Sequence[int], begin: int, end: int
     ) -> Iterator[tuple[int, HostLabel | None]]:
+        """Fill a time from the first thread, and what it leaves open from the others in turn."""
         for start, stop, label in self.tile(threads[0], begin, end):
             if label >= 0:
                 yield stop - start, self.labels[label]

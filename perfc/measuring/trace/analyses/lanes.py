@@ -239,6 +239,7 @@ def numbered(line: TimeLanes) -> Iterator[tuple[int, int, Lane, Sequence[int]]]:
     for at, each in enumerate(line.lanes):
         # Perfetto draws slices within a slice of their track, so operators need no line of theirs
         places = nested(each) if each.kind is LaneKind.HOST else each.level
+        # each lane has numbers for as many tracks as it may have
         yield groups.setdefault(each.group, len(groups) + 1), 1 + at * MOST_LEVELS, each, places
 
 

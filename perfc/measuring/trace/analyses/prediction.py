@@ -122,6 +122,10 @@ class _Row:
     """Launches and times in nanoseconds of a `KernelGap`.
 
     Args:
+        node: name of the first node; empty without one.
+        class_name: class of the kernel.
+        matched: predicted launches that the trace has.
+        predicted_ns: predicted time of all launches of the kernel.
         main_ns: time of launches that stand for a predicted kernel.
         extra_ns: time of other launches.
         missing_ns: predicted time of kernels without a launch.

@@ -141,6 +141,7 @@ def export(
     for *launch, kind in rows(base, tables, f"{PREFIX}MEMCPY", *common, "copyKind"):
         word = COPIES.get(kind, "") if isinstance(kind, int) else ""
         executed(timeline, launch, f"Memcpy {word}".rstrip())
+    # a graph is one row unless its nodes were traced one by one
     for table, word in (("MEMSET", "Memset"), ("GRAPH_TRACE", "CUDA graph")):
         for filled in rows(base, tables, f"{PREFIX}{table}", *common):
             executed(timeline, filled, word)

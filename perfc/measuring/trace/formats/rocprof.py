@@ -72,6 +72,7 @@ def read(path: str) -> DeviceTrace:
 def agent(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
     """Add a device."""
     handle, number = integer(inner(e, "id"), "handle"), integer(e, "node_id")
+    # as many devices as of other formats; hosts have up to 16
     if integer(e, "type") != GPU or handle is None or len(process.devices) >= 1024:
         return
     number = handle if number is None else number
@@ -84,6 +85,7 @@ def symbol(process: ProcessRecords, e: Event) -> None:
     """Add the name of a kernel."""
     number = integer(e, "kernel_id")
     name = text(e, "formatted_kernel_name") or text(e, "kernel_name")
+    # a process has a few thousand kernels; a damaged file may have any number
     if number is not None and len(process.names) < 1_000_000:
         process.names[number] = name[:LONGEST_NAME]
 
