@@ -1,7 +1,7 @@
 """The performance IR: immutable graphs of typed values, operators, exact symbolic extents.
 
-Folders above import its core from here; inside `ir`, operators, gradients and what reads or writes
-them do as well.
+Packages of higher layers import its core from here; within `ir`, operators, gradients and syntax do
+so as well.
 """
 
 from __future__ import annotations

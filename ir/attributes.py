@@ -1,4 +1,4 @@
-"""Construction of operators and other records from the attributes in text or model files."""
+"""Build operators and other records from attributes of text or model files, by annotations."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def build(cls: type[T], given: Mapping[str, object], fail: Callable[[str, str], 
 
     Args:
         cls: the dataclass to build.
-        given: values by field name: numbers, strings, tuples as the text form has them.
-        fail: creates the error from a message and a hint.
+        given: values by field name: numbers, strings and tuples, as in the text form.
+        fail: function that creates the error from a message and a hint.
 
     Raises:
         ParseError: by ``fail``, for an unknown field, a missing field or a value of a wrong type.
@@ -100,6 +100,7 @@ def convert(value: object, hint: Any) -> object:
     origin = typing.get_origin(hint)
     if origin is typing.Union or origin is types.UnionType:
         options = typing.get_args(hint)
+        # the type of the value first, so that an int does not become a float
         exact = [o for o in options if isinstance(o, type) and type(value) is o]
         converted = (convert(value, o) for o in (*exact, *options))
         return next((v for v in converted if v is not MISFIT), MISFIT)
@@ -113,6 +114,7 @@ def convert(value: object, hint: Any) -> object:
 
 
 def _convert_plain(value: object, hint: Any) -> object:
+    """Return `convert` for an annotation that is a class."""
     if not isinstance(hint, type):
         return value
     if hint is DType and isinstance(value, str):
@@ -130,6 +132,7 @@ def _convert_plain(value: object, hint: Any) -> object:
 
 
 def _convert_tuple(value: object, args: tuple[Any, ...]) -> object:
+    """Return `convert` for a tuple of one repeated type, or of a type per entry."""
     if not isinstance(value, tuple):
         return MISFIT
     if len(args) == 2 and args[1] is Ellipsis:

@@ -1,4 +1,4 @@
-"""Operations per hardware unit and compulsory traffic: symbolic counts, never rates."""
+"""Counts of an operator as symbolic numbers: operations per hardware unit, compulsory traffic."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Work:
     """Operations per hardware unit. One MAC is one multiply–accumulate, two FLOP.
 
     Args:
-        mac: multiply–accumulates that matrix units can execute, as a dense kernel does them.
+        mac: multiply–accumulates of a dense kernel, which matrix units can execute.
         alu: additions, multiplications, comparisons … on the vector unit.
         sfu: exp, log, tanh, erf, sqrt, division … on the special-function unit.
         integer: integer and index arithmetic; not counted as FLOP.
@@ -106,7 +106,7 @@ def _compiled(formula: str) -> CodeType:
 
 
 def formula_value(formula: str, letters: Extents) -> Dim:
-    """Return the value of a formula. Formulas come from perfc's source only, never from a model.
+    """Return the value of a formula, which must come from perfc's source, never from a model.
 
     Args:
         formula: integer arithmetic.
@@ -115,6 +115,7 @@ def formula_value(formula: str, letters: Extents) -> Dim:
     >>> formula_value("m*n", {"m": 2, "n": 3})
     6
     """
+    # values may be polynomials, so that the formula is evaluated as Python, without builtins
     value: Dim = eval(_compiled(formula), {"__builtins__": {}}, letters)
     return value
 
@@ -152,7 +153,7 @@ def total_work(parts: Iterable[Work]) -> Work:
 
 @record
 class Traffic:
-    """Compulsory bytes: what must be read and written even with an infinite cache.
+    """Compulsory traffic: bytes that must be read and written even with an infinite cache.
 
     ``is_bound`` is True if the size of an operand is unknown, so that the true traffic is larger.
     """

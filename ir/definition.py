@@ -1,7 +1,7 @@
-"""Requirements of an operator definition: operands, results, attributes.
+"""Check an operator against its definition: number of operands and results, attribute ranges.
 
-An operator declares them with its operand names and attribute annotations; every reader checks
-them here, before anything is inferred or counted.
+An operator declares them by its operand names and attribute annotations; all readers of models
+check them here before they infer or count anything.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Operands:
 
 
 def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> str:
-    """Return the error in the number of operands and results of a node, "" if there is none."""
+    """Return the error in the number of operands or results of a node; "" if there is none."""
     signature = cls.signature
     given = len(inputs)
     for position in signature.required:
@@ -70,7 +70,7 @@ def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> st
             return f"input {signature.names[position]} ({position}) is missing"
     most = len(signature.names)
     if given > most and not signature.repeats and cls.is_closed:
-        surplus = sum(v is not None for v in inputs[most:])
+        surplus = sum(v is not None for v in inputs[most:])  # absent trailing inputs are allowed
         if surplus:
             return f"{given} inputs, at most {most} are defined"
     if n_outputs < cls.least_results:

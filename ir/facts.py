@@ -1,4 +1,4 @@
-"""Origins of numbers; facts are tables outside the graph."""
+"""Origins of numbers, by which reports mark how well each is known."""
 
 from __future__ import annotations
 

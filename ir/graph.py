@@ -1,4 +1,4 @@
-"""The graph: immutable values in single assignment, nodes that hold an operator, modules."""
+"""Classes of the graph: immutable values in single assignment, nodes with an operator, modules."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ class Weight:
     """Properties of a stored tensor besides its type; never its data.
 
     Args:
-        nbytes: bytes by the file or implied by the type, None if neither is known; 0 for a table
-            that a kernel makes as it reads it.
-        digest: SHA-256 of type and content where the content was small enough to read, else "".
-        location: external file the content lies in, "" when inside the model.
-        is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
-        is_state: optimizer state, including master weights.
-        shares: name of the stored tensor that it is a view of, in another layout; "" if it owns its
-            memory.
-        is_resident: whether it is in memory though no operator reads it.
+        nbytes: bytes by the file or by the type, None if neither is known; 0 for a table that a
+            kernel computes as it reads it.
+        digest: SHA-256 of type and content if the content was small enough to read, else "".
+        location: external file of the content, "" if it is inside the model.
+        is_parameter: True for an initializer, False for a constant that an exporter wrote into a
+            node.
+        is_state: True for optimizer state, including master weights.
+        shares: name of the stored tensor of which it is a view in another layout; "" if it has
+            memory of its own.
+        is_resident: True if it is in memory though no operator reads it.
     """
 
     nbytes: int | None = None
@@ -47,7 +48,7 @@ class Weight:
 class Value:
     """A tensor, sequence or optional; equality is identity.
 
-    ``known`` holds the content where it is known before running; ``weight`` marks stored tensors.
+    ``known`` is the content if it is known before execution; ``weight`` marks stored tensors.
     """
 
     name: str
@@ -65,17 +66,17 @@ class Value:
 
     @property
     def dtype(self) -> DType:
-        """Return the element type; UNKNOWN for what is no tensor."""
+        """Return the element type; UNKNOWN if it is no tensor."""
         return self.type.dtype if isinstance(self.type, TensorType) else DType.UNKNOWN
 
     @property
     def shape(self) -> Shape | None:
-        """Return the extents; None for what is no tensor of a known rank."""
+        """Return the extents; None if it is no tensor or its rank is unknown."""
         return self.type.shape if isinstance(self.type, TensorType) else None
 
     @property
     def numel(self) -> Dim | None:
-        """Return the number of elements; None for what is no tensor of a known rank."""
+        """Return the number of elements; None if it is no tensor or its rank is unknown."""
         return self.type.numel if isinstance(self.type, TensorType) else None
 
     @property
@@ -102,18 +103,22 @@ class Phase(Enum):
 
 
 CHECKPOINTED = "torch/utils/checkpoint.py"
-"""File of the first frame of what activation checkpointing runs again; its line counts calls."""
+"""File of the first frame of recomputed nodes; its line number counts calls of checkpointing."""
 
 
 @record
 class Loc:
     """Origin of a node: its name and operator in the model file.
 
-    ``is_expanded`` marks a node that stands for a part of a node of the file, such as one of a
-    function body; ``phase`` is the part of a training step; nodes of a model file are in the
-    forward pass. ``frames`` are the lines of code that construct its module and that call it,
-    outermost first, as in ``pkg/model.py:42``. ``in_file`` is its name in the model file where
-    ``name`` has the path of its module in the program instead; else "".
+    Args:
+        name: name in the model file, or with the path of its module in the program.
+        op_type: operator in the model file.
+        is_expanded: True for a node that is a part of a node of the file, such as one of a function
+            body.
+        phase: part of a training step; nodes of a model file are in the forward pass.
+        frames: lines of code that construct its module and that call it, outermost first, such as
+            ``pkg/model.py:42``.
+        in_file: name in the model file if ``name`` is another one; else "".
     """
 
     name: str = ""
@@ -125,7 +130,7 @@ class Loc:
 
     @property
     def source(self) -> str:
-        """Return the innermost line of code that the node comes from; "" if unknown."""
+        """Return the innermost line of code of the node; "" if unknown."""
         return self.frames[-1] if self.frames else ""
 
     @property
@@ -147,7 +152,7 @@ NOWHERE = Loc()
 class Node:
     """One application of an operator; an omitted input or an unused output is None.
 
-    ``results`` are the outputs that are used by name.
+    ``results`` are the outputs without unused ones; ``regions`` are subgraphs of control flow.
     """
 
     op: Op
@@ -228,7 +233,7 @@ def captured(node: Node) -> set[Value]:
 
 
 class Basis(Enum):
-    """Basis of the value that is assumed for a symbol."""
+    """Reason for the value that is assumed for a symbol."""
 
     BATCH = "batch"
     SEQUENCE = "sequence"
@@ -260,8 +265,8 @@ class SymbolDecl:
         hi: maximum value, None if unbounded.
         basis: reason for the default.
         tie: the default in terms of other symbols, ``past + seq``; None if independent.
-        is_bound: True if types contain the number instead of the symbol, so that formulas hold only
-            for it.
+        is_bound: True if types contain the number instead of the symbol, so that formulas are valid
+            only for it.
     """
 
     name: str
@@ -283,14 +288,14 @@ class ModelOrigin:
     """The model file of a module.
 
     Args:
-        path: path or name.
+        path: path or name of the model.
         digest: SHA-256 of its content.
         producer: name and version of the exporter.
         ir_version: version of the format.
         opsets: operator sets, with their versions.
-        side_files: other files that small contents were read from.
-        assumed: how a model was read that nothing here reads exactly; "" for any other.
-        trainer: fields of the deployment that the trainer of a program configures.
+        side_files: other files from which small contents were read.
+        assumed: approximation by which the model was read; "" if it was read exactly.
+        trainer: deployment fields that the trainer of a program configures.
     """
 
     path: str = ""
@@ -322,7 +327,7 @@ class Module:
         return {s.name: s.label for s in self.symbols}
 
     def defaults(self, given: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Return values of symbols: those ``given``, else defaults, which may follow others."""
+        """Return values of symbols: those ``given``, else defaults, which may depend on others."""
         return assumed(self.symbols, given or {})
 
 
@@ -336,19 +341,19 @@ def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[st
     {'total': 135, 'past': 7}
     """
     values: dict[str, int] = {}
-    waiting: list[SymbolDecl] = []
+    unresolved: list[SymbolDecl] = []
     for s in declared:
         values[s.name] = given.get(s.name, s.default)
         if s.tie is not None and s.name not in given:
-            waiting.append(s)
-    open_names = {s.name for s in waiting}
-    while waiting:
-        ready = [s for s in waiting if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
+            unresolved.append(s)
+    open_names = {s.name for s in unresolved}
+    while unresolved:
+        ready = [s for s in unresolved if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
         for s in ready:
             values[s.name] = max(evaluate(s.tie or 0, values), s.lo)
         open_names.difference_update(s.name for s in ready)
         # symbols tied in a cycle keep their defaults
-        waiting = [s for s in waiting if s.name in open_names] if ready else []
+        unresolved = [s for s in unresolved if s.name in open_names] if ready else []
     return values
 
 

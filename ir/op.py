@@ -1,4 +1,4 @@
-"""The operator contract: a `frozen` class that defines its shapes, its work and its traffic."""
+"""Base class of operators: attributes as fields, and methods for shapes, work and traffic."""
 
 from __future__ import annotations
 
@@ -256,6 +256,7 @@ def attribute_text(value: object) -> str:
 
 
 UNRANKED = TensorType(DType.UNKNOWN, None)
+"""Type of a missing operand, or of one that is no tensor."""
 ABSENT = TensorType(DType.UNKNOWN, (0,))
 """Placeholder for an unused output in lists of types by position."""
 UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -289,7 +290,7 @@ def shape_at(ins: Inputs, index: int) -> Shape | None:
 
 
 def single(dtype: DType, shape: Shape | None) -> Types:
-    """Return the types of an operator with one result, a tensor."""
+    """Return the types of an operator whose one result is a tensor."""
     return (TensorType(dtype, shape),)
 
 

@@ -1,12 +1,12 @@
-"""Fast dataclasses for small objects: frozen only for type checkers.
+"""Fast dataclasses for small objects, frozen only for type checkers.
 
 Nothing prevents an assignment at run time: a dataclass that is frozen at run time takes five times
 as long to construct, which was a tenth of the time from a model file to its kernels.
 
-Defining a class compiles no source, which was a tenth of the time of a whole process: equality,
-hash and repr are closures, and ``__init__`` is generated when the first object is constructed.
-Fields are recorded here too, from annotations as strings of one spelling: `dataclasses` looks each
-up three times, which was 2% of the time.
+The definition of a class compiles no source, which was a tenth of the time of a whole process:
+equality, hash and repr are closures, and ``__init__`` is generated for the first object. Fields are
+collected here as well, from annotations as strings, which must be spelled ``ClassVar``:
+`dataclasses` looks up each three times, which was 2 % of the time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def record(cls: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """Return the same without slots, for classes with subclasses, such as operators."""
+    """Return a `record` without slots, for classes with subclasses, such as operators."""
     defined = dict(vars(cls))
     return _compared(_declared(cls, slots=False), defined)
 
@@ -43,7 +43,7 @@ def entity(cls: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def cached_entity(cls: type[T]) -> type[T]:
-    """Return the same without slots, for objects that cache their own results."""
+    """Return an `entity` without slots, for objects that cache results in attributes."""
     return _declared(cls, slots=False)
 
 
@@ -63,12 +63,14 @@ class _Model:
 
 
 _PARAMS = vars(_Model)["__dataclass_params__"]
+"""Value of ``__dataclass_params__``, which `dataclasses.is_dataclass` and others expect."""
 _IS_FIELD = vars(_Model)["__dataclass_fields__"]["field"]._field_type
 
 
 def _declared(cls: type[T], *, slots: bool) -> type[T]:
     """Return the class as a dataclass, with a repr and an ``__init__`` generated when needed."""
     declared, by_name = cls, _fields_of(cls)
+    # slots cannot be added to a class: it is created again, without class attributes of fields
     if slots:
         taken = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
         body = {k: v for k, v in vars(cls).items() if k not in by_name and k not in _OF_INSTANCES}
@@ -143,14 +145,15 @@ def changed(one: T, **values: object) -> T:
 
 @cache
 def _copied(cls: Any) -> tuple[dict[str, int], Callable[[Any], tuple[object, ...]]]:
+    """Return the position of each field, and a getter of all."""
     places = {f.name: i for i, f in enumerate(fields(cls))}
     return places, attrgetter(*places)
 
 
 def project(cls: type[T], source: object, /, **computed: object) -> T:
-    """Return a record with the attributes of ``source`` that have its fields' names, or computed.
+    """Return a record whose fields are attributes of ``source`` of the same names, or ``computed``.
 
-    A member of an enum becomes its value where the field is text.
+    A member of an enum becomes its value if the field is text.
     """
     values = dict(computed)
     for f in fields(cast("Any", cls)):
@@ -161,7 +164,10 @@ def project(cls: type[T], source: object, /, **computed: object) -> T:
 
 
 class _Initializer:
-    """Placeholder for ``__init__`` until the first object; most classes never have one."""
+    """Placeholder for ``__init__`` until the first object; most classes of a process have none.
+
+    As a descriptor it replaces itself by the generated function on first access.
+    """
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -181,10 +187,10 @@ def _initializer(cls: Any) -> FunctionType:
 
 
 def _plain(cls: Any) -> FunctionType | None:
-    """Return the ``__init__`` of a class with plain fields, as most classes have.
+    """Return the ``__init__`` of a class with plain fields; None for classes that need more.
 
-    Code compiled for another class with as many fields is reused with other names: compiling a line
-    takes twenty times as long. None for classes that need more.
+    Code that was compiled for another class with as many fields is reused with other names, as
+    compilation takes twenty times as long.
     """
     declared = fields(cls)
     is_plain = all(f.init and f.default_factory is MISSING for f in declared)
@@ -209,7 +215,10 @@ def _setting(count: int) -> CodeType:
 
 
 def _written(cls: Any) -> FunctionType:
-    """Return the ``__init__`` of any class, compiled from source."""
+    """Return the ``__init__`` of any class, compiled from source.
+
+    Defaults have the names of the fields after an underscore; factories run for each object.
+    """
     names: dict[str, Any] = {"_unset": object()}
     parameters, body = ["self"], ["pass"]
     for f in fields(cls):

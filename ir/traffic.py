@@ -1,4 +1,4 @@
-"""Compulsory bytes of operators that do not read or write each tensor exactly once."""
+"""Compulsory traffic of operators that do not read or write each tensor exactly once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .tensors.types import DType, TensorType, Type, element_count, storage_bytes
 
 
 def stored(type_: Type) -> Dim | None:
-    """Return bytes of a whole tensor, None if unknown; 0 for an unused output."""
+    """Return the bytes of a whole tensor; None if unknown, 0 for an unused output."""
     if type_ is ABSENT:
         return 0
     return type_.nbytes if isinstance(type_, TensorType) else None
 
 
 def packed(count: Dim | None, dtype: DType) -> Dim | None:
-    """Return bytes of ``count`` elements, None if unknown."""
+    """Return the bytes of ``count`` elements; None if unknown."""
     return None if count is None or dtype.bits == 0 else storage_bytes(count, dtype.bits)
 
 
@@ -39,7 +39,7 @@ def taken(source: Type, result: Type) -> Dim | None:
 
 
 def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
-    """Return traffic of these amounts, a bound if any of them is unknown."""
+    """Return the traffic of given byte counts, a lower bound if any of them is unknown."""
     reads, writes = list(read), list(written)
     return Traffic(
         dim_sum(r for r in reads if r is not None),

@@ -1,4 +1,4 @@
-"""Names of nodes where a file has none: by the modules of parameters, or by repeated blocks."""
+"""Name the nodes of a model without names: by modules of parameters, or by repeated blocks."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from ..ops.elementwise.elementwise import Add
 from ..tensors.types import TensorType
 
 Path: TypeAlias = "tuple[str, ...]"
+"""Path of a module: the names of outer modules and its own."""
 NUMBERED = re.compile(r"([^/.]*_)?n?\d*")
-"""Names that exporters count, as opposed to those of a program: ``node_Conv_12``, ``n7``."""
+"""Names by which exporters number nodes, unlike names of a program: ``node_Conv_12``, ``n7``."""
 NAMED = 0.5
 """Minimum share of nodes with names, or of parameters with paths, for these to be used."""
 BLOCK = re.compile(r"^(before |after )?block \d+")
 """Start of a name by repeated blocks."""
 LONGEST = 512
-"""Operators on the longest path through a block, at most."""
+"""Maximum operators on the longest path through a block."""
 MOST = 4096
-"""Operators on a path in which blocks are searched, at most: language models have up to 2,500, and
+"""Maximum operators on a path in which blocks are searched: language models have up to 2,500, and
 the search compares a path `LONGEST` times with itself."""
 ARRANGEMENT = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.SHAPE})
-"""Classes of nodes that compute nothing; blocks may differ in them."""
+"""Kinds of nodes that compute nothing; blocks may differ in them."""
 LEAST = 0.1
-"""Minimum share of a model's longest path that blocks of one kind make up."""
+"""Minimum share of a model's longest path that blocks of one kind must make up."""
 FIRST, TAKEN = 0x100, 0x10000
-"""Characters of kinds of nodes, and of nodes that are in a block."""
+"""First characters for kinds of nodes, and for nodes that are in a block already; the search for
+repeated blocks works on text."""
 
 
 def placed(module: Module) -> Module:
     """Return the module with a path in each node's name, ``block 3 of 16/Conv``.
 
-    Names of files stay where they have paths. Others are those of the parameters that nodes read,
-    or else of the blocks that repeat, which no renaming of nodes and tensors changes.
+    Names of a file stay if they have paths. Otherwise paths are those of the parameters that nodes
+    read, else of repeated blocks, which are independent of names of nodes and tensors.
     """
     graph = module.graph
     names = [NUMBERED.fullmatch(n.loc.name) is None for n in graph]
@@ -50,7 +52,7 @@ def placed(module: Module) -> Module:
     for n in reversed(graph.nodes):
         stored[n] = path_of_weights(n)
         if any(map(is_parameter, n.inputs)):
-            # a matrix without a name is of the module whose bias is added to its product
+            # a matrix without a path belongs to the module whose bias is added to its product
             users = {u for v in n.results for u in graph.users.get(v, ())}
             stored[n] = stored[n] or (stored[users.pop()] if len(users) == 1 else None)
             nested += len(stored[n] or ()) > 1
@@ -85,7 +87,7 @@ def path_of_weights(node: Node) -> Path | None:
 
 
 def is_parameter(v: Value | None) -> bool:
-    """Return True for a stored tensor that is no setting, such as a shape or axes."""
+    """Return True for a parameter, False for settings that are stored, such as a shape or axes."""
     if v is None or v.weight is None or not v.weight.is_parameter:
         return False
     t = v.type
@@ -93,7 +95,7 @@ def is_parameter(v: Value | None) -> bool:
 
 
 def filled(paths: Sequence[Path | None]) -> list[Path]:
-    """Fill missing paths with the common prefix of the ones before and after."""
+    """Return paths; a missing one is the common prefix of the nearest before and after it."""
     following: list[Path] = []
     after: Path = ()
     for path in reversed(paths):
@@ -119,6 +121,7 @@ def shared(a: Iterable[str], b: Iterable[str]) -> Path:
 
 def structural(graph: Graph) -> list[Path]:
     """Return the path of each node by the blocks that repeat on the longest path to an output."""
+    # main: computing nodes of the longest path; readers: how many nodes read what enters each
     path, active = longest(graph)
     if sum(n.op.kind not in ARRANGEMENT for n in path) > MOST:
         return [()] * len(graph.nodes)
@@ -135,6 +138,7 @@ def structural(graph: Graph) -> list[Path]:
     spans = repeated(main, readers)
     if not spans:
         return [()] * len(graph.nodes)
+    # other nodes: position of the first main node that depends on them, last one they depend on
     first = {n: i for i, n in enumerate(main)}
     last = dict(first)
     for node in reversed(graph.nodes):
@@ -157,10 +161,9 @@ def structural(graph: Graph) -> list[Path]:
 
 
 def longest(graph: Graph) -> tuple[list[Node], KeysView[Node]]:
-    """Return the path with most nodes that read parameters, and of these with most nodes.
+    """Return the path with most nodes that read parameters, then with most nodes, and its domain.
 
-    The second result are the nodes that a path may have: those that read contents of inputs, as
-    opposed to weights and shapes.
+    The domain are the nodes that depend on the contents of inputs, not only on weights and shapes.
     """
     length = dict.fromkeys(graph.nodes[:0], (0, 0))
     before: dict[Node, Node | None] = {}
@@ -181,10 +184,10 @@ def longest(graph: Graph) -> tuple[list[Node], KeysView[Node]]:
 
 
 def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where each block starts and ends on a path, those of all kinds in order.
+    """Return start and end of each block on a path, blocks of all kinds in order.
 
-    Blocks of one kind have the same operators, whatever their extents; sums of two activations may
-    be missing, as in blocks that change the number of channels.
+    Blocks of one kind have equal operators of any extents; sums of two activations may be missing,
+    as in blocks that change the number of channels.
 
     Args:
         main: nodes of the path that compute.
@@ -212,12 +215,13 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
 
 
 def runs(text: str, readers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the start and size of what repeats longest, for each size.
+    """Yield start and size of the longest repetition for each block size.
 
-    A block starts where most operators read the tensor that enters it: there residual branches
-    split.
+    A block starts where most operators read the tensor that enters it, as residual branches split
+    there.
     """
     for size in range(2, min(len(text) // 2, LONGEST) + 1):
+        # 1 where a character equals the one a block later; runs of 1 are repetitions
         equal = bytes(map(eq, text, text[size:]))
         run = max(equal.split(b"\0"), key=len)
         if len(run) >= size:
@@ -232,7 +236,10 @@ def length_of(spans: Sequence[tuple[int, int]]) -> int:
 
 
 def kind_of(node: Node) -> object:
-    """Return what blocks of one kind have in common of a node."""
+    """Return the key of a node in which blocks of one kind agree.
+
+    It is the operator; for convolutions also whether they are depthwise and whether pointwise.
+    """
     if node.op.kind is not Kind.CONV or len(node.inputs) < 2 or node.inputs[1] is None:
         return node.op.mnemonic
     shape = node.inputs[1].shape or ()

@@ -1,4 +1,4 @@
-"""Numbers that identify equal operators and values: keys for the caches of passes."""
+"""Number equal operators and values equally, for keys of the caches of passes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MISSING = -1
 
 
 class DuplicateKeys:
-    """Assigns equal numbers to equal operators and values; lives as long as one pass over a module.
+    """Equal numbers for equal operators and values, for the duration of one pass over a module.
 
-    Comparing operators field by field, and contents element by element, is what takes time, so
-    each object is compared once; operands are then looked up by identity.
+    Comparison of operators by fields and of contents by elements takes long, so that each object is
+    compared once; later look-ups are by identity.
     """
 
     __slots__ = ("count", "numbers", "operators", "values")

@@ -1,4 +1,4 @@
-"""Disjoint groups of numbers. Source: Tarjan 1975."""
+"""Disjoint sets of numbers (union-find). Source: Tarjan 1975."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def root(parent: list[int], i: int) -> int:
     (0, [0, 0, 1, 1])
     """
     while parent[i] != i:
-        # from left to right: the entry of the old number first
+        # targets are assigned from left to right: parent[i] of the old i first
         parent[i] = i = parent[parent[i]]
     return i

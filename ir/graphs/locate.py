@@ -1,4 +1,4 @@
-"""Lookup of a node by name, output, position or part of its name."""
+"""Find a node by name, output, position or part of its name."""
 
 from __future__ import annotations
 
@@ -51,10 +51,12 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
 
 
 def _dotted(name: str) -> str:
+    """Return a name in the spelling in which parts of names are compared."""
     return name.lower().replace("/", ".")
 
 
 def _listed(candidates: list[tuple[int, Node]]) -> str:
+    """Return the first candidates, by position if names are not unique."""
     names = [n.name for _, n in candidates]
     unique = len(set(names)) == len(names)
     shown = [n.name if unique else f"#{i}" for i, n in candidates[:SHOWN]]
@@ -62,6 +64,7 @@ def _listed(candidates: list[tuple[int, Node]]) -> str:
 
 
 def _close(nodes: list[Node], wanted: str) -> str:
+    """Return a hint with names that are close to an unknown one."""
     from difflib import get_close_matches
 
     if not nodes:

@@ -1,4 +1,4 @@
-"""Builder of a changed graph from another one; unaffected nodes are reused."""
+"""Build a changed graph from another one; unaffected nodes are reused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rewriter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._uses: dict[Value, Value] = {}
+        self._uses: dict[Value, Value] = {}  # value that readers of another one read instead
         self._definitions: dict[Value, Value] = {}
         self._nodes: dict[Node, tuple[Node, ...]] = {}
         self._weights: list[Value] = []
@@ -64,6 +64,7 @@ class Rewriter:
         new = self._uses.get(old)
         if new is None:
             return old
+        # replacements of replacements; all links then point to the last one
         chain = [old]
         while new in self._uses and new not in chain:
             chain.append(new)
@@ -74,12 +75,13 @@ class Rewriter:
 
     def result(self) -> Graph:
         """Return the graph with all changes; the same object if there are none."""
-        made = self._graph(self.graph)
+        rewritten = self._graph(self.graph)
         if not self._weights:
-            return made
-        return replace(made, weights=(*made.weights, *self._weights))
+            return rewritten
+        return replace(rewritten, weights=(*rewritten.weights, *self._weights))
 
     def _graph(self, graph: Graph) -> Graph:
+        """Return a graph with the changes; the same object if there are none."""
         nodes: list[Node] = []
         for node in graph.nodes:
             nodes.extend(self._node(n) for n in self._nodes.get(node, (node,)))
@@ -96,6 +98,7 @@ class Rewriter:
         return graph if unchanged else Graph(graph.name, inputs, outputs, tuple(nodes), weights)
 
     def _node(self, node: Node) -> Node:
+        """Return a node with the changes of its values and regions; the same object if none."""
         uses = self._uses
         inputs, outputs, regions = node.inputs, node.outputs, node.regions
         if any(v in uses for v in inputs):
@@ -103,9 +106,9 @@ class Rewriter:
         if any(v in self._definitions for v in outputs):
             outputs = tuple(None if v is None else self._definitions.get(v, v) for v in outputs)
         if regions:
-            made = tuple(self._graph(r) for r in regions)
-            if any(a is not b for a, b in zip(made, regions, strict=True)):
-                regions = made
+            rewritten = tuple(self._graph(r) for r in regions)
+            if any(a is not b for a, b in zip(rewritten, regions, strict=True)):
+                regions = rewritten
         if inputs is node.inputs and outputs is node.outputs and regions is node.regions:
             return node
         return Node(node.op, inputs, outputs, regions, node.loc)

@@ -1,4 +1,4 @@
-"""Symbolic extents: integer polynomials over named symbols, floor quotients, minima and maxima."""
+"""Symbolic extents: integer polynomials of symbols, floor quotients, minima and maxima."""
 
 from __future__ import annotations
 
@@ -177,19 +177,19 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     """Return the polynomial q with ``q * den == num``, by long division on leading terms."""
     lead, lead_c = den.terms[0]
     rest, result = num, _collect(())
-    # each step cancels the leading term; a division of as many steps is given up
+    # each step cancels the leading term; polynomials of models need few, so that 64 is a bound
     for _ in range(64):
         if rest == 0:
             return result
         monomial, c = _terms(rest)[0]
-        left = list(monomial)
+        factors = list(monomial)
         for atom in lead:
-            if atom not in left:
+            if atom not in factors:
                 return None
-            left.remove(atom)
+            factors.remove(atom)
         if c % lead_c:
             return None
-        step = _collect([(tuple(left), c // lead_c)])
+        step = _collect([(tuple(factors), c // lead_c)])
         result = result + step
         rest = rest - step * den
     return None
@@ -212,7 +212,7 @@ def _floordiv(num: Dim, den: Dim) -> Dim:
         return _floordiv(-num, -den)
     if not isinstance(num, Poly):
         return num // den
-    # what the divisor divides leaves the quotient, and of the constant its multiples
+    # multiples of the divisor are taken out of the quotient, of the constant the largest one
     whole = _collect((m, c // den) for m, c in num.terms if not m or c % den == 0)
     rest = num - whole * den
     if not isinstance(rest, Poly):

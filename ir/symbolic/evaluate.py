@@ -1,4 +1,4 @@
-"""Numeric values of formulas at given values of their symbols, one value or an array."""
+"""Evaluate symbolic extents at values of their symbols, which are numbers or arrays."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 from .dim import Atom, AtomKind, Dim, Poly
 
 Env: TypeAlias = "Mapping[str, int]"
-"""Values of symbols."""
+"""Values of symbols by their keys."""
 
 
 def solved(d: Dim, key: str, value: int) -> int | None:
-    """Return the value of the symbol ``key`` at which an extent of it alone has a value.
+    """Return the value of the one symbol of an extent at which the extent has a given value.
 
-    None where there is none, as where the extent is a multiple of the symbol.
+    None if there is none, as for a value that is no multiple of 8 if the extent is.
 
     >>> from perfc.ir.symbolic.dim import symbol
     >>> solved(symbol("s") * 8, "s", 64), solved(symbol("s") * 8, "s", 63)
@@ -30,8 +30,8 @@ def solved(d: Dim, key: str, value: int) -> int | None:
 def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
     """Return the value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays.
 
-    A symbol that is not in ``env`` is data dependent: its lower bound is used, or with
-    ``upper`` the upper limit, so that a bound stays a bound.
+    A symbol that is not in ``env`` is data dependent: it has its lower limit, or with ``upper`` its
+    upper limit, so that a bound stays a bound.
     """
     if not isinstance(d, Poly):
         return d
@@ -45,6 +45,7 @@ def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
 
 
 def _atom(atom: Atom, env: Mapping[str, Any], upper: bool) -> Any:
+    """Return the value of a symbol, a floor quotient, a minimum or a maximum."""
     match atom.kind:
         case AtomKind.SYMBOL:
             if atom.key in env:
@@ -55,7 +56,7 @@ def _atom(atom: Atom, env: Mapping[str, Any], upper: bool) -> Any:
         case AtomKind.FLOOR:
             den = evaluate(atom.args[1], env, upper=upper)
             num = evaluate(atom.args[0], env, upper=upper)
-            # a divisor of unknown size has the lower bound 0
+            # a divisor of unknown size may have the lower limit 0, of which the quotient is 0
             return num // den if _nonzero(den) else 0
         case AtomKind.MIN | AtomKind.MAX:
             values = [evaluate(a, env, upper=upper) for a in atom.args]
@@ -75,7 +76,7 @@ def _nonzero(den: Any) -> bool:
 
 
 class Numbers:
-    """Memoized values of formulas at fixed values of the symbols; a count is never negative."""
+    """Memoized evaluator of extents at fixed values of the symbols; results are at least 0."""
 
     __slots__ = ("env", "memo")
 

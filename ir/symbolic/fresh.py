@@ -1,4 +1,4 @@
-"""Symbols for data-dependent extents; numbered per run so that printed text is reproducible."""
+"""Create symbols for data-dependent extents, numbered per run so that text is reproducible."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .dim import Dim, Poly, symbol
 
 @mutable
 class _Naming:
+    """State of a numbering: names to skip, last number, and number of symbols created."""
+
     taken: Container[str] = ()
     count: int = 0
     issued: int = 0
@@ -31,7 +33,7 @@ def numbering(taken: Container[str] = ()) -> Iterator[None]:
 
 
 def issued() -> int:
-    """Return the number of fresh symbols issued by the current numbering."""
+    """Return the number of symbols that the current numbering created."""
     return _naming.issued
 
 

@@ -1,4 +1,4 @@
-"""Numbers for symbols: valid extents, and types and contents with symbols replaced by numbers."""
+"""Check extents that users give, and replace symbols of types and contents by numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
     """Return values that a caller gives to symbols, by the symbols' keys.
 
     Args:
-        dims: name to value.
+        dims: values by name of a symbol.
         where: source of the values, for messages.
 
     Raises:
@@ -37,6 +37,7 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
             number = -1
         if not 0 <= number <= MAX_EXTENT:
             is_long = isinstance(value, int) and value.bit_length() > 64
+            # a huge number is not printed in full
             shown = f"2^{value.bit_length() - 1}" if is_long else repr(value)[:24]  # type: ignore[attr-defined]
             hint = "a whole number from 0 to 2^63 - 1"
             raise ParseError(f"{name} = {shown} is no extent", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""User cache folder."""
+"""Cache of computed data in the user's cache folder, by the XDG base directory specification."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def cache_folder(name: str) -> Path:
 
 
 def cached(name: str, key: str, read: Callable[[bytes], T], make: Callable[[], bytes]) -> T:
-    """Return what is read of an entry of the cache, which is made at first use.
+    """Return a value from the cache, which is computed and stored on first use.
 
-    A damaged entry is made again. Without a home folder that can be written to, none is stored.
+    A damaged entry is computed again. Without a writable cache folder, nothing is stored.
 
     Args:
         name: name of the cached data.
-        key: all that the entry depends on.
-        read: reads an entry; a ``ValueError`` or an error of perfc is damage.
-        make: makes the entry.
+        key: text of all that the entry depends on.
+        read: function that decodes an entry; a ``ValueError`` or `PerfcError` means damage.
+        make: function that computes the bytes of the entry.
     """
     digest = hashlib.sha256(key.encode()).hexdigest()
     with suppress(OSError, RuntimeError, ValueError, PerfcError):

@@ -1,4 +1,4 @@
-"""Conversion of user input to enumeration members."""
+"""Convert user input to enumeration members and texts, with errors that list the choices."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def member(kind: type[E], name: str, option: str) -> E:
     Args:
         kind: the enumeration.
         name: value of a member.
-        option: option that the name was given to, for the message.
+        option: option or key that has the value, for the message.
 
     Raises:
         ParseError: an unknown value.
     """
-    for one in kind:
-        if one.value == name:
-            return one
-    known = ", ".join(str(one.value) for one in kind)
+    for choice in kind:
+        if choice.value == name:
+            return choice
+    known = ", ".join(str(choice.value) for choice in kind)
     raise ParseError(f"no {name!r}", where=option, hint=f"there are {known}")
 
 

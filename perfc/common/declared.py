@@ -1,4 +1,4 @@
-"""Discovery of what the modules of a package define, so that adding a file is enough."""
+"""Find the classes that the modules of a package define, so that a new file is a registration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @cache
 def modules(package: str) -> tuple[ModuleType, ...]:
-    """Return every module of an imported package, by name; its folder is listed once."""
+    """Return all modules of a package, imported in the order of their names; cached."""
     folder = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
     return tuple([importlib.import_module(f"{package}.{name}") for name in names])
@@ -27,7 +27,10 @@ def instances(package: str, of: type[T]) -> Iterator[T]:
 
 
 def instances_in(module: ModuleType, of: type[T]) -> Iterator[T]:
-    """Yield an instance of every concrete subclass of ``of`` that one module defines."""
+    """Yield an instance of every concrete subclass of ``of`` that one module defines.
+
+    Classes that the module only imports do not count.
+    """
     here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
     kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
     yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))

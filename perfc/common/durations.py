@@ -1,4 +1,4 @@
-"""Durations with units, such as ``30us``."""
+"""Parse durations with units, such as ``30us``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS: Mapping[str, float] = {
     "μs": 1e-6,
     "ns": 1e-9,
 }
-"""Seconds per unit."""
+"""Seconds per unit; the micro sign and the Greek letter are two characters."""
 _WRITTEN = r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(\S{1,2})\s*"
 """A number and a unit, as ``2.5 ms``."""
 
@@ -37,7 +37,7 @@ def seconds_of(value: object, where: str, *, is_limit: bool = False) -> float:
         written = re.fullmatch(_WRITTEN, value) if isinstance(value, str) else None
         if written is None or written[2] not in SECONDS:
             raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)
-        # divided, so that 30us is 3e-05 and not a hair less
+        # divided: 30 * 1e-6 is not the float nearest to 3e-05
         seconds = float(written[1]) / round(1 / SECONDS[written[2]])
     if not math.isfinite(seconds) or seconds < 0 or (is_limit and not seconds):
         raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""Optional packages: contents of an extra, and the command that installs it."""
+"""Optional packages: requirements of each extra, and the command that installs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from perfc.errors import MissingExtraError
 
 BASE = ""
-"""Name of the base installation."""
+"""Key of the requirements of the base installation."""
 NAME = "perfc"
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 """File with the extras of a checkout; the metadata of an earlier install may be older."""
@@ -60,7 +60,7 @@ def require_pyarrow(where: str, instead: str = "") -> None:
 
     Args:
         where: file or command that needs it.
-        instead: what works without it, for the hint.
+        instead: alternative that works without it, for the hint.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -96,6 +96,7 @@ def requirements() -> Mapping[str, tuple[str, ...]]:
         requirement, _, marker = line.partition(";")
         extra, platform = _EXTRA.search(marker), _PLATFORM.search(marker)
         group = groups.setdefault(extra[1] if extra else BASE, [])
+        # of a marker of a platform, the group keeps the requirement if it holds here
         if platform is None or (platform[1] == "==") is (platform[2] == sys.platform):
             group.append(requirement.strip())
     return {extra: tuple(group) for extra, group in groups.items()}

@@ -1,4 +1,4 @@
-"""Public names of packages that are imported on first use."""
+"""Import the public names of a package on first use, which keeps ``import perfc`` fast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 
 def first_use(package: str, places: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package.
+    """Return the ``__getattr__`` of a package (PEP 562), which imports the module of a name.
 
     Args:
         package: name of the package.

@@ -1,4 +1,4 @@
-"""Fitted numbers, which are data: TOML files of constants, and of records by name."""
+"""Read fitted numbers, which are data: TOML files of constants, and of records by name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConstantOrigin(StrEnum):
 
 
 def data_next_to(module: str) -> dict[str, Any]:
-    """Return the data of the TOML file that has the name of a module."""
+    """Return the data of the TOML file next to a module, of the same name."""
     return remembered(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
@@ -45,13 +45,13 @@ class FittedConstant:
     Args:
         value: number, list of numbers, or numbers by name.
         unit: SI unit; "1" for a ratio, "log" for the natural logarithm of one.
-        origin: how it got its value.
+        origin: method by which the value was determined.
         meaning: the quantity, in one sentence.
-        rows: measurements that determined it, with the source or the table.
+        rows: measurements that determined it, with their source or table.
         held_out: True if a page reports errors on these rows, by predictions that use the
-            constant, as held out. Those errors are marked as fitted there.
-        pages: accuracy pages that do so and that a command writes, by name, each with the lines
-            that depend on the constant; "" for all.
+            constant, as held out. Such errors are marked as fitted there.
+        pages: generated accuracy pages that do so, by name, each with the lines that depend on the
+            constant; "" for all.
     """
 
     value: object
@@ -94,7 +94,7 @@ def constants_next_to(code: str) -> Mapping[str, FittedConstant]:
 
 @cache
 def read_constants(path: Path) -> Mapping[str, FittedConstant]:
-    """Return the fitted constants of a file that comes with perfc, by name."""
+    """Return the fitted constants of a shipped file, by name."""
     tables = remembered(path.read_text(encoding="utf-8"))
     return {
         name: FittedConstant(**(table | {"origin": ConstantOrigin(table["origin"])}))
@@ -103,7 +103,10 @@ def read_constants(path: Path) -> Mapping[str, FittedConstant]:
 
 
 def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
-    """Return the records of a file that comes with perfc, by name; unknown keys are ignored."""
+    """Return the records of a shipped file, by the names of its tables; lists become tuples.
+
+    Keys that are no fields, and values outside of tables, are ignored.
+    """
     tables = remembered(path.read_text(encoding="utf-8"))
     known = {f.name for f in fields(of)}
     return {

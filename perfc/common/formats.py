@@ -1,4 +1,4 @@
-"""Formats by file suffix, for the command line and Python."""
+"""Find the format of a file by its suffix, for the command line and Python."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
 }
 """File suffixes by format, the default first."""
 NAMED = frozenset({"target"})
-"""Formats that require their suffix; names without one may hold any other format."""
+"""Formats that require their suffix; a file without a suffix may have any other format."""
 
 
 def fitting(path: Path, forms: Sequence[str]) -> list[str]:
-    """Return the formats that the name of a file allows, those of the longest suffix first."""
+    """Return the formats that a file name allows, those of the longest matching suffix first."""
     name, bare = path.name.lower(), not path.suffix
     fits = {f: max((len(s) for s in SUFFIXES[f] if name.endswith(s)), default=0) for f in forms}
     possible = [f for f in forms if fits[f] or (bare and f not in NAMED)]
@@ -24,6 +24,6 @@ def fitting(path: Path, forms: Sequence[str]) -> list[str]:
 
 
 def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it writes") -> str:
-    """Describe a wrong suffix and the valid ones in one line."""
+    """Return a message about a wrong suffix with the valid ones."""
     right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
     return f"{path.name!r} is not named as {requested}: {right}"

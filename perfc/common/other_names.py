@@ -1,4 +1,4 @@
-"""Names of commands and options in other tools, for usage messages."""
+"""Find perfc's command or option by its name in other tools, for hints in usage messages."""
 
 from __future__ import annotations
 

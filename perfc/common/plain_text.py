@@ -1,4 +1,4 @@
-"""Escaping of text for terminals and CI logs.
+"""Escape text for terminals and CI logs.
 
 Names come from untrusted files. Characters that move a cursor, set a clipboard, change the writing
 direction, begin a line or form commands of a CI runner must not be printed.
@@ -10,9 +10,9 @@ import os
 import re
 
 _ODD = re.compile(r"[^ -~\n]")
-"""Characters that a terminal may take for a command, or not show."""
+"""Characters that a terminal may interpret as a command or not display."""
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-"""Beginning of a line that GitHub's runner interprets as a command."""
+"""Beginning of a line that GitHub's runner interprets as a command (``::error``)."""
 _BRACKETED = re.compile(r"#(?=#\w*\[)")
 """Older commands of the GitHub, Azure and TeamCity runners, anywhere in a line."""
 

@@ -1,4 +1,4 @@
-"""Code from outside: plug-ins of other distributions, and modules that users name."""
+"""Find plug-ins of other distributions, and whether code of users may run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 
 COMMANDS = "perfc.commands"
-"""Group of commands: name, and the module that has ``command``."""
+"""Entry-point group of commands: name, and the module that has ``command``."""
 PREDICTORS = "perfc.predictors"
-"""Group of packages whose modules declare predictors of whole runs."""
+"""Entry-point group of packages whose modules declare predictors of whole runs."""
 LAB_COMMANDS = ("data", "eval", "train")
-"""Commands of perfc-lab, which say what to install where it is missing."""
+"""Commands of perfc-lab; without it, perfc has them with a hint on its installation."""
 NO_CODE = "PERFC_NO_CODE"
-"""Environment variable that forbids it, as ``--no-code`` does."""
+"""Environment variable that forbids running code of models and plug-ins, as ``--no-code`` does."""
 LAB_HINT = "install perfc-lab: pip install ./lab in a checkout of perfc"
 
 
@@ -74,5 +74,5 @@ def file_of(module: str) -> Path:
 
 
 def may_run() -> bool:
-    """Return True unless ``--no-code`` or the variable is given."""
+    """Return True unless ``--no-code`` or its environment variable is set."""
     return os.environ.get(NO_CODE, "") in ("", "0")

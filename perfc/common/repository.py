@@ -1,4 +1,4 @@
-"""Git repository of a folder: its root, commands in it, and file names relative to its root."""
+"""Run git in the repository of a folder, find its root, and convert file names relative to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from perfc.errors import ModelError
 
 OF_HOOKS = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE")
-"""Variables that git sets for hooks."""
+"""Environment variables that git sets for hooks."""
 NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-"""Settings without which a repository's own configuration names programs that git starts."""
+"""Settings that keep git from starting programs that a repository's configuration names, as the
+repository may be untrusted."""
 
 
 def root_of(folder: Path) -> Path | None:
@@ -34,6 +35,7 @@ def from_base(path: str) -> str:
     """Make ``path`` relative to `base` instead of the current folder; absolute if outside."""
     folder = base()[0]
     whole = os.path.abspath(path)
+    # as given, then with symbolic links of its folder resolved
     for place in (whole, os.path.join(os.path.realpath(os.path.dirname(whole)), Path(whole).name)):
         if Path(place).is_relative_to(folder):
             return Path(place).relative_to(folder).as_posix()
@@ -63,7 +65,7 @@ def git(
     Raises:
         ModelError: if git cannot be run.
     """
-    # a hook has the index of its commit, which a checkout must not write
+    # within a hook these point to the index of its commit, which a checkout must not write
     environment = {k: v for k, v in os.environ.items() if k not in OF_HOOKS}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
     try:

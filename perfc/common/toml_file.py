@@ -1,4 +1,4 @@
-"""TOML files: bounded reading with line numbers for messages, and writing."""
+"""Read TOML files with bounds and line numbers for messages, and write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfc.errors import ParseError, reason_of
 from .cache_folder import cached
 
 LARGEST_BYTES = 1 << 20
-"""Maximum bytes of a file; those written by hand are far smaller."""
+"""Maximum bytes of a file; files written by hand are far smaller."""
 MOST_PARTS = 64
 """Maximum parts of a dotted key; tomllib needs quadratic time in them."""
 LARGEST_INTEGER = (1 << 63) - 1
@@ -22,7 +22,8 @@ LARGEST_INTEGER = (1 << 63) - 1
 _DOTTED = re.compile(
     rf"""(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""", re.ASCII
 )
-"""A key of more parts than `MOST_PARTS`; possessive, so that no text takes quadratic time."""
+"""Pattern of a key of more parts than `MOST_PARTS`; its quantifiers are possessive, so that no text
+takes quadratic time."""
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
@@ -64,9 +65,9 @@ def parse(text: str, path: Path) -> dict[str, object]:
 
 
 def remembered(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text that comes with perfc; JSON in the user's cache is faster.
+    """Return the tables of a shipped TOML text, cached as JSON, which is faster to parse.
 
-    Entries are named by the digest of the text. Dates become texts.
+    Entries of the cache have the digest of the text as name. Dates become texts.
 
     Raises:
         ValueError: not TOML.
@@ -91,7 +92,7 @@ def written(tree: Mapping[str, object], comment: str = "") -> str:
 
     text = tomli_w.dumps(tree)
     if not text.isascii() or "\t" in text:
-        # what is not printable stands in basic strings only, which have this escape
+        # unprintable characters occur in basic strings only, which have this escape
         text = "".join(c if c.isprintable() or c == "\n" else f"\\U{ord(c):08x}" for c in text)
     return f"# {comment}\n{text}" if comment else text
 

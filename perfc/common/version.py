@@ -1,4 +1,4 @@
-"""Versions of perfc and of installed packages."""
+"""Versions of perfc and of installed packages, for reports and keys of caches."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ __version__ = "0.3.0"
 
 @cache
 def version_of(package: str) -> str:
-    """Return the version of an installed package; empty for none of that name."""
+    """Return the version of an installed package; "" if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""Atomic replacement of files, and bounded reading of their lines."""
+"""Replace files atomically, and read lines of untrusted files with bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfc.errors import ModelError, ParseError
 LONGEST_LINE = 1 << 20
 """Maximum characters of a line, so that a file without line ends is never read whole."""
 MOST_BLANK_LINES = 1_000_000
-"""Maximum blank lines: readers skip them, so that no limit of rows would end a file of them."""
+"""Maximum blank lines: readers skip them, so that limits of rows do not bound a file of them."""
 
 
 def lines_of(stream: TextIO, where: str) -> Iterator[str]:
@@ -51,6 +51,7 @@ def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
+        # permissions of the replaced file, else the default ones: mkstemp has 0600
         part.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         part.replace(path)
     except BaseException:
@@ -90,6 +91,7 @@ def file_digest(path: Path) -> str:
 
 
 def _umask() -> int:
+    """Return the umask of the process, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

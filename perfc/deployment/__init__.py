@@ -72,7 +72,7 @@ class Deployment:
         checkpointing: activation checkpointing policy.
         keep: fraction of activation memory to retain if ``checkpointing`` is optimal.
         dropout: dropout probability of a transformer whose file omits dropout.
-        host_launch: host time to launch one kernel in seconds; None for the value measured by
+        host_launch: host time to launch one kernel, in seconds; None for the value measured by
             `perfc calibrate`, or else a typical one.
         reserve: device memory to reserve.
         parallel: degrees of parallelism.
@@ -134,10 +134,10 @@ class Deployment:
     def executed(self, module: Module) -> str:
         """Return the what-if precision of a model; "" if its narrow weights have it.
 
-        Such a model has its f32 parts by intention. An engine's GPU without bf16 runs f16: vLLM
-        wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
-        TensorRT times kernels, and V100 multiplies halves faster than bytes: BERT in int8 takes
-        1.04 times as long as in f16.
+        Such a model has f32 parts by intention. Engines run f16 on a GPU without bf16: vLLM needs
+        ``--dtype half`` there, SGLang chooses it, and TensorRT-LLM has no other. TensorRT selects
+        kernels by time, and V100 multiplies f16 faster than int8: BERT in int8 takes 1.04 times as
+        long as in f16.
         """
         if self.usual and self.table.is_trainer:
             return ""  # lowered in its types
@@ -157,9 +157,9 @@ class Deployment:
 
     @property
     def module_code(self) -> ModuleCode | None:
-        """Return the code that runs what a configuration describes: of transformers in PyTorch.
+        """Return the code that runs a model of a configuration: transformers in PyTorch.
 
-        None for serving engines, whose kernels are others.
+        None for serving engines, which have other kernels.
         """
         if self.table.framework is not Framework.TORCH or self.table.is_trainer:
             return None
@@ -181,7 +181,7 @@ class Deployment:
     def table_name(self) -> str:
         """Return the fusion table with its streams, as passes accept it: ``ort:3``."""
         table = runtime(self.stated_runtime)
-        # weights of measured steps, which have separate versions, know the newest table
+        # weights of measured steps have a version themselves, and the newest table
         name = table.name if table.steps else of_version(table, self.version).name
         return name if self.streams == 1 else f"{name}:{self.streams}"
 
@@ -197,7 +197,7 @@ class Deployment:
 
     @property
     def rounded(self) -> Tf32:
-        """Return the f32 products that may use TF32: as given, else as the runtime does there."""
+        """Return the f32 products that may use TF32 on the target, as given or by the runtime."""
         return self.rounded_on(load_machine(self.target))
 
     def rounded_on(self, machine: Machine) -> Tf32:
@@ -209,14 +209,14 @@ class Deployment:
     def launched(
         self, module: Module, machine: Machine, env: Env, am: Analyses, source: Module | None = None
     ) -> KernelTable:
-        """Return what a machine launches for a module in execution form, in order.
+        """Return the launches of a module in execution form on a machine, in order.
 
         Args:
-            module: the module.
-            machine: the machine.
+            module: module of the run.
+            machine: machine of the run.
             env: values of the symbols.
-            am: gives kernels and stored types.
-            source: the module as read, for casts under autocast; None leaves them out.
+            am: results of passes: kernels and stored types.
+            source: module as read, for casts under autocast; None leaves them out.
         """
         from perfc.passes.fusion.fuse import Fuse
         from perfc.passes.layout.launches import launched
@@ -225,7 +225,7 @@ class Deployment:
         table, tf32 = am.get(Fuse(self.table_name), module), self.rounded_on(machine)
         casts: Casts = ()
         narrow = AUTOCAST.get(self.dtype)
-        # the step of a training has its casts as nodes
+        # a training step has its casts as nodes
         is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
         if source is not None and narrow is not None and is_cast:
             from perfc.passes.layout.autocast_launches import casts_of
@@ -245,7 +245,7 @@ class Deployment:
 
     @property
     def runs_parameters(self) -> bool:
-        """Return True if operators of parameters alone run each time, as no session folds them."""
+        """Return True if operators on parameters only run each time: PyTorch folds no constants."""
         return bool(self.train) or self.table.framework is Framework.TORCH
 
     @property
@@ -351,7 +351,7 @@ class Deployment:
         Args:
             values: values by field name, typed or as text; ``dims`` are added to earlier ones.
                 ``batch`` and ``seq`` count as ``dims``.
-            where: the place of a field, for messages.
+            where: function from a field to its place in the input, for messages.
 
         Raises:
             ParseError: an unknown field, an invalid value, or incompatible fields.

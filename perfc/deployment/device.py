@@ -1,4 +1,4 @@
-"""Runtimes of machines and of models."""
+"""Choose the usual runtime of a model on a machine, and reject runtimes that do not run there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def usual_runtime(model: object, machine: Machine) -> Runtime:
 
 
 def runtimes_for(model: object) -> tuple[Runtime, ...]:
-    """Return the runtimes that a model's format is made for; none for ONNX."""
+    """Return the runtimes that have a model's format as their own; none for ONNX."""
     from perfc.frontend import format_name
 
     name = format_name(model)
@@ -49,7 +49,10 @@ def runtimes_for(model: object) -> tuple[Runtime, ...]:
 
 
 def usual_engine(model: object) -> str:
-    """Return the usual runtime: llama.cpp of a GGUF file, PyTorch of what generates no tokens."""
+    """Return the usual runtime of a configuration.
+
+    llama.cpp for a GGUF file, PyTorch for a model that generates no tokens, else a serving engine.
+    """
     from perfc.frontend.checkpoints.sources import is_gguf
     from perfc.frontend.config import read_config
 
@@ -60,5 +63,5 @@ def usual_engine(model: object) -> str:
     try:
         return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
     except ModelError:
-        # the command that reads it next says what is wrong
+        # the command that reads the model next reports the error
         return SERVING_DEFAULT

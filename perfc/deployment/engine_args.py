@@ -1,4 +1,4 @@
-"""Command lines and deployment files of serving engines, read into options of ``perfc llm``."""
+"""Read command lines and deployment files of serving engines into options of ``perfc llm``."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ COUNTS = frozenset(
         "n_cpu_moe",
     }
 )
+"""Options whose values are whole numbers."""
 FORMATS = data_next_to(__file__)
-"""Formats of weights by the names that engines give to methods of quantization."""
+"""Formats of weights by the names of quantization methods in engines."""
 AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})
 """Values of engines' options that keep the format of the checkpoint."""
 HALVES = frozenset({"auto", "half", "float16", "bfloat16", "f16", "bf16"})
@@ -83,14 +84,14 @@ class EngineArgs:
 def read_engine_args(text: str) -> EngineArgs:
     """Read the command line of an engine, or a file with it: a script, YAML or JSON.
 
-    YAML is of Kubernetes, Dynamo or llm-d. Workers for prefill become ``prefill_gpus``, divided as
-    the first one, replicas become data parallelism.
+    YAML is that of Kubernetes, Dynamo or llm-d. Workers for prefill become ``prefill_gpus`` with
+    the parallelism of the first one; replicas become data parallelism.
 
     Raises:
         ParseError: no engine is called, a value is invalid, or the file cannot be read.
         MissingExtraError: YAML without PyYAML.
     """
-    # a command longer than the names of files is none, which `Path.is_file` refuses to answer
+    # `Path.is_file` raises for a text longer than a file name may be
     path = Path(text) if os.path.isfile(text) else None
     content = read_text(path, LARGEST_BYTES) if path else text
     if path is None or path.suffix not in (".yaml", ".yml", ".json"):
@@ -105,21 +106,24 @@ def read_engine_args(text: str) -> EngineArgs:
         raise ParseError("calls no serving engine", where=where, hint=hint)
     folder = path.parent if path else Path()
     decoding = next((w for w in workers if not w.is_prefill), workers[0])
-    made = _FlagReader(decoding, where, folder).engine_args()
+    decode_args = _FlagReader(decoding, where, folder).engine_args()
     prefill = [w for w in workers if w.is_prefill and w is not decoding]
-    each = [_FlagReader(w, where, folder).engine_args() for w in prefill]
-    gpus = sum(w.replicas * _ranks(args) for w, args in zip(prefill, each, strict=True))
-    options = made.options
-    if each:
-        degrees = [f"{k}={n}" for k, n in each[0].parallel.items() if k != "dp"]
+    prefill_args = [_FlagReader(w, where, folder).engine_args() for w in prefill]
+    gpus = sum(w.replicas * _ranks(args) for w, args in zip(prefill, prefill_args, strict=True))
+    options = decode_args.options
+    if prefill_args:
+        degrees = [f"{k}={n}" for k, n in prefill_args[0].parallel.items() if k != "dp"]
         divided = {"prefill_parallel": ",".join(degrees) or "tp=1"}
         options = {**options, "prefill_gpus": gpus, **divided}
-    replicas = decoding.replicas * made.parallel.get("dp", 1)
-    parallel = {**made.parallel, **({"dp": replicas} if replicas > 1 else {})}
-    return EngineArgs(made.runtime, made.model, options, parallel, made.unmodeled)
+    replicas = decoding.replicas * decode_args.parallel.get("dp", 1)
+    parallel = {**decode_args.parallel, **({"dp": replicas} if replicas > 1 else {})}
+    return EngineArgs(
+        decode_args.runtime, decode_args.model, options, parallel, decode_args.unmodeled
+    )
 
 
 def _ranks(args: EngineArgs) -> int:
+    """Return the number of GPUs of a worker."""
     return math.prod(args.parallel.get(k, 1) for k in ("tp", "pp", "dp", "attention_dp"))
 
 
@@ -169,6 +173,7 @@ class _FlagReader:
             yield name, value
 
     def _add(self, name: str, value: str) -> None:
+        """Add a flag: as an option, or to the flags that are not modeled."""
         option = self.table["options"].get(name)
         if option is None and name.startswith("speculative-config."):
             self._speculate({name.partition(".")[2].replace("-", "_"): value})
@@ -242,21 +247,24 @@ class _FlagReader:
         if not path.is_file():
             self.unmodeled.append(f"file {name} (not found)")
             return
-        # a file names no further one
-        self.is_in_file = True
+        self.is_in_file = True  # a file must not name another one
         for tree in documents_in(read_text(path, LARGEST_BYTES), path):
             for key, value in _flat(tree):
                 self._add(key.replace("_", "-"), text_of(value))
         self.is_in_file = False
 
     def _parallel(self) -> dict[str, int]:
-        """Return the degrees in the terms of perfc."""
+        """Return the degrees in the terms of perfc.
+
+        Engines derive the division of experts and attention from tensor and data parallelism.
+        """
         degrees = dict(self.degrees)
         tensor, data = degrees.get("tp", 1), degrees.get("dp", 1)
         if "ep-all" in self.switched:
             degrees |= {"ep": tensor * data, "attention_dp": data, "dp": 1}
         if "ep-tensor" in self.switched:
             degrees["ep"] = tensor
+        # SGLang's tensor ranks include those of its attention groups
         if "attention-dp" in self.switched and data > 1:
             degrees |= {"tp": max(tensor // data, 1), "attention_dp": data, "dp": 1}
         if "attention-tp" in self.switched and tensor > 1:

@@ -1,4 +1,4 @@
-"""Commands of serving engines in shell scripts and deployment files."""
+"""Find commands of serving engines in shell scripts and deployment files (YAML, JSON)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,30 @@ from perfc.errors import MissingExtraError, ParseError
 from perfc.ir import frozen
 
 FLAGS = Path(__file__).with_name("engine_flags.toml")
+"""Commands, images and flags of each engine."""
 WHERE = "--engine-args"
 MOST_NODES, DEEPEST, MOST_FILLED = 50_000, 64, 1 << 14
-"""Largest deployment file: entries, nesting, and characters of variables in one container."""
+"""Limits of a deployment file, which is untrusted: entries, nesting, and characters of variables in
+one container."""
 VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
 """A variable of the shell in a command: ``$PORT``, ``${PORT}``."""
 ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 """A variable set in front of a command: ``MODEL=llama vllm serve``."""
 CONTINUED = re.compile(r"[\\`^][ \t\r]*\n")
-"""End of a line that goes on in the next: of sh, PowerShell and cmd."""
+"""End of a line that continues in the next, in sh, PowerShell and cmd."""
 MOST_QUOTES = 3
-"""Levels of commands in quotes."""
+"""Maximum nesting of commands in quotes."""
 
 
 @frozen
 class EngineCommand:
-    """Command that starts an engine, and the replicas of its worker."""
+    """Command that starts an engine, and the replicas of its worker.
+
+    Args:
+        words: words of the command.
+        is_prefill: True if the worker runs prefill only (disaggregated serving).
+        replicas: number of such workers.
+    """
 
     words: tuple[str, ...]
     is_prefill: bool = False
@@ -47,7 +55,7 @@ def flag_tables() -> Mapping[str, Mapping[str, Any]]:
 def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """Yield the words of each command of a shell script that calls an engine.
 
-    Variables that the script sets are filled in; a quoted command, as of ``sh -c``, is read too.
+    Variables that the script sets are replaced; a quoted command, as of ``sh -c``, is read too.
     """
     lines = CONTINUED.sub(" ", script)
     reader = shlex.shlex(lines, posix=True, punctuation_chars="\n;&|")
@@ -64,6 +72,7 @@ def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
             continue
         names |= {m[1]: m[2] for m in map(ASSIGNED.fullmatch, command) if m}
         calls = []
+        # a quoted argument may be a script, unless it is printed
         if (
             not call_at(command)
             and depth < MOST_QUOTES
@@ -91,13 +100,13 @@ def filled(words: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
 def engine_at(words: Sequence[str]) -> tuple[str, int] | None:
     """Return the engine that a command calls and the index of its first argument.
 
-    A call comes before the image of a container, whose entry point it replaces.
+    A call has precedence over the image of a container, as it replaces the entry point.
     """
     return call_at(words) or image_at(words)
 
 
 def call_at(words: Sequence[str]) -> tuple[str, int] | None:
-    """Return `engine_at` of an engine called by name."""
+    """Return the engine that is called by name, and the index of its first argument."""
     for i, word in enumerate(words):
         for engine, table in flag_tables().items():
             for command in map(str.split, table["commands"]):
@@ -108,8 +117,9 @@ def call_at(words: Sequence[str]) -> tuple[str, int] | None:
 
 
 def image_at(words: Sequence[str]) -> tuple[str, int] | None:
-    """Return `engine_at` of the image of a container that starts an engine."""
+    """Return the engine of a container's image, and the index of its first argument."""
     for i, word in enumerate(words):
+        # without digest or tag
         image = "/" + re.sub(r"(@|:[^/]*$).*", "", word)
         for engine, table in flag_tables().items():
             if any(image.endswith(f"/{known}") for known in table.get("images", ())):
@@ -141,7 +151,16 @@ def workers_in(
     depth: int = 0,
     budget: list[int] | None = None,
 ) -> Iterator[EngineCommand]:
-    """Yield the engine commands of a deployment file, with the replicas of their workers."""
+    """Yield the engine commands of a deployment file, with the replicas of their workers.
+
+    Args:
+        tree: part of the file.
+        names: environment variables of outer parts.
+        replicas: replicas that outer parts give.
+        is_prefill: True within a worker for prefill.
+        depth: nesting of the part.
+        budget: remaining number of entries, shared by all calls.
+    """
     budget = [MOST_NODES] if budget is None else budget
     budget[0] -= 1
     if depth > DEEPEST or budget[0] < 0:
@@ -156,6 +175,7 @@ def workers_in(
     replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas
     for words in _container(tree, names):
         yield EngineCommand(words, is_prefill or _prefills(words), replicas)
+    # llm-d names the model and the degrees of parallelism outside of its containers
     uri = tree.get("modelArtifacts", {})
     if isinstance(uri, dict) and isinstance(uri.get("uri"), str):
         names = {**names, "MODEL_URI": re.sub(r"^\w+://", "", uri["uri"])}
@@ -198,12 +218,13 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
         calls = [c for w in words if " " in w or "\n" in w for c in commands_in(w)]
         image = text_of(tree.get("image"))
         if not calls and engine_at([image]):
-            # a string is split as a shell does, words of a list are as they are
+            # a string is split as a shell does, a list has separate words already
             is_list = any(isinstance(tree.get(key), list) for key in ("command", "args"))
             calls = [(image, *words)] if is_list else list(commands_in(" ".join([image, *words])))
         yield from calls
 
 
 def _prefills(words: Sequence[str]) -> bool:
+    """Return True if a command starts a worker for prefill only: of Dynamo, of SGLang."""
     line = " ".join(words).replace("=", " ")
     return "--is-prefill-worker" in line or "--disaggregation-mode prefill" in line

@@ -1,4 +1,4 @@
-"""Batch and sequence extents of a model, whatever its file calls them.
+"""Find and bind the batch and sequence extents of a model, whatever their names in its file.
 
 Exporters number symbols (``s72``, ``s70``) or write constants. ``batch`` is the first dimension of
 the inputs and ``seq`` the second of token inputs, in every model without a symbol of that name.
@@ -65,7 +65,7 @@ class NamedExtent:
     """Extent of a model for one name of ``AXES``.
 
     Args:
-        extents: this extent by the symbol that it is, or is a multiple of.
+        extents: extent by its symbol, of which it may be a multiple.
         fixed: inputs with a constant extent, with its position.
         size: that constant; 0 if there is none.
     """
@@ -83,14 +83,14 @@ class NamedExtent:
         """Return the values of the symbols at a size of the extent.
 
         Raises:
-            ParseError: the extent has no such size, as one that is no multiple of 8.
+            ParseError: the extent cannot have this size, such as one that is no multiple of 8.
         """
         sizes = {key: solved(extent, key, size) for key, extent in self.extents.items()}
-        strange = next(
+        unsolved = next(
             (str(self.extents[key]) for key, value in sizes.items() if value is None), ""
         )
-        if strange:
-            what = f"{name} = {size} is not {strange} of the inputs"
+        if unsolved:
+            what = f"{name} = {size} is not {unsolved} of the inputs"
             raise ParseError(what, hint="the model allows no other size")
         return {key: value for key, value in sizes.items() if value is not None}
 
@@ -126,7 +126,7 @@ def axis_of(module: Module, name: str) -> NamedExtent:
     for is_such in kinds:
         matching = [(v, p) for v, p in every if is_such(p)]
         if name == SEQUENCE:
-            # masks and positions follow the tokens they go along with
+            # masks and positions have the extents of their tokens
             matching = [(v, p) for v, p in matching if not p.is_companion] or matching
         if matching:
             return _symbolic(module, matching, basis) or _fixed(every, matching, name)
@@ -147,12 +147,13 @@ def _symbolic(
         is_such = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
         if key in declared and not others and is_such:
             extents.setdefault(key, extent)
-    # what follows another extent gets its size from there
+    # an extent that is tied to another one gets its size from that
     keys = [k for k in extents if not _follows(declared[k], [*extents])] or [*extents][:1]
     return NamedExtent({k: extents[k] for k in keys}) if keys else None
 
 
 def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
+    """Return True if a symbol is tied to an expression of one of some symbols."""
     return declared.tie is not None and any(a.key in keys for a in symbols(declared.tie))
 
 
@@ -166,8 +167,8 @@ def _fixed(
     size = first.shape[first.axis]
     if not isinstance(size, int):
         return NamedExtent()
-    such = [(v, p.axis) for v, p in every if _is_same(p, first, size, name)]
-    return NamedExtent({}, tuple(such), size)
+    matches = [(v, p.axis) for v, p in every if _is_same(p, first, size, name)]
+    return NamedExtent({}, tuple(matches), size)
 
 
 def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bool:
@@ -175,7 +176,7 @@ def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bo
     if place.axis != first.axis or place.shape[place.axis] != size:
         return False
     if name == BATCH:
-        # an input of one element broadcasts; of any other number it goes along with the batch
+        # an input of one element broadcasts; any other vector of that size is part of the batch
         return place.rank > 1 or size > 1
     return place.rank == first.rank and (place.is_mask or place.dtype == first.dtype)
 
@@ -205,6 +206,7 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
         if axis.fixed and size != axis.size:
             module = opened(module, name, axis, size)
             given[name] = size
+        # a size that is given for a symbol itself has precedence
         given = {**axis.symbols_at(size, name), **given}
     return with_sizes(module, given), given
 
@@ -249,7 +251,7 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
 
     words, basis, _ = AXES[name]
     rewriter = Rewriter(module.graph)
-    # declared types hold for the number
+    # declared types are valid for the constant only: they are inferred again
     for node in walk(module.graph):
         for v in node.results:
             if v.type is not UNKNOWN:
@@ -260,6 +262,7 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
         with_graph(module, rewriter.result()),
         symbols=(*module.symbols, SymbolDecl(name, size, 1, basis=basis)),
     )
+    # the model is valid if shapes can be inferred, and every output with the constant changes too
     before = _outputs(Analyses().apply(Sizes(), module))
     try:
         after = _outputs(Analyses().apply(Sizes((name,)), result))

@@ -1,4 +1,4 @@
-"""Parsers of deployment fields, for text and for typed values."""
+"""Parse the fields of a deployment from text or typed values, one function per field."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 """Major and minor number of a version, and the rest."""
-
-
 KERNELS, RUNS, STEP_LAW, RUN_LAW = "kernels", "runs", "step-law", "run-law"
 """Names of the predictors that need no card."""
 ANY_RUNTIME = ("", KERNELS, RUNS, STEP_LAW, RUN_LAW)
@@ -126,6 +124,6 @@ READERS: Mapping[str, Callable[[object, str], Any]] = {
     "parallel": _parallel,
     "dims": _dims,
 }
-"""Parser of each field; that of the runtime returns fields, as its name may include streams, which
-come after it.
+"""Parser of each field. That of the runtime returns several fields, as its name may include the
+number of streams; ``streams`` comes later, so that a separate value replaces it.
 """

@@ -1,4 +1,4 @@
-"""Names that files and keyword arguments have for the fields of a deployment."""
+"""Names of deployment fields in files and keyword arguments, and extents among them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class DeploymentKeywords(TypedDict, total=False):
 
 
 def with_signature(function: F) -> F:
-    """Give a function the fields of `DeploymentKeywords` in its signature, for completion.
+    """Add the fields of `DeploymentKeywords` to a function's signature, for completion in editors.
 
-    Defaults are ``...``, as in stubs: those of a ``Deployment`` count.
+    Defaults are ``...``, as in stubs: those of a ``Deployment`` apply.
     """
     signature = inspect.signature(function)
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -90,7 +90,7 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
     Args:
         values: values by field name, and of ``AXES``; None means not given. ``threads`` are cores
             of the target, by default of this machine.
-        where: the place of a key, for messages.
+        where: function from a key to its place in the input, for messages.
 
     Raises:
         ParseError: two sizes for one extent, or no number of threads.

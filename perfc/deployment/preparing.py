@@ -1,4 +1,4 @@
-"""Prepares a typed module for execution in a deployment."""
+"""Prepare a typed module for execution in a deployment."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     """
     module = am.apply(Canonicalize(how.runs_parameters, how.table.takes_exports), source)
     if how.train:
+        # exporters store equal parameters of several modules once; training needs them separate
         from perfc.passes.rewriting.untie import Untie
 
         module = am.apply(Untie(), module)

@@ -1,4 +1,4 @@
-"""Project file: ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
+"""Find and read the project file: ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def has_table(project: Path) -> bool:
         ParseError: it cannot be read.
     """
     text = read_text(project)
-    # most files of projects do not speak of perfc, and reading TOML takes its time
+    # most project files do not mention perfc, and parsing TOML takes long
     tool = parse(text, project).get("tool") if "perfc" in text else None
     return isinstance(tool, dict) and "perfc" in tool
 
@@ -62,7 +62,7 @@ class ProjectValues:
 
     Args:
         values: values by field name.
-        place: returns the place of a field as ``file:line``.
+        place: function from a field to its place, ``file:line``.
     """
 
     values: dict[str, object]

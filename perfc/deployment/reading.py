@@ -1,4 +1,4 @@
-"""Reads a model and binds the sizes that are given to its symbols."""
+"""Read a model and bind given sizes to its symbols."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def bound(
     """
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
-    strange = sorted(set(values or ()) - set(inputs))
-    if strange:
+    unknown = sorted(set(values or ()) - set(inputs))
+    if unknown:
         raise ParseError(
-            f"no input {strange[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
+            f"no input {unknown[0]!r} to give a value to", hint=f"its inputs: {', '.join(inputs)}"
         )
     return module, given
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 SCALED = ("f16", "amp-f16")
 """Precisions that require loss scaling."""
 PROGRAM = "trainer"
-"""Optimizer that stands for what the trainer that is the model configures."""
+"""Value of ``train`` that takes the optimizer and all settings of a trainer given as the model."""
 MOST_BATCHES = 64
 """Maximum micro-batches of one step; each adds its own nodes."""
 MOST_RANK = 1 << 14
-"""Maximum rank of an adapter; above the width of a layer it saves nothing."""
+"""Maximum rank of a LoRA adapter; above the width of a layer it saves nothing."""
 MOST_DROPPED = 0.99
 """Maximum dropout probability."""
 
@@ -109,8 +109,8 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
     """Reject training fields without training, and fields that require another field.
 
     Args:
-        how: the deployment.
-        where: the place of a field, for messages.
+        how: deployment to check.
+        where: function from a field to its place in the input, for messages.
 
     Raises:
         ParseError: a field has no effect.
@@ -128,10 +128,10 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
 
 
 def of_configuration(how: Deployment) -> Deployment:
-    """Return the training step of a configuration, with the defaults that `perfc plan` has too.
+    """Return the training step of a configuration, with the same defaults as `perfc plan`.
 
-    On GPUs, trainers' kernels, products in the machine's 16 bits and f32 master weights; under
-    another runtime and in autocast what modules of PyTorch do.
+    On GPUs these are kernels of trainers, products in the machine's 16-bit type and f32 master
+    weights; under another runtime or autocast, those of PyTorch's modules.
     """
     from perfc.frontend.config.precision import SINGLE_TYPES, usual_type
 

@@ -1,4 +1,4 @@
-"""Target files: finding them by name, reading them, adding one, and the page that lists them.
+"""Find target files by name, read and add them, and write the page that lists them.
 
 Files are untrusted: their size is bounded, and a name becomes a path only after it was checked.
 """
@@ -25,21 +25,22 @@ from .schema import parse
 from .slices import sliced, split
 
 MAX_FILE_BYTES = 131_072
-"""Maximum bytes of a target file; those that come with perfc have less than a tenth."""
+"""Maximum bytes of a target file; shipped ones have less than a tenth."""
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
-"""Bytes in which a search by name looks for the names of a target: they come first."""
+"""First bytes of a file, in which a search by name looks for the names of a target."""
 CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those that are suggested
 ROUNDED = 0.03
-"""Share of the memory of a card that its name may leave out."""
+"""Largest relative difference of a card's memory to the size in its name, which is rounded."""
 _MAX_LOCATED = 100
-"""Problems whose line is looked for, each in the whole file."""
+"""Maximum of problems that are reported with a line, as each search reads the whole file."""
 _HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
-"""Text before the first table; a list of targets needs no more of each file."""
+"""Texts before the first table: all that a list of targets needs of a file."""
 _HEAD_ALIASES = re.compile(r"^aliases\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 
 
 def _content(path: Path) -> bytes:
+    """Return the bytes of a file within the limits of size and line length."""
     try:
         if not path.is_file():
             raise TargetError("no such target file", where=str(path))
@@ -55,7 +56,7 @@ def _content(path: Path) -> bytes:
 
 
 def _machine(path: Path) -> Machine:
-    """Return the machine in a file; files of the installation are read once."""
+    """Return the machine of a file; files of the installation are read once."""
     if path.parent in (SHIPPED, CLUSTERS):
         with suppress(OSError):
             return _shipped_machine(path, path.stat().st_mtime_ns)
@@ -68,6 +69,7 @@ def _shipped_machine(path: Path, stamp: int) -> Machine:
 
 
 def _read(path: Path) -> tuple[Machine, bytes]:
+    """Return the machine and the content of a file; an error has the first problem."""
     content = _content(path)
     machine, problems = _parsed(content, path)
     if machine is None:
@@ -79,7 +81,7 @@ def _read(path: Path) -> tuple[Machine, bytes]:
 
 
 def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
-    """Return a machine alone, or the GPU of a cluster with the links of its nodes."""
+    """Return the machine of a file, or the GPU of a cluster with the links of its nodes."""
     if is_cluster(content):
         return parse_cluster(content, path, load)
     machine, problems = _parsed_alone(content, path)
@@ -88,7 +90,7 @@ def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
 
 @lru_cache(maxsize=512)
 def _parsed_alone(content: bytes, path: Path) -> tuple[Machine | None, tuple[str, ...]]:
-    """Return the machine in a file, cached by content: runs load it by name and by path."""
+    """Return the machine of a file, cached by content: runs load it by name and by path."""
     machine, problems = parse(content, path)
     return machine, tuple(problems)
 
@@ -123,11 +125,12 @@ def _scan(folder: Path) -> Iterable[Listing]:
 
 @lru_cache(maxsize=4)
 def _shipped(folder: Path, stamp: int) -> tuple[Listing, ...]:
-    """Return the listings of a folder of the installation, read again when a file comes or goes."""
+    """Return the listings of a shipped folder; its time stamp changes if files come or go."""
     return tuple(_read_heads(folder))
 
 
 def _read_heads(folder: Path) -> Iterator[Listing]:
+    """Yield the listing of each file, by regular expressions over its first bytes."""
     for path in files_in(folder):
         try:
             if not path.is_file():
@@ -136,7 +139,7 @@ def _read_heads(folder: Path) -> Iterator[Listing]:
                 head = stream.read(_HEAD_BYTES).decode("utf-8", "replace")
         except OSError:
             continue
-        # keys of no table stand before the first one
+        # top-level keys precede the first table
         head = head.partition("\n[")[0]
         texts = dict(_HEAD_STR.findall(head))
         match = _HEAD_ALIASES.search(head)
@@ -158,7 +161,7 @@ def cluster_listings() -> tuple[Listing, ...]:
 
 
 def _listed(shipped: Path) -> Iterator[Listing]:
-    """Yield the user's files, then those of a shipped folder that they do not hide."""
+    """Yield the user's files, then those of a shipped folder except for names that the user has."""
     users = list(_scan(user_folder()))
     hidden = {t.name for t in users}
     yield from users
@@ -166,10 +169,11 @@ def _listed(shipped: Path) -> Iterator[Listing]:
 
 
 def _find(name: str) -> Path | None:
-    """Return the file of a name: of that file name, else with that name or alias in it."""
+    """Return the file with that file name, else the one that has it as name or alias."""
     folders = [_index(f, f.stat().st_mtime_ns) for f in (SHIPPED, CLUSTERS) if f.is_dir()]
     if (user := user_folder()).is_dir():
         folders.insert(0, _indexed(user))
+    # file names of all folders come before names and aliases in the files
     return next((by[i][name] for i in (0, 1) for by in folders if name in by[i]), None)
 
 
@@ -179,10 +183,10 @@ def _names() -> list[str]:
 
 
 def _like(wanted: str) -> Path | None:
-    """Return the file of the only target whose names equal one but for separators and makers.
+    """Return the file of the one target that has a name up to separators and vendor; else None.
 
-    Without such a target the size of the memory may be missing on either side, if no other target
-    remains; a size that is given is the target's.
+    If there is none, the size of the memory may be missing in either name; a given size must be
+    that of the target.
     """
     known = _names()
     files = {_find(n) for n in known if compact(n) == compact(wanted)}
@@ -197,10 +201,10 @@ def _like(wanted: str) -> Path | None:
 
 
 def _holds(machine: Machine, size_gb: int) -> bool:
-    """Return True if the device memory has that many GB or GiB, as makers round it."""
+    """Return True if the device memory has that many GB or GiB, as vendors round it."""
     memory = machine.level("device")
-    held = 0.0 if memory is None else memory.capacity_bytes
-    return any(abs(held / unit - size_gb) < ROUNDED * size_gb for unit in (1e9, 1 << 30))
+    nbytes = 0.0 if memory is None else memory.capacity_bytes
+    return any(abs(nbytes / unit - size_gb) < ROUNDED * size_gb for unit in (1e9, 1 << 30))
 
 
 @lru_cache(maxsize=4)
@@ -219,9 +223,7 @@ def _indexed(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
 
 
 def host_path() -> Path:
-    """Return the file of this machine, measured first if there is none.
-
-    See ``perfc.measuring.calibrate.host``.
+    """Return the file of this machine; without one it is measured (``calibrate.host``).
 
     The module that measures is in a higher layer, so it is imported by name, on first use.
     """
@@ -247,22 +249,23 @@ def load(name: str | os.PathLike[str]) -> Machine:
     import difflib
 
     known = _names()
-    # suggestions have no maker either
+    # names of targets have no vendor
     wanted = wanted.removeprefix("nvidia-").removeprefix("geforce-")
     near = difflib.get_close_matches(wanted, known, n=CLOSE)
+    # names with the same first letter first; a target whose variant was given before all
     near = sorted(near, key=lambda one: one[:1] != wanted[:1])
-    longer = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]
-    near = list(dict.fromkeys([*sorted(longer, key=len)[-1:], *near]))[:SUGGESTED]
+    prefixes = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]
+    near = list(dict.fromkeys([*sorted(prefixes, key=len)[-1:], *near]))[:SUGGESTED]
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)
 
 
 def whole_card(name: str | os.PathLike[str]) -> Machine:
-    """Read a target whose file is to be written again with more in it.
+    """Return a target with a file of its numbers, to which a command adds some.
 
     Raises:
-        TargetError: as `load`; it is a slice, which has no file.
+        TargetError: as `load`; or it is a slice, which has no file.
     """
     machine = load(name)
     if machine.slice is not None:
@@ -286,6 +289,7 @@ def install(path: Path, *, overwrite: bool) -> Path:
     return goal
 
 
+# SI prefixes and units of the page of targets, by the end of a key
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SUFFIXES = (
     ("flop_per_s", "flop/s"),
@@ -313,6 +317,7 @@ def _shown(rate: Rate) -> str:
 
 
 def _pair(rates: Peak | MemoryLevel | None, unit: str, scale: float) -> str:
+    """Return the nominal rate, and the measured one in brackets."""
     if rates is None:
         return ""
     measured = f" ({rates.sustained.value / scale:.4g})" if rates.sustained is not None else ""
@@ -320,6 +325,7 @@ def _pair(rates: Peak | MemoryLevel | None, unit: str, scale: float) -> str:
 
 
 def _summary(machine: Machine) -> str:
+    """Return the row of a target in the table."""
     cells = [machine.name, ", ".join(machine.aliases), machine.arch]
     for unit, dtype in ((Unit.MATRIX, "f16"), (Unit.MATRIX, "bf16"), (Unit.VECTOR, "f32")):
         cells.append(_pair(machine.compute.get((unit, dtype)), "Tflop/s", 1e12))

@@ -1,4 +1,4 @@
-"""Folders of target files."""
+"""Folders of shipped target files and of the user's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 SHIPPED = Path(__file__).parents[1] / "targets"
 CLUSTERS = SHIPPED / "clusters"
 _MAX_FILES = 1_000
-"""Maximum target files of a folder, all of which a list opens."""
+"""Maximum of target files in a folder, as a list opens all of them."""
 
 
 def user_folder() -> Path:

@@ -1,9 +1,9 @@
 """Capabilities of a target machine: rates by unit and element type, memory levels, sources.
 
-Two readings of every rate. `peak` and `bandwidth` are the most the hardware can ever give, so a
-time computed from them is a floor; `sustained` is what somebody measured, where somebody did.
-`nominal` is the figure a data sheet prints, for display. The first differs from the last where
-the clock exceeds the rated one, or where the sheet rounds down.
+Each rate has up to three values. `peak` and `bandwidth` are the highest that the hardware can
+reach, so that times computed from them are lower bounds; `sustained` is a measured rate, if there
+is one; `nominal` is that of the data sheet, for display. The first differs from the last if the
+clock can exceed the rated one, or if the sheet rounds down.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = (
 
 
 class Unit(Enum):
-    """Arithmetic units that work side by side, so that the slowest of them binds."""
+    """Arithmetic units that work concurrently, so that the slowest of them binds."""
 
     MATRIX = "matrix"
     VECTOR = "vector"
@@ -59,20 +59,20 @@ class Source:
 
 
 UNCERTAIN = 0.10
-"""A median whose best round is better by more than this share of it is marked as uncertain."""
+"""Share by which the best round may exceed the median before the median counts as uncertain."""
 
 
 @record
 class Spread:
-    """The rounds of a measurement whose median a number is.
+    """Spread of the rounds of a measurement, of which a number is the median.
 
-    Others who use the machine make a round slower and never faster. So what the machine can do
-    lies between the median and the best round, or a little beyond it.
+    Other programs on the machine make a round slower, never faster. So the true value is between
+    the median and the best round, or slightly beyond it.
 
     Args:
-        rounds: that nothing disturbed; 0 where other programs ran in every one.
-        best: round, in the number's unit: the highest rate, or the shortest time.
-        worst: round.
+        rounds: number of undisturbed rounds; 0 if other programs ran in each.
+        best: value of the best round in the number's unit: highest rate or shortest time.
+        worst: value of the worst round.
     """
 
     rounds: int
@@ -93,12 +93,12 @@ class Rate:
     """One number with its origin.
 
     Args:
-        value: in SI base units: flop/s, operations/s, bytes/s, bytes, hertz, watt, seconds.
-        origin: the weakest origin among the numbers it is computed from.
-        source: names of the file's ``[source.…]`` tables, joined by ``+`` when several.
-        note: what the value leaves out, or how it is derived.
-        key: the target file's key, ``compute.matrix.f16.peak_flop_per_s``.
-        spread: spread of the rounds it is the median of; None where the file states none.
+        value: number in SI units: flop/s, operations/s, bytes/s, bytes, hertz, watt, seconds.
+        origin: weakest origin of the numbers from which it is computed.
+        source: names of the file's ``[source.…]`` tables, joined by ``+``.
+        note: conditions of the value, or its derivation.
+        key: key in the target file, such as ``compute.matrix.f16.peak_flop_per_s``.
+        spread: spread of the rounds of its measurement; None if the file has none.
     """
 
     value: float
@@ -110,13 +110,19 @@ class Rate:
 
     @property
     def is_uncertain(self) -> bool:
-        """Return True if it was measured and did not repeat well."""
+        """Return True if it was measured and its rounds differ much."""
         return self.spread is not None and self.spread.is_uncertain(self.value)
 
 
 @record
 class Peak:
-    """Rates of one unit for one element type; a multiply–accumulate is two operations."""
+    """Rates of one unit for one element type; a multiply–accumulate is two operations.
+
+    Args:
+        peak: highest rate of the hardware, for lower bounds.
+        nominal: rate of the data sheet.
+        sustained: measured rate; None if not measured.
+    """
 
     peak: Rate
     nominal: Rate
@@ -125,11 +131,16 @@ class Peak:
 
 @record
 class MemoryLevel:
-    """One level of the memory hierarchy, all its instances on the device together.
+    """One level of the memory hierarchy: all its instances on the device together.
 
-    ``bandwidth`` counts reads and writes together. ``capacity_bytes`` is what the board carries;
-    ``usable`` is the part that the runtime reports as total (``cudaMemGetInfo``, PyTorch's
-    ``total_memory``), after ECC and what the driver and its firmware reserve.
+    Args:
+        name: ``l1``, ``l2_private``, ``l2`` or ``device``.
+        capacity_bytes: capacity of the hardware.
+        bandwidth: highest rate of reads plus writes, for lower bounds.
+        nominal: rate of the data sheet.
+        sustained: measured rate; None if not measured.
+        usable: part of the capacity that the runtime reports as total (``cudaMemGetInfo``,
+            PyTorch's ``total_memory``), without ECC and reserves of driver and firmware.
     """
 
     name: str
@@ -141,27 +152,35 @@ class MemoryLevel:
 
     @property
     def usable_bytes(self) -> int:
-        """Return the memory that processes can allocate; the capacity where no file says less."""
+        """Return the memory that processes can allocate; the capacity if the file has no other."""
         return self.capacity_bytes if self.usable is None else int(self.usable.value)
 
 
 _FLOP_PER_SPECIAL = 8
-"""The cheapest range reduction and polynomial: a lower bound must not count more."""
+"""Operations of a transcendental function on the vector unit: those of the cheapest range reduction
+and polynomial, as a lower bound must not count more."""
 _HALF = frozenset({"f16", "bf16"})
-"""Special functions of these run in pairs, at twice the rate of f32, where a target has no rate."""
+"""Types whose special functions run in pairs, at twice the rate of f32, if a target has no rate."""
 
 
 @frozen
 class Machine:
-    """A target: everything the roofline asks about a machine.
+    """A target: rates, capacities and sources of one machine.
 
     Args:
-        compute: by unit and element type, as the file lists them; use the methods to look up.
-        memory: in order L1, L2, device; a level the file does not have is left out.
-        facts: every number of the file under its key, with its source.
-        path: the file it was read from; of a slice that of its card and the profile's name.
-        cluster: name of the cluster whose GPU it is; "" for a machine alone.
-        slice: the profile of a card that it is; None for a whole card.
+        name: name of the target.
+        aliases: further names.
+        kind: ``cuda``, ``gpu``, ``cpu`` or ``accelerator``.
+        vendor: vendor of the chip.
+        arch: architecture, such as ``sm_90``.
+        description: full name with memory and variant.
+        sources: sources of its numbers, by name.
+        compute: rates by unit and element type as the file lists them; `entry` has fallbacks.
+        memory: memory levels, nearest first, without those that the file does not have.
+        facts: every number of the file by its key, with its source.
+        path: file of the target; for a slice, that of its card and the profile's name.
+        cluster: name of the cluster to which the GPU belongs; "" for a single machine.
+        slice: profile by which it is a slice of a card; None for a whole card.
     """
 
     name: str
@@ -180,7 +199,7 @@ class Machine:
 
     @property
     def label(self) -> str:
-        """Return the name in tables: of the cluster, else of the machine."""
+        """Return the name in tables: that of the cluster, else of the machine."""
         return self.cluster or self.name
 
     @property
@@ -190,7 +209,7 @@ class Machine:
 
     @property
     def capability(self) -> int:
-        """Return the compute capability, 90 for ``sm_90`` and its variants; 0 for other makers."""
+        """Return the compute capability, 90 for ``sm_90`` and its variants; 0 if not NVIDIA's."""
         digits = self.arch.removeprefix("sm_").rstrip("af")
         return int(digits) if digits.isdecimal() else 0
 
@@ -218,29 +237,29 @@ class Machine:
         return self.facts.get(f"device.{key}")
 
     def link(self, name: str) -> Rate | None:
-        """Return the rate of the link ``host``, ``nvlink``, ``mesh`` or ``network``.
-
-        None if unstated.
-        """
+        """Return the rate of the link ``host``, ``nvlink``, ``mesh`` or ``network``, or None."""
         return self.facts.get(f"link.{name}.bandwidth_bytes_per_s")
 
     @property
     def peer_count(self) -> int:
-        """Return GPUs to each of which a link of a separate mesh leads; 0 if there is no mesh."""
+        """Return the number of GPUs to which each GPU of a mesh is linked; 0 without a mesh."""
         peers = self.facts.get("link.mesh.peer_count")
         return 0 if peers is None else int(peers.value)
 
     @property
     def direct_bytes_per_s(self) -> float:
-        """Return one direction of all links to other GPUs; files state both; 0 without any."""
+        """Return the rate in one direction of all links to other GPUs; 0 without any.
+
+        Files have the sum of both directions.
+        """
         rate = self.link("nvlink") or self.link("mesh")
         return 0.0 if rate is None else rate.value / 2
 
     def joined_bytes_per_s(self, ranks: int) -> float:
         """Return the rate in one direction of direct links among ``ranks`` GPUs; 0 without any.
 
-        A switch, as of NVLink, gives each pair of GPUs all of it. In a mesh a GPU reaches each of
-        the others over one link.
+        Over a switch, as of NVLink, each pair of GPUs has the whole rate. In a mesh, each pair has
+        one of a GPU's links.
         """
         whole, peers, reached = self.direct_bytes_per_s, self.peer_count, ranks - 1
         if not peers:
@@ -262,9 +281,9 @@ class Machine:
         return next((m for m in self.memory if m.name == name), None)
 
     def entry(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Peak:
-        """Return the fastest way this machine has to do such work; never below what it can do.
+        """Return the highest rates at which the machine can do such work, for lower bounds.
 
-        What the unit lacks is done by something wider, and the fastest candidate counts:
+        Types that a unit does not have are computed in wider ones; the fastest candidate counts:
 
         - matrix: the type's own rate; else that of a matrix type holding all its values (tf32 for
           f32, f16 and bf16; f16 for 8-bit types; 8-bit types for 4-bit ones); or the vector unit.
@@ -285,10 +304,11 @@ class Machine:
 
     @cached_property
     def _entries(self) -> dict[tuple[Unit, str, bool], Peak]:
-        """Return the cache of `entry`, as kernels need the same few rates."""
+        """Return the cache of `entry`, as all kernels need the same few rates."""
         return {}
 
     def _fastest(self, unit: Unit, dtype: str, *, allow_tf32: bool) -> Peak:
+        """Return `entry`, uncached."""
         match unit:
             case Unit.MATRIX:
                 peaks = list(self._matrix(dtype, allow_tf32=allow_tf32))
@@ -318,8 +338,9 @@ class Machine:
         return "; ".join(parts)
 
     def _matrix(self, dtype: str, *, allow_tf32: bool) -> Iterator[Peak]:
+        """Yield the rates of matrix types that have all values of a type, then the vector unit."""
         code = SAME_MATRIX.get(dtype, dtype)
-        # a type that neither chain knows may be any, so that all listed ones are candidates
+        # for a type in neither chain nothing is excluded: all listed ones are candidates
         listed = [d for u, d in self.compute if u is Unit.MATRIX]
         for name in MATRIX_CHAIN.get(code, () if code in VECTOR_CHAIN else listed):
             skip = name == "tf32" and code == "f32" and not allow_tf32
@@ -328,6 +349,7 @@ class Machine:
         yield from self._vector(dtype)
 
     def _vector(self, dtype: str) -> Iterator[Peak]:
+        """Yield the rates of vector types that have all values of a type, several in one lane."""
         code = SAME_MATRIX.get(dtype, dtype)
         listed = tuple((d, 1) for u, d in self.compute if u is Unit.VECTOR)
         chain = [c for c in VECTOR_CHAIN.get(code, listed) if (Unit.VECTOR, c[0]) in self.compute]
@@ -336,6 +358,7 @@ class Machine:
             yield peak if factor == 1 else _scaled(peak, factor, f"{factor} packed in a lane")
 
     def _special(self, dtype: str) -> Peak:
+        """Return the rates of transcendental functions on special and vector units together."""
         vector = self.entry(Unit.VECTOR, dtype)
         note = f"vector unit, {_FLOP_PER_SPECIAL} flop each"
         share = _scaled(vector, 1 / _FLOP_PER_SPECIAL, note)
@@ -365,7 +388,7 @@ def _scaled(peak: Peak, factor: float, note: str) -> Peak:
 
 @record
 class Listing:
-    """One target as ``perfc targets list`` shows it, read without parsing the file."""
+    """Names and description of a target for lists, read without parsing its file."""
 
     name: str
     aliases: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Ends of what the numbers of a target file can be: beyond them a unit has slipped."""
+"""Plausible ranges of the numbers of a target file, beyond which a unit is wrong."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from perfc.common.fitted import data_next_to
 
 _PLAUSIBLE: Mapping[str, tuple[float, float, str]] = data_next_to(__file__)["ends"]
-"""Ends of numbers, and an example, by the end of their name."""
+"""Least and largest value and an example, by a pattern of the key."""
 
 
 def implausible(key: str, value: float) -> str:
-    """Say that a number is out of all proportion, empty where it is not.
+    """Return a message if a number is outside the plausible range of its key, else "".
 
     Args:
-        key: ``compute.matrix.f16.peak_flop_per_s``.
-        value: in SI base units.
+        key: key in the file, such as ``compute.matrix.f16.peak_flop_per_s``.
+        value: number in SI units.
     """
     for name, (least, most, example) in _PLAUSIBLE.items():
         if re.search(name, key):

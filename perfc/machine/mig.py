@@ -1,4 +1,4 @@
-"""The slice of a GPU that a model fits into (DIPPM, Section 4.3.5)."""
+"""Choose the slice of a GPU (MIG profile) that has a model's memory (DIPPM, Section 4.3.5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from perfc.ir import frozen
 from perfc.machine import SliceProfile, load_machine, partition_of
 
 GB = 1e9
-"""Bytes of a ``gb`` in the name of a profile."""
+"""Bytes of ``gb`` in the name of a profile."""
 
 
 @frozen
@@ -14,8 +14,8 @@ class MigProfile:
     """One multi-instance profile.
 
     Args:
-        name: ``1g.5gb``.
-        capacity_bytes: most memory that a process can use on it.
+        name: name of the profile, such as ``1g.5gb``.
+        capacity_bytes: memory by its name, in bytes.
     """
 
     name: str
@@ -25,8 +25,8 @@ class MigProfile:
 def profiles(target: str) -> tuple[MigProfile, ...]:
     """Return the profiles to choose from, from small to large; () without a file of slices.
 
-    The paper has one profile per number of compute slices. Where a number has several, as
-    ``1g.5gb`` and ``1g.10gb``, it is the smallest that has more memory than all profiles before.
+    The paper has one profile per number of compute slices. Of several with one number, such as
+    ``1g.5gb`` and ``1g.10gb``, the smallest counts that has more memory than all before.
     """
     partition = partition_of(load_machine(target))
     chosen: list[MigProfile] = []
@@ -47,12 +47,12 @@ def _size(profile: SliceProfile) -> tuple[int, int]:
 def mig_profile(memory_bytes: float, target: str = "a100-sxm4-40gb") -> MigProfile | None:
     """Return the smallest profile that holds a predicted memory; None if none does (Eq. 4.2).
 
-    The equation has none at its bounds; here 5 GB do not fit into 5 GB. A memory that is not
-    positive was not predicted, so that no profile follows from it.
+    The equation has no profile exactly at its bounds; here 5 GB do not fit into 5 GB. Memory that
+    is not positive is no prediction, and has no profile.
 
     Args:
-        memory_bytes: as predicted on the whole GPU; on a slice a model takes slightly less, the
-            paper finds (Figure 4.3).
+        memory_bytes: memory predicted on the whole GPU; on a slice it is slightly less (Figure
+            4.3 of the paper).
         target: the card; by default that of the paper.
 
     >>> mig_profile(2.865e9).name

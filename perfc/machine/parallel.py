@@ -1,4 +1,4 @@
-"""Degrees of parallelism on one kind of device; an IR module is the share of one device."""
+"""Degrees of parallelism of a run; an IR module is the share of one device."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Parallel:
 
         Args:
             values: values by ``KEYS``, as numbers or text.
-            where: the place of a key, for messages.
+            where: function from a key to its place in the input, for messages.
 
         Raises:
             ParseError: an unknown key or an invalid degree.
@@ -88,7 +88,7 @@ class Parallel:
         return replace(self, **fields)  # type: ignore[arg-type]
 
     def given(self) -> dict[str, int | str]:
-        """Return the fields that differ from a single GPU, by name."""
+        """Return the fields that differ from those of a single GPU, by name."""
         usual = ALONE.as_json()
         return {KEYS[key]: n for key, n in self.as_json().items() if n != usual[key]}
 
@@ -177,13 +177,14 @@ class Parallel:
 
 
 ALONE = Parallel()
+"""A single GPU."""
 KEYS: Mapping[str, str] = data_next_to(__file__)
 """Fields by the names of options, keys and keywords."""
 OF_TRAINING = ("cp", "sp", "zero", "micro_batches", "schedule", "virtual_stages")
 """Degrees that apply to training only."""
 _THERE = f"there are {', '.join(k.replace('_', '-') for k in KEYS)}"
 _LEAST = {"sp": 0, "zero": 0, "micro_batches": 0}
-"""Degrees that may be 0 to say no; others are at least 1."""
+"""Degrees that may be 0, which turns them off; others are at least 1."""
 _MOST = {"sp": 1, "zero": 3, "micro_batches": 1 << 20}
 """Sequence parallelism is on or off; ZeRO has three stages."""
 

@@ -63,6 +63,7 @@ def peak(device: str, dtype: str = "bf16") -> DevicePeak:
 
 
 def _peak(machine: Machine, dtype: str) -> DevicePeak:
+    """Return the rates of the faster of matrix and vector unit for a type."""
     code = dtype_named(dtype).code
     listed = [(u, machine.compute.get((u, code))) for u in (Unit.MATRIX, Unit.VECTOR)]
     rates = [(unit, entry) for unit, entry in listed if entry is not None]

@@ -1,6 +1,6 @@
-"""The schema of a target file: what may stand in it, and everything that is wrong with one.
+"""Schema of target files: allowed keys, and a reader that returns a machine or all problems.
 
-A file is TOML with one number a line, ``key = { value = …, from = "…", note = "…" }``; the key
+A file is TOML with one number per line, ``key = { value = …, from = "…", note = "…" }``; the key
 ends in its SI unit, ``from`` names a ``[source.…]`` table. Files are untrusted, so values are
 bounded and texts are plain.
 """
@@ -35,7 +35,7 @@ _SOURCE = (
     *("threads", "compiler", "blas", "samples"),
 )
 _ROUNDS = ("rounds", "best", "worst")
-"""Fields that say how well a measured number repeated; all of them or none."""
+"""Fields of the rounds of a measurement; a number has all of them or none."""
 _NUMBER = ("value", "from", "note", "n", "iqr", "date", *_ROUNDS)
 _DEVICE = (
     *("sm_count", "clock_base_hz", "clock_boost_hz", "clock_max_hz"),
@@ -46,9 +46,9 @@ _DEVICE = (
     "shared_memory_per_block_bytes",
 )
 _SCOPES = ("sustained", "one_core")
-"""Rates of the whole device, and of one core."""
+"""Measured rates of all cores, and of one core."""
 _SHAPES = ("small", "skinny", "direct", "depthwise")
-"""Shapes whose rate differs: small products, those of few rows, direct and depthwise ones."""
+"""Work with separate rates: small products, products of few rows, direct and depthwise ones."""
 _FLOP = (
     *("peak_flop_per_s", "sparse_flop_per_s", "sustained_flop_per_s"),
     *("flop_per_clock_per_sm", "one_core_flop_per_s", "energy_per_flop_j"),
@@ -70,19 +70,19 @@ _LEVEL = (
 _CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
 _DRAM = (*_LEVEL, "usable_bytes", "pin_bandwidth_bytes_per_s")
 _PRICE = tuple(f"{code}_per_hour" for code in ("usd", "eur", "gbp", "chf", "cny", "jpy", "inr"))
-"""Prices of a machine. No shipped file has one: prices change with place and day."""
+"""Prices of a machine. No shipped file has one, as prices change with place and day."""
 _LINK = (
     *("bandwidth_bytes_per_s", "sustained_bandwidth_bytes_per_s"),
     "pageable_bandwidth_bytes_per_s",
 )
 ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
-"""Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
+"""Factors of ``[adaptation.CLASS]``, which correct predictors fitted on other machines."""
 FORMER = (
     "efficiency: perfc no longer reads fitted rates; delete these tables, then"
     " perfc adapt --target TARGET --from ROWS corrects predictions by measured kernels"
 )
 LEVELS = ("l1", "l2_private", "l2", "device")
-"""Memory levels, nearest first; ``l2`` is the last cache before memory, whatever its name."""
+"""Memory levels, nearest first; ``l2`` is the last cache before memory, even if called L3."""
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "device": _DEVICE,
@@ -111,13 +111,13 @@ _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
 )
-"""Endings of keys in prefixed units: rates are in SI units, so that none is read a thousandfold."""
+"""Endings of keys in units with prefixes, which are errors: numbers are in plain SI units."""
 _INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
-"""Keys of counts, of which a fraction is an error of the file."""
+"""Keys of counts, for which a fraction is an error of the file."""
 
 
 class Reader:
-    """Turns parsed TOML into facts, collecting every problem on the way."""
+    """Reads parsed TOML into facts and collects all problems, so that one check reports all."""
 
     def __init__(self, data: Mapping[str, object]) -> None:
         self.data = data
@@ -126,7 +126,7 @@ class Reader:
         self.facts: dict[str, Rate] = {}
 
     def read(self) -> None:
-        """Read everything; what is wrong is in ``problems`` afterwards."""
+        """Read all keys into ``facts`` and ``sources``; errors are appended to ``problems``."""
         self._read_top()
         self._read_sources()
         for key, value in self.data.items():
@@ -251,7 +251,7 @@ class Reader:
         self.facts[full] = Rate(value, origin, source, note or "", full, spread)
 
     def _read_spread(self, full: str, fields: dict[str, object], value: float) -> Spread | None:
-        """Return the rounds whose median a number is; None if the file has none."""
+        """Return the spread of the rounds of a measured number; None if the file has none."""
         given = [key for key in _ROUNDS if key in fields]
         if not given:
             return None
@@ -366,8 +366,9 @@ def _number(value: object) -> float | None:
 
 
 def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
-    """Return the machine, or all that is wrong with the file."""
+    """Return the machine of a file, or None and all of its problems."""
     try:
+        # parsed shipped files are cached on disk, as tomllib takes long
         read = remembered if path.parent == SHIPPED else tomllib.loads
         data = cast("dict[str, object]", read(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:

@@ -1,9 +1,9 @@
 """Slices of a card (NVIDIA multi-instance GPU): targets derived from the card and a profile.
 
-A profile has a share of the multiprocessors, and of L2, memory and their bandwidth. What belongs to
-one multiprocessor stays as it is. Files of ``targets/slices`` list the profiles of some cards; the
-user's lie in a folder of that name among the user's targets. Some cores of a processor are its
-slices too; all of them share the memory, and sustained rates lie between those of one and of all.
+A profile has a share of the multiprocessors, and one of L2, memory and their bandwidth. Numbers of
+one multiprocessor stay. Files of ``targets/slices`` list the profiles of some cards; the user's are
+in a folder of that name in the folder of the user's targets. Some cores of a processor are a slice
+as well; they share its memory, and sustained rates are between those of one core and of all.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from .folders import SHIPPED, files_in, user_folder
 from .machine import Machine, MemoryLevel, Peak, Rate, Source
 
 FOLDER = "slices"
+"""Folder of the files of profiles, within a folder of targets."""
 PROFILE = r"(\d{1,2})g\.(\d{1,4})gb"
-"""Name of a profile: its compute slices, and its memory in GB."""
+"""Pattern of the name of a profile: compute slices, and memory in GB."""
 CORES = r"(\d{1,4})t"
-"""Name of some cores of a processor: threads that run kernels."""
+"""Pattern of the name of some cores of a processor: number of threads that run kernels."""
 SOURCE = "slices"
-"""Name of the source that says how a card is divided, next to the sources of the card."""
+"""Name of the source of a profile's numbers, in addition to the sources of the card."""
 _WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
 
 
@@ -37,13 +38,13 @@ class SliceProfile:
     """A way of cutting one slice.
 
     Args:
-        name: ``3g.20gb``.
-        sm_count: multiprocessors.
+        name: name of the profile, such as ``3g.20gb``.
+        sm_count: number of multiprocessors.
         compute_slices: number of the card's compute slices.
         compute_share: share of the card's compute slices.
         memory_share: share of the card's memory, L2 and bandwidth of both.
         capacity_bytes: memory that a process can use.
-        instances: number that fits on one card.
+        instances: number of such slices that fit on one card.
         note: parts that the vendor does not document.
     """
 
@@ -68,9 +69,9 @@ class Partition:
 
     Args:
         cards: names of targets.
-        profiles: smallest memory first.
+        profiles: profiles, smallest memory first.
         source: source of the profiles.
-        path: the file.
+        path: file of the profiles.
     """
 
     cards: tuple[str, ...]
@@ -159,7 +160,7 @@ def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return a card and a profile out of ``a100/3g.20gb``; no profile where none is named.
+    """Return card and profile of a name such as ``a100/3g.20gb``; "" without a profile.
 
     >>> split("a100-40gb/3g.20gb"), split("host/1t"), split("folder/a100.toml")
     (('a100-40gb', '3g.20gb'), ('host', '1t'), ('folder/a100.toml', ''))
@@ -172,7 +173,7 @@ def sliced(card: Machine, name: str) -> Machine:
     """Return the slice of a card as a separate machine.
 
     Raises:
-        TargetError: no profile of that name is known of the card.
+        TargetError: the card has no profile of that name.
     """
     partition = cores_of(card) if card.kind == "cpu" else partition_of(card)
     if partition is None:
@@ -198,7 +199,7 @@ def cores_of(card: Machine) -> Partition:
 
 @record
 class _Cut:
-    """A card, and the profile that it is cut by."""
+    """Derivation of a slice's numbers from those of its card and its profile."""
 
     card: Machine
     profile: SliceProfile
@@ -235,10 +236,10 @@ class _Cut:
         one = self.card.facts.get(key.replace("sustained", "one_core"))
         if one is not None and "sustained" in key:
             alone = min(one.value / self.card.facts[key].value, 1.0)
-            # one core reaches more than its share of what all sustain: they share memory and power
+            # one core reaches more than its share of all, as cores share memory and power
             others = (self.profile.sm_count - 1) / max(self.card.sm_count - 1, 1)
             return alone + (1 - alone) * others
-        # rates of L2 and memory are cut; the time that one access waits is not
+        # rates of L2 and memory are divided, the latency of one access is not
         if key.startswith(("memory.l2", "memory.device")):
             return 1.0 if key.endswith("latency_s") else self.profile.memory_share
         if key.startswith("price.") or key.endswith("_w"):
@@ -259,12 +260,12 @@ class _Cut:
                 return self.part(rate, self.share(key))
 
     def given(self, rate: Rate, value: float) -> Rate:
-        """Return a number that the profile gives."""
+        """Return a number that the profile states instead of a share of the card's."""
         origin = Origin.ASSUMED if self.profile.note else self.partition.source.origin
         return replace(rate, value=value, origin=origin, source=SOURCE, note=self.profile.note)
 
     def part(self, rate: Rate, share: float) -> Rate:
-        """Return a rate times ``share``; of a measured rate, that is an assumption."""
+        """Return a rate times ``share``; a share of a measured rate is an assumed one."""
         if share == 1:
             return rate
         is_measured = rate.origin is Origin.MEASURED

@@ -1,4 +1,4 @@
-"""Energy, carbon and money of runs: dated prices and grids, each with its source."""
+"""Prices of machines and carbon intensities of grids, dated and with their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPU prices of clouds per hour: dated tables in ``prices``, one file per source."""
+"""Read GPU prices of clouds per hour from dated tables in ``prices``, one file per source."""
 
 from __future__ import annotations
 
@@ -126,6 +126,7 @@ def all_offers() -> Mapping[str, tuple[Offer, ...]]:
 
 @cache
 def _in(folders: tuple[Path, ...]) -> Mapping[str, tuple[Offer, ...]]:
+    """Return the offers of the tables in some folders by target; the empty name has all."""
     by_target: dict[str, list[Offer]] = {"": []}
     for path, tree in tables_in(folders):
         for target, offer in _offers(path, tree):
@@ -135,6 +136,7 @@ def _in(folders: tuple[Path, ...]) -> Mapping[str, tuple[Offer, ...]]:
 
 
 def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer]]:
+    """Yield target and offer for each price of a table; top-level texts are defaults of rows."""
     where = os.fspath(path)
     tables = tree.get("offer")
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
@@ -171,6 +173,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
 
 
 def _target(name: str, where: str) -> str:
+    """Return the name of a target for one of its names or aliases."""
     from perfc.machine import load_machine
 
     try:

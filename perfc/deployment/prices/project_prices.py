@@ -1,4 +1,4 @@
-"""Price of a machine per hour: from the project, the target file, or a dated table."""
+"""Find the price of a machine per hour: in the project file, its target file, or a dated table."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from perfc.machine import Machine, load_machine
 from .offers import LARGEST, Offer, RentalTerms, offers_of
 
 _SUFFIX = "_per_hour"
-"""Ending of a target's price, in a currency per hour."""
+"""Ending of the key of a price in a target file, after the currency."""
 _ABOUT = ("currency", "source", "date")
+"""Keys that apply to all prices of a project."""
 
 
 @record
@@ -87,7 +88,7 @@ def _read(table: object, place: object) -> dict[str, Offer]:
     Raises:
         ParseError: as for `Prices.read`.
     """
-    assert callable(place)
+    assert callable(place)  # typed as object above
     if not isinstance(table, dict):
         raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
     about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}

@@ -1,4 +1,4 @@
-"""Carbon intensity of electricity grids and PUE of data centers, dated, in ``regions``."""
+"""Read carbon intensities of grids and PUE of data centers from dated tables in ``regions``."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def regions() -> Mapping[str, Region]:
 
 @cache
 def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
+    """Return the regions of the tables in some folders; the first of a name counts."""
     by_name: dict[str, Region] = {}
     for path, tree in tables_in(folders):
         for name, region in _regions(path, tree).items():
@@ -61,6 +62,7 @@ def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
 
 
 def _regions(path: Path, tree: Mapping[str, object]) -> dict[str, Region]:
+    """Return the regions of one table."""
     table = tree.get("carbon_g_per_kwh")
     if not isinstance(table, dict):
         raise ParseError("needs a table [carbon_g_per_kwh]", where=os.fspath(path))

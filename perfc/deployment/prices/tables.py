@@ -1,4 +1,4 @@
-"""Dated tables of prices and grids: TOML files, those of the user first.
+"""Read dated tables of prices and grids: TOML files, those of the user first.
 
 Files are untrusted: their size is limited, texts have one line, numbers are finite.
 """
