@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import Kind, Node, entity, record
 
 from ..runtimes import Runtime
@@ -67,73 +68,19 @@ ADD_RELU = "add_relu"
 """One kernel only with the convolution before it."""
 JOINED = "joined_products"
 """Products of one tensor with several matrices, as of Q, K and V."""
-GELU = ("erf",)
-"""Transcendental function at which the search for a GELU begins."""
-# transcendental functions at which the search for any other activation begins
-OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
-NORMS = (Kind.NORMALIZATION, "reduce_mean")
-"""Nodes at which a normalization begins: one operator, or the mean of one that is written out."""
+
+
+def _pattern(
+    name: str, starts: str, find: str, kind: str, *, tag: str | None = None, folds: bool = False
+) -> Pattern:
+    """Return the pattern of a row of ``patterns.toml``."""
+    nodes = [Kind[word] if word.isupper() else word for word in starts.split()]
+    tag = name if tag is None else tag
+    return Pattern(nodes or list(Kind), find, tag, Kind[kind.upper()], folds)
+
 
 PATTERNS: Mapping[str, Pattern] = {
-    "attention": Pattern(
-        [Kind.SOFTMAX], "attention_patterns.attention", "attention", Kind.ATTENTION
-    ),
-    "sdpa": Pattern(
-        [Kind.SOFTMAX], "attention_patterns.scaled_attention", "attention", Kind.ATTENTION
-    ),
-    "activation": Pattern(
-        [*GELU, *OTHER], "pointwise_patterns.activation", "activation", Kind.ELEMENTWISE
-    ),
-    "gelu": Pattern(GELU, "pointwise_patterns.gelu_half_outside", "gelu", Kind.ELEMENTWISE),
-    "bias_fast_gelu": Pattern(
-        ["tanh"], "pointwise_patterns.bias_fast_gelu", "fast_gelu", Kind.ELEMENTWISE
-    ),
-    "fast_gelu": Pattern(["tanh"], "pointwise_patterns.fast_gelu", "fast_gelu", Kind.ELEMENTWISE),
-    "quick_gelu": Pattern(
-        ["sigmoid"], "pointwise_patterns.activation", "quick_gelu", Kind.ELEMENTWISE
-    ),
-    "bias_gelu": Pattern(
-        [*GELU, "gelu"], "pointwise_patterns.bias_gelu", "bias_gelu", Kind.ELEMENTWISE
-    ),
-    "layer_norm": Pattern(
-        ["reduce_mean"], "pointwise_patterns.layer_norm", "layer_norm", Kind.NORMALIZATION
-    ),
-    "rms_norm": Pattern(
-        ["reduce_mean"], "pointwise_patterns.rms_norm", "rms_norm", Kind.NORMALIZATION
-    ),
-    "library_rms_norm": Pattern(
-        ["reduce_mean"], "pointwise_patterns.library_rms_norm", "rms_norm", Kind.NORMALIZATION
-    ),
-    "rsqrt": Pattern(["reciprocal"], "pointwise_patterns.rsqrt", "rsqrt", Kind.ELEMENTWISE),
-    "skip_norm": Pattern(NORMS, "pointwise_patterns.skip_norm", "skip_norm", Kind.NORMALIZATION),
-    "affine_norm": Pattern(
-        ["instance_norm"], "pointwise_patterns.affine_norm", "group_norm", Kind.NORMALIZATION
-    ),
-    "linear_bias": Pattern([Kind.MATMUL], "product_patterns.linear_bias", "linear", Kind.MATMUL),
-    "gemm": Pattern(["matmul"], "product_patterns.gemm", "gemm", Kind.MATMUL),
-    "gemm_activation": Pattern(
-        ["matmul", "gemm"], "product_patterns.gemm_activation", "gemm", Kind.MATMUL
-    ),
-    JOINED: Pattern([Kind.MATMUL], "product_patterns.joined", JOINED, Kind.MATMUL),
-    "integer_product": Pattern(
-        ["matmul_integer"], "product_patterns.integer_product", "matmul", Kind.MATMUL
-    ),
-    "scaled_product": Pattern(["matmul"], "product_patterns.scaled", "matmul", Kind.MATMUL),
-    "conv_affine": Pattern(
-        [Kind.CONV], "product_patterns.conv_affine", "conv", Kind.CONV, folds=True
-    ),
-    "padded_conv": Pattern([Kind.CONV], "product_patterns.padded_conv", "conv", Kind.CONV),
-    ADD_RELU: Pattern(["relu"], "product_patterns.add_relu", ADD_RELU, Kind.ELEMENTWISE),
-    "slice_update": Pattern(
-        ["scatter_nd"], "movement_patterns.slice_update", SLICE_UPDATE, Kind.MOVEMENT
-    ),
-    "post_dominators": Pattern(Kind, "post_dominators.fused_with", "", Kind.OPAQUE),
-    "quantized": Pattern(
-        ["quantize_linear", Kind.CONV, Kind.MATMUL],
-        "product_patterns.quantized",
-        "quantized",
-        Kind.QUANTIZE,
-    ),
+    name: _pattern(name, **row) for name, row in data_next_to(__file__).items()
 }
 """Every pattern by the name that the tables of the runtimes use."""
 

@@ -82,7 +82,7 @@ class Runtime:
         epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
             all of a kind are.
         epilogue_types: element types of the kernels that absorb; any where none is named.
-        patterns: multi-operator patterns (``passes/fusion/patterns.py``) it knows as one kernel,
+        patterns: multi-operator patterns (``passes/fusion/patterns.toml``) it knows as one kernel,
             those that are preferred first.
         attention: which of the attention that ``patterns`` know it has kernels for.
         stores_integers: whether kernels write quantised tensors as integers for their readers.
