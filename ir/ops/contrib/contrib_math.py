@@ -277,6 +277,7 @@ class ScaledSiLU(Elementwise):
     mnemonic = "scaled_silu"
     onnx = "com.microsoft::ScaledSiLU"
     operands = "X scale?"
+    # scale * x, z * sigmoid(z), and 2 + 2 in the sigmoid
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 

@@ -58,6 +58,7 @@ def quotient(num: Dim, den: Dim) -> Item:
     # only polynomials over integers are tracked
     if isinstance(den, Poly) or not isinstance(num, Poly):
         raise ValueError("does not divide")
+    # the first term has the highest degree: its monomial has the most factors
     if len(num.terms) > MAX_TERMS or len(num.terms[0][0]) > MAX_DEGREE:
         raise ValueError("too large to track")
     if den < 0:

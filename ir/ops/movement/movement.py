@@ -213,6 +213,7 @@ class _Blocks(Movement):
 
     operands = "input"
     blocksize: Positive = 1
+    # order of depth, column and row in the channels (DCR or CRD); extents are the same in both
     mode: str = "DCR"
 
     def infer(self, ins: Inputs) -> Types:

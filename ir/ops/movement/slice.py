@@ -91,7 +91,7 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     last: Dim | None = -1 if is_open else _from_front(end, extent)
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
-    # the start may lie before the axis
+    # the start may lie before the axis, which depends on the extent where that is a symbol
     if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
         # in both cases a slice that does not reach below position 0 is empty
         is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)

@@ -123,7 +123,7 @@ class Latent:
     """The small picture that is denoised.
 
     Args:
-        channels: number of channels
+        channels: number of channels.
         frames: 1 for an image.
         height: in cells.
         width: in cells.

@@ -220,7 +220,7 @@ class Lowering:
                 return
             cls = Opaque
         built = self.operator(cls, key, scope.version(domain), source, scope)
-        for index, content in built.extra_inputs:
+        for index, content in built.extra_inputs:  # attributes that later became operands
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
                 name = f"{label(source)}.{cls.signature.names[index]}"
@@ -380,7 +380,7 @@ class Lowering:
             value = self.input(actual, source, scope)
             if value is not None:
                 inner.values[formal] = value
-        missing = set(function.input) - inner.values.keys()
+        missing = set(function.input) - inner.values.keys()  # operands that the call omits
         for node in topological(function.node, inner.find, missing):
             trimmed = without(node, missing)
             self.node(trimmed, inner, nodes, weights)

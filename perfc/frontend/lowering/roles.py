@@ -261,8 +261,10 @@ def by_place(place: SymbolPlace) -> Basis:
                 return Basis.LATENT if isinstance(channels, int) else Basis.IMAGE
             return Basis.SEQUENCE
         case (1, 2, False) | (1, 3, True):
+            # [batch, tokens] of indices, or [batch, tokens, width] of embeddings
             return Basis.SEQUENCE
         case (2, 3, True) if isinstance(place.shape[1], int):
+            # [batch, features, time], as of spectra
             return Basis.SEQUENCE
         case (1, 2, True) if place.is_mask:
             return Basis.SEQUENCE
@@ -317,6 +319,7 @@ def is_picture(place: SymbolPlace) -> bool:
                 return False
             return channels_first or (shape[3] in CHANNELS and axis in (1, 2))
         case 5:
+            # videos: [batch, channels or frames, frames or channels, height, width]
             return axis in (3, 4) and (shape[1] in CHANNELS or shape[2] in CHANNELS)
         case _:
             return False
@@ -329,8 +332,10 @@ def is_sound(place: SymbolPlace) -> bool:
     named = re.search(SOUND, place.value.lower()) is not None
     match place.axis, place.rank:
         case (1, 2):
+            # [batch, samples] could be anything without the name
             return named
         case (2, 3):
+            # [batch, channels, samples], mono or stereo
             return place.shape[1] == 1 or (named and place.shape[1] == 2)
         case _:
             return False

@@ -308,6 +308,7 @@ _FAST = {
 }
 """Messages that most of a file consists of have readers by hand."""
 
+# fields of a message go on in the lines after it that begin with a space
 MESSAGES = {
     name: MessageTable(
         name,

@@ -82,7 +82,7 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     initial = [_outer(c, e["external_port_id"]) for e in states]
     if any(abs(int(e.get(size, "1"))) != 1 for e in entries for size in ("stride", "part_size")):
         raise ValueError("parts of several elements")
-    sliced = {
+    sliced = {  # a negative port is no operand but the number of the iteration
         e["internal_layer_id"]: _outer(c, e["external_port_id"])
         for e in entries
         if e not in states and int(e["external_port_id"]) >= 0
@@ -104,7 +104,7 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
             _bind(scope, inside, sliced[inside])
     lower(scope)
     holds = [e for e in outputs if e.get("purpose") == "execution_condition"]
-    ends = [
+    ends = [  # results of a body in ONNX: condition, next states, parts to be stacked
         _result(c, scope, holds[0]["internal_layer_id"]) if holds else c.emit("Identity", heads[1])
     ]
     ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
@@ -116,22 +116,22 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     graph = c.builder.leave(outer)
     graph.name = f"{c.name}.body"
     loop = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
-    places = {e["internal_layer_id"]: at for at, e in enumerate(states)}
-    last = {back[layer]: loop[at] for layer, at in places.items()}
-    whole = {
+    position_of = {e["internal_layer_id"]: at for at, e in enumerate(states)}
+    last = {back[layer]: loop[at] for layer, at in position_of.items()}
+    stacked = {  # by port of the layer: parts follow the states among the results
         int(e["external_port_id"]): (loop[len(states) + at], int(e["axis"]))
         for at, e in enumerate(parts)
     }
-    single = {int(e["external_port_id"]): e["internal_layer_id"] for e in outputs}
+    inner_of = {int(e["external_port_id"]): e["internal_layer_id"] for e in outputs}
     results: list[str] = []
     for output in c.layer.outputs:
-        if output.port in whole:
-            value, axis = whole[output.port]
+        if output.port in stacked:
+            value, axis = stacked[output.port]
             order = [*range(1, axis + 1), 0, *range(axis + 1, output.meta.rank)]
             is_moved = axis and output.meta.rank  # ONNX stacks parts along axis 0
             results.append(c.emit("Transpose", value, perm=tuple(order)) if is_moved else value)
         else:
-            results.append(last[single[output.port]])
+            results.append(last[inner_of[output.port]])
     return results
 
 

@@ -212,6 +212,7 @@ def lower_call(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
     document = scope.document
     called = document.part(at, "op")
     arguments = document.listed(document.part(at, "args"))
+    # what is called is a variable of a function of the module, or an operator
     function = scope.functions.get(called, called)
     if document.kind(function) == "Function":
         formals = document.listed(document.part(function, "params"))

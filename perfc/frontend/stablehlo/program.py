@@ -37,7 +37,10 @@ PLACE = re.compile(r'loc\("([^"]*)"(?!:)')
 STORED = re.compile(r"(params|parameters|variables|weights)\b")
 """Names of arguments that are trees of parameters."""
 FEW = 4
-"""Maximum stored inputs of a program whose parameters are constants."""
+"""Maximum float arguments of known extents in a program whose parameters are constants.
+
+With more of them, they are taken for the parameters; see `declare_inputs`.
+"""
 
 
 def read_stablehlo(path: str) -> ProtoModel:
@@ -106,10 +109,11 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
 
 
 def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
-    """Add the arguments of the program.
+    """Add the arguments of the program as inputs or as parameters.
 
-    Those with a usual name of parameters are parameters. If one has unknown extents, so are
-    arguments of real numbers and known extents, unless they are few.
+    Parameters are arguments with a usual name of parameters. In a program where some argument has
+    unknown extents, which marks the data, float arguments of known extents are parameters too,
+    if there are more than `FEW`.
     """
     metas = [meta_of_type(text) for _, text, _ in arguments]
     fixed = [m.is_float and m.rank > 0 and None not in m.sizes for m in metas]
