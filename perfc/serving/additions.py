@@ -167,7 +167,7 @@ def of_host(added: Additions) -> dict[str, Any]:
         "recorded_tokens": added.get("recorded_tokens"),
         "batching": batching,
         "looks_every": added.get("looks_every"),
-        # its automatic choice is off where attention is not on the device: ``fa_device_mismatch``
+        # llama.cpp's automatic choice is off if the host attends: ``fa_device_mismatch``
         "fuses_attention": False if host and fuses is None else fuses,
         "offloaded_bytes": (added.get("cpu_offload_gb") or 0.0) * (1 << 30) or None,
     }

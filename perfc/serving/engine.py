@@ -195,7 +195,7 @@ class Engine:
         elif host_launch_s is not None:
             message = f"it does not apply to {runtime}, whose host overhead is fitted"
             raise ParseError(message, where="--host-launch", hint="only to transformers")
-        if kind.is_compiled:  # a step is launched as one
+        if kind.is_compiled:  # one launch per step, which the fitted step time has
             host_law = replace(host_law, launch_s=0.0)
         drafts = (speculation or Speculation()).checked()
         run_precision = with_states(run_in(precision, machine, kind), model, kind)
@@ -250,7 +250,7 @@ class Engine:
         return self._cost_of(self.model, self.parallel, self._hosted_s)
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel, hosted_s: float = 0.0) -> StepCost:
-        if self.kind.recording is not None:  # eager frameworks have no kernels for blocks
+        if self.kind.recording is not None:  # eager frameworks have no block kernels
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))

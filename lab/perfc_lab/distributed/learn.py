@@ -120,9 +120,9 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
         # further rows pull each number to the prior (ridge)
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
-        # nnls has 0 as its bound: solved for what is above the least
+        # nnls bounds unknowns at 0, the law at `least`: the difference of both is the unknown
         law = least + nnls(a, b - a @ least)[0]
-        # rows far off, as those of a disturbed machine, count less: errors are taken as they are
+        # robust reweighting: weight over error, so that outliers such as disturbed runs count less
         error = np.abs(slope @ law - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)
     values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, law, strict=True)}

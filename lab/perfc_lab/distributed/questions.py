@@ -34,7 +34,7 @@ def is_supported(row: RunRow) -> bool:
 
 def options(row: RunRow) -> dict[str, Any]:
     """Return the keyword arguments of `perfc.plan` for a row."""
-    # degrees of 1 are left out, but for those that the call would search
+    # degrees of 1 are the default and left out, except degrees that the call searches by default
     defaults, training = ALONE.as_json(), row.training
     degrees = {
         key: value

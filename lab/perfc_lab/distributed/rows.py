@@ -187,13 +187,13 @@ def _torchtitan(r: Any) -> RunRow | None:
     gpus, seq = int(r.gpus), int(r.seq)
     weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
     recompute = RecomputePolicy.SELECTIVE
-    # the usual caption; other settings are named in it
+    # defaults of the captions, which name only other settings
     local, cp, tp = 2, 1, 1
     if match := re.search(r"FSDP=8, TP=8", words):
         local, tp = 12, 8
     elif match := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
-            return None  # of another model: its caption is that of the table before
+            return None  # too slow: another model, under the caption of the table before
         local, cp, recompute, weights = 1, int(match[1]), RecomputePolicy.BLOCK, "f8"
     elif "local batch size 2" not in words.lower():
         return None
@@ -224,7 +224,7 @@ def _bigscience(r: Any) -> RunRow | None:
     gpus, dp = int(r.gpus), number(r.dp, 1)
     pp = number(r.pp, 0) or 1
     tp = number(r.tp, 0) or gpus // (dp * pp)
-    # degrees that do not give the number of GPUs: one of them is wrong or missing
+    # the product of degrees must be the number of GPUs; else one of them is wrong or missing
     if gpus != dp * tp * pp:
         return None
     zero = 1 if text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0

@@ -79,7 +79,7 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
 def nearness(scaling: Sequence[Scaling]) -> str:
     """Return how many shares are within 4 points, in a sentence."""
     points = [abs(s.predicted - s.measured) * 100 for s in scaling]
-    # as the table rounds them
+    # rounded as in the table, so that the sentence agrees with it
     near = sum(round(p, 1) <= 4 for p in points)
     words = f"{near} of {len(points)} within 4 points" if points else "no rows"
     average = f", {sum(points) / len(points):.1f} on average" if points else ""

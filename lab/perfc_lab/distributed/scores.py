@@ -128,7 +128,7 @@ def with_band(
 ) -> RunLaw:
     """Return the law with the spread of held-out runs."""
     ends = (law.low, law.high)
-    # too few runs for quantiles: the ends of the prior
+    # fewer than five runs have no 5 % quantiles: the prior's ends remain
     if len(ratios) >= 5:
         ends = ratios[int(0.05 * len(ratios))], ratios[int(0.95 * len(ratios))]
     # not narrower than 5 % either way, and around the prediction
@@ -155,7 +155,7 @@ def pooled(
             by_name.setdefault("any", []).extend(members)
     for name, members in by_name.items():
         law = fit(members, tangents)
-        # of rows that the law has seen: narrower than those of models left out
+        # in-sample ratios, narrower than those of held-out models
         ratios = sorted(r.step_s / predicted_s(r, law) for r in members)
         models = tuple(sorted({r.model for r in members}))
         sources = ", ".join(sorted({r.source for r in members}))

@@ -213,7 +213,7 @@ def _served(
     """Build a row; ``parallel`` and ``prefill`` are the numbers of `_ranks_of`."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
-    # lists of disaggregated runs give the batch alone
+    # lists of disaggregated runs have only the batch of all server settings
     of_list = ServerSettings(max_num_seqs=batch), ""
     settings, cache = of_list if prefill else _stated_settings(row, users, groups)
     return ServedRow(
@@ -268,7 +268,8 @@ def _weights(row: Any) -> str:
     """Format of the weights of a row of aiconfigurator; if none is given they are 16 bits."""
     weights = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
     if weights == "f8" and str(row.backend) == "sglang":
-        # its newer products in blocks take what those with one scale do; older ones were measured
+        # SGLang's newer block-scaled kernels are as fast as per-tensor ones; measured rows have
+        # older
         return weights
     return published(str(row.model_path), weights, str(row.backend), str(row.system))
 
@@ -308,11 +309,11 @@ def _ranks(
     (``--data-parallel-size=$TP --enable-expert-parallel``).
     """
     if tensor > 8 and tensor & (tensor - 1):
-        # of racks: each rank has separate sequences, and a share of the experts
+        # degrees that are no power of two occur on racks (NVL72): data and expert parallel
         return tensor, tensor, tensor
     if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
         return tensor, tensor, tensor
-    # both degrees give the product of the group: it is counted once
+    # both degrees are the product of the group, which is counted once
     if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
         ranks = moe_expert
         return ranks, ranks, ranks if data > 1 else 1

@@ -27,7 +27,7 @@ LAUNCH_S = 4e-5
 """Host time to launch a kernel of a step with prompts, as in vLLM's other host models."""
 VERSIONS = {VLLM: ("0.5", "0.6")}
 """Versions that the table's publisher names."""
-# numbers of a host that count sequences
+# numbers of a host that are multiplied by sequences
 OF_SEQUENCES = ("prompt_s", "sequence_s", "few_s")
 
 
@@ -117,7 +117,8 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
     result: dict[str, HostModel] = {}
     for name in dict.fromkeys(law_name(s.row) for s in samples):
         same = [s for s in samples if law_name(s.row) == name]
-        # chunks of one token and those that stages overlap are no sums of these amounts
+        # times of one-token chunks, and of chunks that overlap in stages, are no sums of these
+        # amounts
         law = fitted([s.number for s in same if s.row.batch > 1 or not s.row.is_single])
         low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
         result[name] = replace(

@@ -51,7 +51,7 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
     for target, runtime in keys:
         same = [a for a in answers if (a.row.target, a.row.runtime) == (target, runtime)]
         times = np.array([(a.row.time_s, a.time_s, a.low_s, a.high_s) for a in same])
-        # rates: the shortest time is the upper end
+        # rates are inverse times: the lower end of the time is the upper end of the rate
         measured, predicted, high, low = (1 / times).T
         split = "model" if law_name(same[0].row) else "table"
         yield score(split, runtime, measured, predicted, low, high, source=target)

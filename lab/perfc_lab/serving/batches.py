@@ -115,7 +115,7 @@ def fixed_batches(folder: Path) -> Iterator[FixedBatch]:
     for r in read_parquet(folder / f"{TABLE}.parquet").itertuples():
         model, runtime = CONFIGS.get(str(r.model)), RUNTIMES.get(str(r.framework))
         machine = MACHINES.get(str(r.machine))
-        # rows of prompts alone have no answers to time
+        # rows that ran only prompts have no decode time
         if getattr(r, "prompt_alone", False) or not (model and runtime and machine):
             continue
         yield FixedBatch(

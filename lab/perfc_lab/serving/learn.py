@@ -121,12 +121,12 @@ def _numbers(
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
-    # prompts of a step go with its sequences in a closed loop: rows do not distinguish them
+    # in a closed loop prompts per step are proportional to sequences: rows cannot separate both
     a[:, LEARNED.index("prompt_s")] = 0.0
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
     is_factor = np.arange(len(LEARNED)) < len(FACTORS)
-    # ridge: rows that pull each number to where it starts, in units of its usual share of a time
+    # ridge: extra rows pull each number to its start, scaled by its median share of a row's time
     typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
     pull = np.diag(np.where(is_factor, FACTOR_TRUST, trust) ** 0.5 * typical)
     x, predicted = start, a @ start
@@ -180,7 +180,7 @@ def predicted(law: HostModel, sample: ReplayedNumber) -> float:
 def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
     """Return joules and seconds of a token in kernels, for a sample of energy under a law."""
     factors = [getattr(law, name) for name in FACTORS]
-    # a sample of energy has joules by kind of kernel, then seconds by kind
+    # amounts of an energy sample: joules per kind of kernel, then seconds per kind
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
     drawn_j, kernels_s = (
         math.fsum(f * a for f, a in zip(factors, half, strict=True)) for half in halves

@@ -112,7 +112,7 @@ def _version(row: ServedRow) -> str:
 def _server(row: ServedRow) -> dict[str, Any]:
     """Return the options of a server of InferenceX or aiconfigurator."""
     options: dict[str, Any] = {"spread": spread_of(row)}
-    # no settings of the row: those that the generator of its servers has
+    # a row without settings ran with those of aiconfigurator's generator
     server = row.settings
     if server == ServerSettings():
         server = generated(row.runtime, row.version, row.isl, row.concurrency)
@@ -151,7 +151,7 @@ def _saturated(row: ServedRow) -> dict[str, Any]:
     return {"max_num_seqs": row.concurrency}
 
 
-# options beyond those that all rows have, by table
+# functions that return further options, by table
 _OF_TABLE = {AIC: _server, TRTLLM: _offline, ML_ENERGY: _saturated}
 
 
@@ -204,7 +204,7 @@ def shipped(
         offline: offline.written(processes),
     }
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        # closed last, after the usual files are back
+        # callbacks run in reverse: caches are cleared after the shipped files are restored
         stack.callback(_clear_caches)
         for module, content in contents.items():
             path = Path(folder) / module.FILE.name

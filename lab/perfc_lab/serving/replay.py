@@ -203,7 +203,7 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 def prefill_parallel(row: ServedRow) -> Parallel:
     """Return the degrees of an engine that computes prompts for others."""
     ranks, share, _ = row.prefill or (1, 1, 1)
-    # ranks have sequences alone where they share experts, or where heads do not divide among them
+    # data parallel in attention: with expert parallelism, or if ranks do not divide the heads
     has_own = share > 1 or ranks not in EVEN
     return divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
 
@@ -219,14 +219,14 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     at_once = workers * parallel.attention_data / min(groups, row.concurrency)
     limits, clock = engine.limits(row.isl, row.osl), _ClockCounter(engine)
     run = simulate_disaggregated(work, limits, clock, worker, at_once)
-    # amounts of one prompt alone; its waiting is simulated as a multiple of them
+    # amounts of one prompt without waiting; the simulated TTFT is a multiple of its time
     prompt = [0.0] * len(LEARNED)
     budget = worker.kind.token_budget
     for done in range(0, row.isl, budget):
         part = _amounts(worker, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
     tokens = [(s.decodes, s.decodes * s.steps) for s in run.strides]
-    # the mean decode step, by the tokens that steps of each size write
+    # mean batch of decode steps, weighted by the tokens that they write
     mean_decodes = sum(d * n for d, n in tokens) / sum(n for _, n in tokens)
     step = _amounts(engine, (), round(mean_decodes), row.isl + row.osl / 2)
     prompts = math.fsum([s.ttft_s for s in run.served]) / len(run.served) / _bare_s(prompt)

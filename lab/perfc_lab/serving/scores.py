@@ -128,7 +128,7 @@ def trained(
             source=", ".join(sorted({s.row.source for s in of_law})),
             versions=versions_of([s.row for s in of_law]),
         )
-    # without the time of requests this is also the host of offline benchmarks of vLLM
+    # less the time per request, the host of saturated servers also serves vLLM's offline benchmark
     if SATURATED in laws:
         laws[f"vllm{BENCH}"] = replace(laws[SATURATED], request_s=0.0, token_s=0.0)
     return laws
@@ -268,7 +268,7 @@ def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
     drawn: list[ServedRow] = []
     for group in runs.values():
         runs_of_slice = list(group.values())
-        Random(0).shuffle(runs_of_slice)  # the same rows every time
+        Random(0).shuffle(runs_of_slice)  # a fixed seed: the same rows in every run
         drawn += runs_of_slice[: count or None]
     return drawn
 

@@ -52,9 +52,9 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
                 # room for a whole prompt and a token of each user, rounded up
                 whole = -(-(run.isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
-            # of few users and of more
+            # one value for few users, one for more
             looks = listed.get("looks_every", (0, 0))[users >= FEW_USERS]
-            # groups that balance their requests look at other times
+            # data-parallel groups that balance requests poll at another interval
             if groups > 1:
                 looks = listed.get("balances_every", 0)
             # servers for prompts as long as answers may have another limit

@@ -92,7 +92,7 @@ def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
     users = max(1, round(row.concurrency / row.engines))
     free_tokens = limits.kv_tokens - users * (row.isl + row.osl / 2)
     share = min(max(free_tokens / (row.isl * count), 0.0), 1.0)
-    # expected share of prompts that nobody had before the measured rounds, and after them
+    # chance that a prompt was not drawn before the measured rounds, and until their end
     missed = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
     new_share = count * (missed[0] - missed[1]) / (ROUNDS * users)
     block = limits.block_tokens

@@ -256,7 +256,7 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
     return replace(
         in_half(precision, takes),
         weights=weights,
-        # those of 16 weights stay (NVFP4 widened)
+        # blocks of 16 stay 16 when NVFP4 is widened
         group=precision.group or (block if block < weights.block else 0),
         experts=None if experts is None else form(experts),
         rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),

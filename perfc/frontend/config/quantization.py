@@ -78,7 +78,7 @@ def quantization_of(keys: Keys) -> Quantization | None:
         ModelError: the method, its type or a pattern is unknown, or a key is wrong.
     """
     config = None
-    # of a wrapper the language model may be quantised, and its towers not
+    # in a wrapper, the language model may be quantised without its towers
     for holder in (keys, keys.inner("text_config")):
         for name in ("quantization_config", "compression_config"):
             config = config or (holder.inner(name) if holder is not None else None)
@@ -146,7 +146,7 @@ def _said(keys: Keys, path: str) -> str:
     """Return the type that a key names, in lower case; "" without one."""
     value = _at(keys, path)
     name = path.rpartition(".")[2]
-    # a text or number is the type itself; of a flag or a list the key names it
+    # a text or number is the type itself; a flag or a list is named by its key
     match value:
         case None | False:
             return ""

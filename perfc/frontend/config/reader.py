@@ -152,7 +152,7 @@ def _parts(keys: Keys, family: str) -> Any:
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     # keys that no family reads say nothing about which row is near
     known_keys = given & set(_structural()) - HARMLESS
-    # where several leave as many, Llama is first, then rows that read fewer keys
+    # ties: Llama first, then rows that read fewer keys
     size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
     unread = {row: len(known_keys - _rows.keys_of(row)) for row in size}
     rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
@@ -216,7 +216,7 @@ def _context(keys: Keys) -> int:
     """
     text = keys.inner("text_config") or keys
     positions = text.whole(*POSITIONS, default=0)
-    # biases by distance, which hold at any length
+    # ALiBi adds biases by distance, which exist for any length
     if text.get("alibi") is True:
         return 0
     scaling = text.inner("rope_scaling") or text.inner("rope_parameters") or Keys({}, keys.where)

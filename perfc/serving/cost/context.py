@@ -101,7 +101,7 @@ def read_on_host(program: Program, wanted: Sequence[int], env: Env, host: Machin
         product_s = 2 * elements * at(p.heads) / flop_per_s
         totals_s = [a + max(b, product_s) for a, b in zip(totals_s, reads_s, strict=True)]
     mid_s, low_s, high_s = totals_s
-    # no lower bound: `on_host` puts in that of the device; nor energy, which it adds for the wait
+    # bound and energy are 0: `on_host` takes the device's bound, and adds energy of its wait
     return KernelCost(mid_s, low_s, high_s, 0.0, 0.0)
 
 
@@ -136,7 +136,7 @@ def on_host(
     idle, gap_s = idle_w(machine, power_model()), COPIES * Sheet(machine).launch_s
     result: list[KernelCost] = []
     for cost, hosted, env in zip(costs, there, envs, strict=True):
-        # the one host attends for all ranks in turn
+        # one host serves all ranks in turn, so a rank also waits for the others
         at, more_s = Numbers(env), (ranks - 1) * hosted.time_s
         for n, p in attentions(program, wanted):
             heads = at(p.batch * p.query_len) * at(p.heads + p.kv_heads)

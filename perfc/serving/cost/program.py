@@ -103,7 +103,7 @@ class Program:
             firsts.setdefault(kernel.identity, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         counts = tuple([count[a] for a in firsts])
-        # outputs after the first are rows that are written into caches, and these are in the pool
+        # other outputs are rows of the KV cache, whose memory the pool counts already
         first_output = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
         return cls(typed, table, counts, am.get(Liveness(), first_output), whole.kernels)
 

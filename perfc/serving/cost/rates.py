@@ -172,7 +172,7 @@ def attended(
         at, paged_s, serial_s = Numbers(env), 0.0, 0.0
         for count, problem in attentions(program, wanted):
             heads = at(problem.heads)
-            # with fewer workgroups the context is split, and the estimate holds
+            # with few workgroups, the kernel splits the context, and the estimate applies
             if at(problem.batch) * heads > UNSPLIT:
                 paged_s += count * cached_elements(problem, at) * heads / per_s
             if heads > at(problem.kv_heads):

@@ -121,7 +121,7 @@ class StageCost:
                 kernels += self.mixed_context(quantity, *sizes, decodes, context)
             exchanges = self.prompt_exchanges
         if quantity == "floor_s":
-            # the floor of the next smaller power of two holds: more tokens read no less
+            # the floor at the next smaller power of two: more tokens read no fewer weights
             octave = (tokens + decodes).bit_length() - 1
             least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
             kernels = max(kernels, least_s)
@@ -241,7 +241,7 @@ class StageCost:
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
-        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]  # any context serves
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]  # no effect on these
         how = self.machine, self.framework, self.rates
         costs = limited(self.passes.decode, wanted, envs, *how)
         # from the largest step down: a step never takes longer than a padded larger one

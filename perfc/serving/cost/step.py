@@ -146,7 +146,7 @@ class StepCost:
         if self.on_host:
             return self.hosted_s * chosen / every * (self.on_host if tokens < COPIED else 1.0)
         unread = every - chosen
-        # `hosted_s` is for whatever part of the weights lies there; the share unread is of all
+        # weights on the host count as a sample of all weights, of which `unread` bytes are skipped
         return self.hosted_s * (1 - unread / float(evaluate(program.liveness.weight_bytes, {})))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:

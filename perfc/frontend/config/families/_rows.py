@@ -121,7 +121,7 @@ def keys_of(family: str) -> frozenset[str]:
     row = rows()[family]
     parts = [text for entry in row["residuals"] for text in entry["parts"]]
     used = {word for text in parts for word in words_of(text)}
-    # a mixer of the base row that no layer uses reads no keys
+    # keys of a mixer that the base row has but no layer uses do not count as read
     left_out = {n for n, e in row.items() if isinstance(e, dict) and "is" in e and n not in used}
     shown = {name: entry for name, entry in row.items() if name not in left_out}
     names_read = {n for text in _expressions(shown) for n in names_of(text)}
@@ -283,7 +283,7 @@ class _RowReader:
         for field in fields(part):
             entry = table.get(field.name)
             if isinstance(entry, dict):
-                # the first entry says whether there is such a part: 0 or null for none
+                # the first entry of a table decides whether the part exists: 0 or null for none
                 first = next(iter(entry.values()))
                 inner = INNER[str(field.type)]
                 values[field.name] = self.part(inner, entry, name) if self.scope.of(first) else None

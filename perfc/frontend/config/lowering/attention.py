@@ -230,7 +230,7 @@ def varied_operands(
     if a.is_cache_shared:
         rows = run.tokens.rows
         if run.keys.get(a.kind) is None:
-            # a part of a model without the layer that has them
+            # a single layer was lowered (`parts`): the layer that stores them is outside
             key, value = (
                 b.input(f"{name}.shared_{w}", b.half, (rows, k)) for w in ("key", "value")
             )

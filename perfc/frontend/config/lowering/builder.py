@@ -93,9 +93,9 @@ class Builder:
         self.adapters: Adapters | None = None
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
-        # tensors of the model's file that a weight stands for
+        # tensors of the model's file that lowered weights stand for; `rest` adds the others
         self.taken: set[str] = set()
-        self.lora_rank, self.expert_groups = 0, 1  # above 0 and 1 in parts of trained models
+        self.lora_rank, self.expert_groups = 0, 1  # set by `layer_part`, for trained layers
         self.keeps_rows = int(self.writes_out)
         # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
@@ -274,7 +274,7 @@ class Builder:
         of_file = self.stored(f"{name}.weight")
         if of_file is not None and of_file.dtype is None:
             return block_product(self, x, extents, name, bias, of_file)
-        # a file with a plain tensor for this weight: floats, whatever the others are
+        # the file stores this weight as floats, although other weights are quantised
         if of_file is not None:
             form = WeightFormat.HALF
         if form is WeightFormat.HALF:

@@ -102,7 +102,7 @@ def _expanded(
         whole = b.node(ROW_JOIN, (rows, latent), f"{name}.whole")
     short, rope = b.cut(whole, (a.kv_rank, a.rope_dim), f"{name}.parts")
     columns = heads * (a.nope_dim + a.value_dim)
-    # decoding absorbs it, so that engines serve no adapters of it
+    # decodes absorb this weight into queries, so engines serve no adapters for it: 0 slices
     both = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
     nope, value = b.cut(both, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
     # every head gets a copy of the part that is rotated
@@ -202,7 +202,7 @@ def score_tokens(
     extents = (run.tokens.past, run.tokens.context)
     caches = _caches(b, run, f"{name}.key", ix.head_dim, extents, DType.F8E4M3FN)
     scores = b.node(op, trimmed(query, key, None, *caches), f"{name}.scores")
-    # results of the module, so that the scores are not removed as unused
+    # outputs of the module, as unused scores would be removed
     b.cached += [key, b.node(MUL, (scores, weights), f"{name}.choice")]
 
 

@@ -107,7 +107,7 @@ def chosen_experts(
     # without expert parallelism all ranks divide the columns of every expert
     all_ranks = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else all_ranks.share(e.inner, "inner columns", b.name)
-    # 0: every row goes to all ranks; else to the ranks of its chosen experts
+    # few ranks: rows go to all ranks (0); many ranks: only to those of the row's experts
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
@@ -132,7 +132,7 @@ def fused_experts(
         is_packed = of_file.dtype is None
         form = WEIGHT_FORMATS[of_file.type.name] if is_packed else WeightFormat.HALF
     up_columns = 2 * inner if e.is_gated else inner
-    # the operator has gated SiLU under a name, other functions with the fusion flag
+    # the operator names gated SiLU "swiglu"; other gated functions set its fusion flag
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
     first = stored(b, form, (count, up_columns, hidden), first_name)
     second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")

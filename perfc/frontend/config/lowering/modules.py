@@ -97,7 +97,7 @@ def by_heads(
     mixed = b.node(op, (query, key, value), name)
     mixed = b.node(HEADS_FIRST, (mixed,), f"{name}.turned")
     if code.copies_operands:
-        # results have the order of queries, whose heads are outside of positions then
+        # copied operands have heads before positions in memory, and so has the result
         mixed = b.node(COPY, (mixed,), f"{name}.joined")
     return b.shaped(mixed, (-1, h * a.values), f"{name}.rows")
 
@@ -131,7 +131,7 @@ def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hi
     for one, other in (("query", "key"), ("key", "query")):
         every = b.node(MATMUL, (parts[one], rows[other]), f"{name}.{one}_scores")
         chosen = b.node(CHOOSE, (every, index), f"{name}.{one}_chosen")
-        # scores of keys by queries are turned to those of queries by keys
+        # transposed to [queries, keys]
         if one == "key":
             chosen = b.node(LAST_TWO, (chosen,), f"{name}.key_chosen_turned")
         scores = b.node(ADD, (scores, chosen), f"{name}.{one}_added")
@@ -146,7 +146,7 @@ def _distances(b: Builder, count: int, hidden: int) -> Value:
     key = ("distances", count)
     if key not in b.tables:
         table = b.weight("distances.weight", (count, hidden))
-        # the modules compute on it in every pass: an index keeps it from being a constant
+        # modules normalise the table in every pass: the gather keeps it from being folded
         rows = b.input("distances.rows", DType.I64, (count,))
         table = b.node(Gather(), (table, rows), "distances.chosen")
         norm = Norm(NormKind.LAYER, hidden, is_biased=True)

@@ -219,7 +219,7 @@ def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidde
         total: Value | None = None
         for i, branch in enumerate(residual.branches):
             inner = f"{prefix}.{i}" if len(residual.branches) > 1 else prefix
-            # only a normalised sum is summed by itself; else each branch is added where it is made
+            # with a norm of the sum, branches are summed first; else each is added to x at once
             y = b.norm(normed, branch.before, f"{inner}.norm")
             y = mixer(b, y, branch.mixer, run, inner, hidden)
             y = b.norm(y, branch.after, f"{inner}.after")
@@ -282,7 +282,7 @@ def head(
         if h.activation is not None:
             x = activated(b, x, h.activation, f"{name}.activation")
         x, width = b.norm(x, h.norm, f"{name}.norm"), h.inner
-    if not h.width:  # a pooler: no scores
+    if not h.width:  # width 0 is a pooler: it ends with the inner projection
         return x
     scores = _scores(b, x, h, table, name, width)
     return capped(b, scores, f"{name}.capped") if h.is_capped and b.writes_out else scores

@@ -136,7 +136,7 @@ def per_layer_input(
     if run.rows:
         row = run.rows[run.layer]
     else:
-        # a part of a model without its embedding
+        # a single layer was lowered (`parts`): its row is an input
         row = b.input(f"{name}.row", b.half, (run.tokens.rows, m.width))
     narrow = b.product(x, (hidden, m.width), f"{name}.gate")
     active = activated(b, narrow, m.activation, f"{name}.activation")

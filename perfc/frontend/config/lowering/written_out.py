@@ -41,7 +41,7 @@ def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
     """
     is_narrow = b.half is not DType.F32
     wide = b.node(WIDE, (x,), f"{name}.f32") if is_narrow else x
-    # a step's memory is the same for both; kernels of a release are those of `pow`
+    # both store the same bytes for the backward pass; `pow` is what transformers calls
     squared = (MUL, wide) if b.code is None else (Pow(), b.number(2.0, DType.F32))
     square = b.node(squared[0], (wide, squared[1]), f"{name}.square")
     mean = b.node(ReduceMean(keepdims=1), (square, b.numbers((-1,))), f"{name}.mean")
