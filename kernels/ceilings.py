@@ -146,7 +146,8 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     # at most three caches, the outermost ones, as there are names for these
     reported = sorted(caches.values())[-3:]
     capacities = seen = [p.capacity for p in steps]
-    # reported caches count; the sweep's levels only where one cache at most is reported
+    # The caches that the system reports decide. The sweep's own levels serve only where it sees
+    # two or more, and the system reports one cache at most.
     if len(steps) < 2 or len(reported) > 1:
         capacities = [*(reported or sizes[-1:]), math.inf]
     names = _NAMES[len(capacities)]

@@ -80,6 +80,7 @@ def falling(values: Sequence[float]) -> list[float]:
 def _partition(values: list[float]) -> list[tuple[int, int]]:
     """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
     n = len(values)
+    # of the form of the Bayesian information criterion: σ²·ln(n) for each parameter, times 6
     price = 2 * math.log(n) * NOISE**2 * 3
     # prefix sums give the squared deviation of any piece at once
     total, square = [0.0], [0.0]

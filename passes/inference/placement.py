@@ -288,6 +288,7 @@ def united(views: Collection[Axes]) -> int | None:
 
     None if there are too many places to compare.
     """
+    # regular offsets of each view; views without elements do not count
     lattices = [Lattice.of(axes) for axes in views if all(axes)]
     factor = 1
     while lattices and all(x.steps for x in lattices):
@@ -295,7 +296,8 @@ def united(views: Collection[Axes]) -> int | None:
         inner = [Lattice(x.first, x.steps[:-1], x.lists) for x in lattices]
         if len(outer) > 1 or any(x.last >= s for x in inner for _, s in outer):
             break
-        # each repetition of the outermost axis shows as much
+        # the outermost axis is the same in all views, and its repetitions do not overlap: each
+        # shows as much as the first
         lattices, factor = inner, factor * outer.pop()[0]
     # one bit stands for a block that every view shows whole or not at all
     block = math.gcd(*(x.block for x in lattices))

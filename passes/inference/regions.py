@@ -210,7 +210,7 @@ def _unrolled(
     trip: object,
     going: object,
 ) -> Result | None:
-    """Unroll a loop with a known trip count, or a known condition."""
+    """Return results of a loop followed to its end; None without known trip count or condition."""
     body = node.regions[0]
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     most = trip if isinstance(trip, int) else math.inf
@@ -219,7 +219,7 @@ def _unrolled(
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
     region: Graph | None = None
     states, initial, conditions = [carried], carried, decided(body)
-    varying = set[Value]()
+    varying = set[Value]()  # conditions of Ifs that differ by iteration
     done = followed = 0
     while going in (True, 1) and done < most:
         followed += 1
@@ -230,9 +230,8 @@ def _unrolled(
         try:
             region = inference.graph(body, env, arguments)
         except ShapeError:
-            # without a limit the loop may end earlier
             if most == math.inf:
-                return None
+                return None  # without a limit the loop may end earlier
             raise
         if not region.outputs:
             return None
@@ -240,6 +239,7 @@ def _unrolled(
         going = condition.item if condition is not None else None
         results = region.outputs[1:]
         before, carried = carried, [(v.type, v.known) for v in results[: len(carried)]]
+        # three states show whether counters change by equal steps
         states, varying = [*states[-2:], carried], changing(body, region, conditions)
         for seen, v in zip(scans, results[len(carried) :], strict=False):
             seen.append(v.type)
@@ -252,12 +252,12 @@ def _unrolled(
         elif going and not conditions and done in FOLLOWED and issued() == symbols:
             carried, done = last_states(inference, body, env, states, done, trip)
     if going is None and not 0 < most <= done:
-        return None
+        return None  # the condition, unknown, may end it at any iteration
     if region is None:
         region = _fixed_point(inference, body, env, carried)
         scans = [[v.type] for v in region.outputs[1 + len(carried) :]]
     elif varying or elements(initial) < elements(before):
-        # at most the work of each iteration
+        # one body stands for all: with the smallest states, at most the work of each iteration
         inference.varying |= varying
         least = min(initial, before, key=elements)
         region = inference.graph(body, env, body_arguments(least, Known.scalar(done - 1)))

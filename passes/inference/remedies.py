@@ -90,6 +90,7 @@ class Remedies:
             p for p in self.sizing.formulas if at(p) < 1 and self.is_short(p, symbols_by_name, env)
         ]
         for p in short:
+            # each trial of a size takes steps; without any left, no symbol is tried
             for s in self.changeable(symbols_by_name, (p,)) if not self.sizing.is_exhausted else ():
                 # one size for all short extents of the symbol, or for this one alone
                 related = [q for q in short if s.name in names_in(q)]

@@ -93,11 +93,11 @@ def launched(
     has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
     casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
     launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
-    # the size of a machine decides on the launches of products alone
+    # the size of a machine decides on the launches of products alone, by their rules
     products = launching.products() if has_rules else ()
     key = machine.vendor, machine.arch, units, *options, *map(launching.rule, products)
 
-    def made() -> KernelTable:
+    def new_table() -> KernelTable:
         of_lists = over_lists(table, machine, at, version)
         if runtime.blocks_channels:
             from .blocks import with_reorders
@@ -106,8 +106,8 @@ def launched(
         return launching.table_of(of_lists) if has_rules else of_lists
 
     def shared() -> KernelTable:
-        # what is computed of a table holds wherever the launches are the same
-        result = made()
+        # sizes with the same launches have one table, and what is computed of it later
+        result = new_table()
         return table.once(("shared", result.kernels), {}, lambda: result)
 
     return table.once(("launched", *key), env, shared)

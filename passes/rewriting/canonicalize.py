@@ -109,7 +109,7 @@ class Folding:
             self.varying.update([v for v in node.results if v.known is not None])
         elif self.folds(node, ins):
             for v in node.results:
-                # no parameter: those that it is computed from stay in the count of the file
+                # computed, thus no initializer of the file
                 weight = Weight(is_parameter=False, shares=shared(node, ins))
                 stored = Value(v.name, v.type, v.known, weight)
                 self.replaced[v] = stored

@@ -1,4 +1,4 @@
-"""Scheduling of steps by runtimes that serve language models."""
+"""Default scheduling and memory shares of runtimes that serve language models, by release."""
 
 from __future__ import annotations
 
@@ -38,23 +38,26 @@ class PoolOf(Enum):
 
 @record
 class StaticShare:
-    """Default memory share of an engine: by its ranks, or less what it reserves for steps.
+    """Default memory share of an engine, by one of three rules of SGLang's releases.
+
+    Either a table of shares (``ranks`` and ``above``), or the memory less GiB that it reserves
+    (``reserve``), or the memory less MiB for its largest steps (all other fields).
 
     Args:
         ranks: shares by the least number of ranks, descending.
-        above: memory in GiB above which ``ranks`` leave less, and what they leave there at most
-            and at least.
-        reserve: GiB for any model and for each rank, by the memory in GiB below which they hold.
+        above: ``above, most, least`` in GiB: devices with more memory than ``above`` leave free
+            (1 − share)·(memory − ``most``), but no less than ``least``.
+        reserve: memory in GiB below which a row holds, and GiB for any model and for each rank.
         constant: MiB for any model.
-        token: for each token of the largest step with prompts.
-        graph: for each sequence of the largest recorded step.
-        rank: for each rank of an engine.
-        data: for each rank of data-parallel attention and sequence of the largest recorded step,
-            up to a number of these, and beyond it.
-        least: from ``least_from`` of memory on.
-        least_from: see ``least``.
-        sizes: tokens of the largest step with prompts, and sequences of the largest recorded one
-            for fewer than 4 ranks and for others, by the memory below which they hold, ascending.
+        token: MiB for each token of the largest step with prompts.
+        graph: MiB for each sequence of the largest recorded step.
+        rank: MiB for each rank of an engine.
+        data: MiB for each rank of data-parallel attention and sequence of the largest recorded
+            step; the number of these sequences up to which it holds; MiB beyond it.
+        least: MiB that are reserved at least, on devices with more memory than ``least_from``.
+        least_from: memory in MiB.
+        sizes: memory in MiB below which a row holds, ascending; tokens of the largest step with
+            prompts; sequences of the largest recorded one for fewer than 4 ranks, and for more.
     """
 
     ranks: Sequence[tuple[int, float]] = ()
@@ -70,19 +73,19 @@ class StaticShare:
     sizes: Sequence[tuple[float, int, int, int]] = ()
 
     def share(self, memory_mib: float, tokens: int, ranks: int, data: int = 1) -> float:
-        """Return the share on a device.
+        """Return the share of a device's memory, from 0 to 1.
 
         Args:
             memory_mib: memory of the device in MiB.
             tokens: number of tokens of the largest step with prompts; 0 for those of ``sizes``.
             ranks: number of ranks of the engine.
-            data: ranks of data-parallel attention.
+            data: ranks of data-parallel attention; 1 if there is none.
         """
         memory_gib = memory_mib / 1024
         if self.ranks:
             share = next(share for least, share in self.ranks if ranks >= least)
             above, most, least = self.above
-            # large memory leaves a smaller part free, but ``least`` GiB
+            # a smaller part of a large memory is left free, but ``least`` GiB of it
             if memory_gib > above:
                 share = min(share + most * (1 - share) / memory_gib, 1 - least / memory_gib)
             return share
@@ -90,12 +93,15 @@ class StaticShare:
             fixed, each = next(s for below, *s in self.reserve if memory_gib < below)
             # rounded as SGLang's server_args.py does
             return max(round(1 - (fixed + each * ranks) / memory_gib, 3), 0.0)
-        # the rest of memory, in MiB, is for the largest steps
+        # what the largest steps need, in MiB
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
+        # sequences of the largest recorded step
         recorded = few if ranks < 4 else many
         each, most, beyond = self.data
-        each = self.graph + (each if recorded <= most else beyond) * data * (data > 1)
+        each = self.graph + (each if recorded <= most else beyond) * data * (
+            data > 1
+        )  # nothing for a single rank of attention
         steps += each * recorded
         if memory_mib > self.least_from:
             steps = max(steps, self.least)
@@ -137,13 +143,13 @@ class RecordedSteps:
 
 @record
 class EngineKind:
-    """Default scheduling of a runtime that serves language models.
+    """Defaults of a runtime that serves language models: its steps, its memory, its kernels.
 
     Args:
         batching: policy that decides which requests share a step.
         token_budget: tokens of one step.
         max_num_seqs: maximum sequences in flight.
-        utilization: share of memory that it takes, of what ``pool_of`` names.
+        utilization: share of memory that it takes, of what ``pool_of`` names; from 0 to 1.
         reserves_output: whether a request starts only when its whole answer has room.
         source: document or code with these defaults.
         pool_of: memory that ``utilization`` is a share of.
