@@ -197,7 +197,7 @@ def predicted(
     card = weights.card
     machine_distance = candidate_times.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and machine_distance <= candidate_times.FAR
-    # corrections by `perfc measure` are fitted to kernels inside of recorded CUDA graphs
+    # corrections by `perfc adapt` are fitted to kernels inside of recorded CUDA graphs
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     launch = execution.kernels.runtime.launch
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)

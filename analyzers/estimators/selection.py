@@ -71,7 +71,7 @@ def weighted(
 
     ``serves`` is True if the framework's custom kernels for serving are known (`serves_on`).
     """
-    # rows without an extent "tokens" are reductions, which no serving kernel was measured for
+    # rows without an extent "tokens" are reductions, whose operand is larger than the result
     if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
         return SERVED, SERVED_TYPE
     choices = (computed(row, machine, tf32=tf32), row[:2])

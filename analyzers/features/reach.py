@@ -91,8 +91,8 @@ def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = F
 
 
 CATEGORIES = ("launch", "body")
-"""Kernels by the part that bounds them, calibrated separately: launches have larger errors, as no
-data sheet has the host's launch time."""
+"""Kernels by the part that bounds them, calibrated separately, as no data sheet has the host's
+launch time."""
 LAUNCH_SHARE = 1 / 3
 """Share of a call below which it hides the body."""
 

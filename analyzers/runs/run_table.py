@@ -244,7 +244,7 @@ def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
 def shares(columns: Columns, time_s: Array) -> Array:
     """Return the square roots of the shares of times (or counts) by kind of launch.
 
-    With square roots, Euclidean distances are less dominated by the largest shares.
+    Euclidean distances of square roots are Hellinger distances, but for a factor.
     """
     by_kind = np.bincount(columns.kind.astype(int), time_s, len(LaunchKind))
     return np.asarray(np.sqrt(by_kind / max(float(time_s.sum()), LEAST_S)))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".toml")
 PRODUCTS = frozenset({Kind.MATMUL, Kind.ATTENTION})
-"""Kinds of kernels without traits: their estimates are measured ones."""
+"""Kinds of kernels without traits, whose factor is 1."""
 DISTANCE_DTYPE = "f16"
 """Element type whose rates define the distance of machines."""
 VECTOR = "f32"

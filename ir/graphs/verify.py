@@ -1,4 +1,4 @@
-"""Checks of the invariants that every pass relies on and must preserve."""
+"""Check the invariants of modules that every pass relies on and must preserve."""
 
 from __future__ import annotations
 
@@ -57,10 +57,12 @@ def verify(module: Module, *, where: Callable[[Node], str] | None = None) -> Non
 
 
 def _symbols(module: Module) -> None:
+    """Check that each symbol has one range, which contains its default."""
     declared = {s.name: s for s in module.symbols}
     if len(declared) < len(module.symbols):
         raise VerifyError("a symbol is declared twice", where=f"module {module.name}")
     seen: dict[str, object] = {}
+    # atoms are interned: two with the same key differ in their ranges
     for atom in free_symbols(module):
         if seen.setdefault(atom.key, atom) is not atom:
             raise VerifyError(f"symbol {atom.key} has two ranges", where=f"module {module.name}")
@@ -78,14 +80,18 @@ def _symbols(module: Module) -> None:
 
 
 def _range(lo: int, hi: Dim | None) -> str:
+    """Return a range as the text form writes it: ``1..64``, ``1..`` without a limit."""
     return f"{lo}..{'' if hi is None else hi}"
 
 
 class _Checker:
+    """Checks a graph and its regions; ``where`` returns the position of a node, or ""."""
+
     def __init__(self, where: Callable[[Node], str]) -> None:
         self.where = where
 
     def error(self, node: Node, message: str, cls: type[VerifyError] = VerifyError) -> VerifyError:
+        """Return an error at ``node``, which is named unless its position is known."""
         where = self.where(node)
         named = f"{node.op.mnemonic} {node.name}" if not where else node.op.mnemonic
         return cls(message, where=f"{where}: {named}" if where else named)
@@ -119,12 +125,14 @@ class _Checker:
         for value in graph.outputs:
             if value not in visible:
                 raise VerifyError(f"%{value.name} is never defined", where=f"@{graph.name}")
+        # values of a region are not visible after it, and another region may use their names
         if depth:
             for value in defined:
                 visible.discard(value)
                 del names[value.name]
 
     def _node(self, node: Node, names: dict[str, Value], visible: set[Value], depth: int) -> None:
+        """Check operands, regions, and the types of results, against those that are inferred."""
         for value in node.inputs:
             if value is not None and value not in visible:
                 message = f"%{value.name} is used before it is defined"
@@ -134,6 +142,7 @@ class _Checker:
         problem = arity_problem(type(node.op), node.inputs, len(node.outputs))
         if problem:
             raise self.error(node, problem)
+        # results of control flow follow from the regions, which `Op.infer` does not see
         if node.op.kind is Kind.CONTROL or node.regions:
             return
         try:
@@ -159,6 +168,7 @@ def type_problem(type_: Type) -> str:
             if not isinstance(dtype, DType):
                 return f"element type {dtype!r} is not one"
             for d in shape or ():
+                # `type`, since a bool is an instance of int
                 if type(d) is not int and not isinstance(d, Poly):
                     return f"extent {d!r} is not one"
                 hi = interval(d)[1]

@@ -58,7 +58,7 @@ class Product(NamedTuple):
     def rows(self) -> Dim:
         """Return the rows of each product; for grouped products those of the largest."""
         if self.is_grouped:
-            return -(-self.m // self.batch)
+            return -(-self.m // self.batch)  # rounded up
         return self.batch * self.m if self.is_shared else self.m
 
 
@@ -101,6 +101,7 @@ class Attention(NamedTuple):
             second: the product of probabilities and values.
             scores: shape of the scores; with four axes or more the first is the batch.
         """
+        # [batch, heads, queries, keys], or [heads, queries, keys] of one sequence
         batch: Dim = scores[0] if len(scores) > 3 else 1
         heads: Dim = 1
         for d in scores[1:-2] if len(scores) > 3 else scores[:-2]:
@@ -186,6 +187,7 @@ class Experts(NamedTuple):
         least = min(math.ceil(chosen / self.ranks), local)
         if self.skew or chosen >= experts or least <= 0:
             return 1.0
+        # 1 - (1 - p)**n by expm1 and log1p, which is exact for small p
         touched = -local * math.expm1(at(self.tokens) * math.log1p(-chosen / experts))
         return max(touched / least, 1.0)
 
@@ -204,7 +206,7 @@ class Span(Enum):
 
 
 class Rows(NamedTuple):
-    """``elements`` in ``rows`` with separate statistics."""
+    """Normalization or softmax of ``elements`` that form ``rows`` with separate statistics."""
 
     rows: Dim
     elements: Dim
@@ -212,7 +214,7 @@ class Rows(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """``steps`` that depend on one another."""
+    """A recurrent layer: ``steps`` in time, each of which needs the result of the one before."""
 
     steps: Dim
 

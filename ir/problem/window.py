@@ -129,6 +129,7 @@ class SlidingWindow(NamedTuple):
         axes = zip(extents, window, self.strides, self.dilations, strict=True)
         for extent, kernel, stride, dilation in axes:
             span = (kernel - 1) * dilation + 1
+            # padding with which the result has ceil(extent / stride) elements
             total = max((-(-extent // stride) - 1) * stride + span - extent, 0)
             # of an odd total SAME_UPPER has the larger part behind, SAME_LOWER before
             before.append(total // 2 if self.auto_pad == "SAME_UPPER" else total - total // 2)
@@ -136,6 +137,7 @@ class SlidingWindow(NamedTuple):
 
 
 def _product(extents: tuple[Dim, ...]) -> Dim:
+    """Return the product of extents, which may be symbolic."""
     product: Dim = 1
     for d in extents:
         product = product * d

@@ -177,7 +177,7 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     """Return the polynomial q with ``q * den == num``, by long division on leading terms."""
     lead, lead_c = den.terms[0]
     rest, result = num, _collect(())
-    # each step cancels the leading term; polynomials of models need few, so that 64 is a bound
+    # each step cancels the leading term; a division of more than 64 steps is given up
     for _ in range(64):
         if rest == 0:
             return result

@@ -1,4 +1,4 @@
-"""Tokens with positions, and symbolic extents parsed from them."""
+"""Split the text form of modules into tokens with positions, and parse symbolic extents."""
 
 from __future__ import annotations
 
@@ -124,6 +124,7 @@ class Lexer:
     def integer(self) -> int:
         """Read an integer, possibly negative."""
         sign = -1 if self.eat("-") else 1
+        # texts are untrusted: `int` raises ValueError beyond 4,300 digits
         if self.kind != "number" or not self.token.isdigit() or len(self.token) > 40:
             self.unexpected("an integer")
         return sign * int(self.advance())
@@ -145,6 +146,7 @@ class Lexer:
         return total
 
     def _term(self) -> Dim:
+        """Read factors joined by ``*`` and ``//``, from left to right."""
         start = self.start
         value = self._factor()
         while self.kind == "punct" and self.token in ("*", "//"):
@@ -158,16 +160,20 @@ class Lexer:
         return value
 
     def _product(self, a: Dim, b: Dim, start: int) -> Dim:
+        """Return ``a * b``, an error at ``start`` if it is too large."""
+        # checked before the product is computed, as it may have this many terms
         size = (len(a.terms) if isinstance(a, Poly) else 1) * (
             len(b.terms) if isinstance(b, Poly) else 1
         )
         product = a * b if size <= MAX_TERMS else 0
+        # a number has one term, the empty monomial; a monomial has at most 64 factors
         parts = product.terms if isinstance(product, Poly) else (((), product),)
         if size > MAX_TERMS or any(c.bit_length() > MAX_BITS or len(m) > 64 for m, c in parts):
             raise self.error("expression is too large", start)
         return product
 
     def _factor(self) -> Dim:
+        """Read a number, a symbol, ``-x``, ``(x)``, ``min(x, y)`` or ``max(x, y)``."""
         start = self.start
         if self.kind == "number":
             return self.integer()
@@ -198,8 +204,9 @@ class Lexer:
 
 
 def position(text: str, offset: int) -> str:
-    """Return ``line:column``, both from 1."""
+    """Return the ``line:column`` of a position in a text, both from 1."""
     line = text.count("\n", 0, offset) + 1
+    # chr(10), since an f-string has no backslash in Python 3.11
     return f"{line}:{offset - text.rfind(chr(10), 0, offset)}"
 
 

@@ -1,4 +1,4 @@
-"""Printed names of values and symbols: plain, or quoted if they have unusual characters."""
+"""Print names of values and symbols: plain, or quoted if they have unusual characters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.$]+")
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.$][A-Za-z0-9_]+)*")
+# words of the grammar, with which a symbol would be confused
 _WORDS = "_ min max true false none inf nan known type bytes dim extent graph"
 _RESERVED = frozenset(_WORDS.split(" "))
 

@@ -1,4 +1,4 @@
-"""Parser of the text form that :mod:`perfc.ir.syntax.text` prints; every error has a position."""
+"""Parse modules from the text that :mod:`perfc.ir.syntax.text` prints, with errors by position."""
 
 from __future__ import annotations
 
@@ -100,6 +100,8 @@ def read(path: str) -> Parsed:
 
 @dataclass
 class _Parser:
+    """A parser by recursive descent; ``scopes`` are values by name, of the innermost graph last."""
+
     text: str
     path: str
     lex: Terms = field(init=False)
@@ -112,6 +114,7 @@ class _Parser:
         self.lex = Terms(self.text, self.path, self.symbols)
 
     def module(self) -> Module:
+        """Parse the whole text."""
         lex = self.lex
         lex.expect("perfir")
         if lex.token != str(VERSION):
@@ -133,6 +136,7 @@ class _Parser:
         return Module(graph, tuple(declared), origin)
 
     def _symbol(self, declared: list[SymbolDecl]) -> None:
+        """Parse ``dim N in 1..64 = 8``, or ``extent u1 in 0..N``, which has no default."""
         lex = self.lex
         is_dim = lex.advance() == "dim"
         start = lex.start
@@ -142,22 +146,26 @@ class _Parser:
         lex.expect("in")
         lo = lex.integer()
         lex.expect("..")
+        # a range without an upper limit ends at the next word or at ``=``
         is_open = any(lex.at(t) for t in ("=", "dim", "extent", "graph"))
         hi = None if is_open else lex.dim()
         try:
-            made = symbol(symbol_name(key), lo, hi)
+            parsed = symbol(symbol_name(key), lo, hi)
         except ValueError:
             raise lex.error(f"bad escape in the symbol {key}", start) from None
-        if str(made) != key:
-            raise lex.error(f"symbol {key} is written {made}", start)
-        self.symbols[key] = made
+        # text has one spelling of each symbol, so that printing it again changes nothing
+        if str(parsed) != key:
+            raise lex.error(f"symbol {key} is written {parsed}", start)
+        self.symbols[key] = parsed
         if is_dim:
             lex.expect("=")
             declared.append(SymbolDecl(key, lex.integer(), lo, hi))
 
     def _origin(self) -> ModelOrigin:
+        """Parse where the module was read from, in braces."""
         start = self.lex.start
         given = self.lex.braces()
+        # one number is the version of ONNX's default domain, ""
         opset = given.pop("opset", ())
         opsets = (("", opset),) if isinstance(opset, int) else opset
         names = {"source": "path", "digest": "digest", "producer": "producer"}
@@ -169,9 +177,11 @@ class _Parser:
         return build(ModelOrigin, {**fields, "opsets": opsets}, self._fail(start, "module"))
 
     def _fail(self, start: int, what: str) -> Callable[[str, str], ParseError]:
+        """Return the function by which `build` makes errors, here at ``start``."""
         return lambda message, hint: self.lex.error(f"{what}: {message}", start, hint)
 
     def _graph(self, name: str) -> Graph:
+        """Parse inputs, statements and outputs, from the parenthesis after the name."""
         lex = self.lex
         lex.enter()
         self.scopes.append({})
@@ -202,12 +212,14 @@ class _Parser:
     def _define(
         self, name: str, start: int, type_: Type, known: Known | None, weight: Weight | None = None
     ) -> Value:
+        """Add a value to the innermost scope; an error if an outer one has its name."""
         if any(name in scope for scope in self.scopes):
             raise self.lex.error(f"%{name} is defined twice", start)
         value = self.scopes[-1][name] = Value(name, type_, known, weight)
         return value
 
     def _use(self, name: str, start: int) -> Value:
+        """Return the value of this name in the innermost scope that has one."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -241,6 +253,7 @@ class _Parser:
             self.starts[nodes[-1]] = at
 
     def _weight(self, name: str, start: int) -> Value:
+        """Parse a weight after the word ``weight``, and define it."""
         given = self.lex.braces()
         self.lex.expect(":")
         type_, known = self.lex.typed()
@@ -257,6 +270,7 @@ class _Parser:
         return self._define(name, start, type_, known, weight)
 
     def _node(self, results: list[tuple[str, int] | None], mnemonic: str, start: int) -> Node:
+        """Parse a node after its mnemonic; ``results`` are names with positions, None for ``_``."""
         lex = self.lex
         try:
             cls = operator(mnemonic)
@@ -286,6 +300,7 @@ class _Parser:
             while not lex.eat("}"):
                 lex.expect("graph")
                 regions.append(self._graph(lex.ref("@", "a name like @body")))
+        # defined after the regions, which cannot use the results of their node
         for result, value in zip(results, outputs, strict=True):
             if result is not None and value is not None:
                 if any(result[0] in scope for scope in self.scopes):
@@ -294,6 +309,7 @@ class _Parser:
         return Node(op, tuple(inputs), tuple(outputs), tuple(regions), loc)
 
     def _loc(self) -> Loc:
+        """Parse ``("name", "op type", expanded, phase, at "frame", in_file "path")``."""
         lex = self.lex
         lex.expect("(")
         name, op_type, is_expanded, phase = lex.string(), "", False, Phase.FORWARD
@@ -308,10 +324,10 @@ class _Parser:
             if lex.eat("in_file"):
                 in_file = lex.string()
                 continue
-            later = next((p for p in Phase if lex.eat(p.value)), None)
-            if later is None:
+            named_phase = next((p for p in Phase if lex.eat(p.value)), None)
+            if named_phase is None:
                 lex.expect("expanded")
                 is_expanded = True
-            phase = later or phase
+            phase = named_phase or phase
         lex.expect(")")
         return Loc(name, op_type, is_expanded, phase, tuple(frames), in_file)

@@ -1,4 +1,4 @@
-"""Parser of types, contents and attributes."""
+"""Parse types of values, known contents and attributes of operators in the text form."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ WORDS: dict[str, object] = {
     "inf": math.inf,
     "nan": math.nan,
 }
+"""Values of words; negative infinity is read after its sign (`Terms._number`)."""
 
 
 class Terms(Lexer):
@@ -41,6 +42,7 @@ class Terms(Lexer):
         start = self.start
         items: list[Item] = []
         shape = self._items(items, start)
+        # brackets without elements do not show the other extents: of [0, 3] they are ``[]``
         if not items and isinstance(type_, TensorType) and type_.shape is not None:
             extents = tuple(d for d in type_.shape if isinstance(d, int))
             if len(extents) == len(type_.shape) and 0 in extents:
@@ -48,6 +50,7 @@ class Terms(Lexer):
         return type_, Known(shape, tuple(items))
 
     def _items(self, items: list[Item], start: int) -> tuple[int, ...]:
+        """Add the elements of nested brackets to ``items``; return their shape."""
         if not self.eat("["):
             if len(items) >= MAX_ELEMENTS:
                 raise self.error(f"more than {MAX_ELEMENTS} elements", start)
@@ -65,6 +68,7 @@ class Terms(Lexer):
         return (len(rows), *(rows[0] if rows else ()))
 
     def _item(self) -> Item:
+        """Read one element; ``_`` stands for an unknown one."""
         if self.eat("_"):
             return None
         start = self.start
@@ -78,6 +82,7 @@ class Terms(Lexer):
         self.enter()
         result: Type
         start = self.start
+        # ``?[N]`` is a tensor of an unknown element type, ``?`` a value of any type
         if self.eat("?"):
             result = self._tensor(DType.UNKNOWN) if self.at("[") else UNKNOWN
         else:
@@ -94,6 +99,7 @@ class Terms(Lexer):
         return result
 
     def _container(self, code: str) -> Type:
+        """Read what stands between the angle brackets of a container."""
         match code:
             case "seq":
                 return self._sequence(self.value_type())
@@ -107,6 +113,7 @@ class Terms(Lexer):
                 return MapType(BY_CODE[key], self.value_type())
 
     def _sequence(self, elem: Type) -> SequenceType:
+        """Read the length and types of first elements: ``; 2; f32[3], f32[4]``, ``; ?``."""
         length: Dim | None = None
         items: list[Type] = []
         if self.eat(";") and not self.eat("?"):
@@ -121,6 +128,7 @@ class Terms(Lexer):
         return SequenceType(elem, length, tuple(items) or None)
 
     def _tensor(self, dtype: DType) -> TensorType:
+        """Read a shape in brackets; ``[*]`` is one of unknown rank."""
         self.expect("[")
         if self.eat("*"):
             self.expect("]")
@@ -171,6 +179,7 @@ class Terms(Lexer):
         return self.dim()
 
     def _tuple(self) -> tuple[object, ...]:
+        """Read values until ``]``."""
         self.enter()
         parts: list[object] = []
         while not self.eat("]"):
@@ -181,6 +190,7 @@ class Terms(Lexer):
         return tuple(parts)
 
     def _compound(self, word: str) -> object:
+        """Read ``type(f32[N])``, ``bytes("00ff")`` or ``known(2)[1, N]`` after the word."""
         self.expect("(")
         result: object
         if word == "type":
@@ -197,6 +207,7 @@ class Terms(Lexer):
         return result
 
     def _known(self) -> Known:
+        """Read a content as an attribute: the shape, ``)``, then elements in one list or nested."""
         start = self.start
         shape: list[int] = []
         while not self.eat(")"):

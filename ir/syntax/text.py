@@ -1,4 +1,4 @@
-"""Printer of the text form of modules; :mod:`perfc.ir.syntax.parse` reads it back exactly."""
+"""Print modules in the text form, which :mod:`perfc.ir.syntax.parse` reads back exactly."""
 
 from __future__ import annotations
 
@@ -93,10 +93,12 @@ def free_symbols(module: Module) -> tuple[Atom, ...]:
             return
         seen.add(d)
         for atom in d.atoms():
+            # quotients, minima and maxima are atoms as well, whose arguments contain symbols
             if atom.kind is not AtomKind.SYMBOL:
                 for a in atom.args:
                     visit(a)
             elif atom not in result:
+                # first, since a range may refer only to symbols that are declared above it
                 visit(atom.hi)
                 result[atom] = None
 
@@ -115,6 +117,7 @@ def free_symbols(module: Module) -> tuple[Atom, ...]:
 
 
 def _dims_of(type_: Type) -> Iterable[Dim | None]:
+    """Return extents of tensors and lengths of sequences in a type."""
     match type_:
         case TensorType(shape=shape):
             return shape or ()
@@ -129,6 +132,7 @@ def _dims_of(type_: Type) -> Iterable[Dim | None]:
 
 
 def _origin(origin: ModelOrigin) -> str:
+    """Return where a module was read from; the default domain of ONNX alone is one number."""
     opset: object = origin.opsets
     if len(origin.opsets) == 1 and origin.opsets[0][0] == "":
         opset = origin.opsets[0][1]
@@ -143,6 +147,7 @@ def _origin(origin: ModelOrigin) -> str:
 
 
 def _braces(pairs: Iterable[tuple[str, object]]) -> str:
+    """Return `` {name=value, …}`` with the space before it, "" without fields."""
     shown = ", ".join([f"{name}={attribute(value)}" for name, value in pairs])
     return f" {{{shown}}}" if shown else ""
 
@@ -154,6 +159,7 @@ def attribute(value: object) -> str:
         TypeError: the text form does not support this Python type.
     """
     match value:
+        # before numbers: a bool is an int
         case bool():
             return "true" if value else "false"
         case DType():
@@ -180,12 +186,14 @@ def attribute(value: object) -> str:
 
 
 def _loc(loc: Loc, has_source: bool) -> str:
+    """Return the origin of a node; ``frames`` and files only if ``has_source``."""
     if loc is NOWHERE or loc == NOWHERE:
         return ""
     frames = loc.frames if has_source else ()
     in_file = loc.in_file if has_source else ""
     is_forward = loc.phase is Phase.FORWARD
     parts = [json.dumps(loc.name)]
+    # the second place is the type of operator, so it is written, even if "", before other parts
     if loc.op_type or loc.is_expanded or not is_forward or frames or in_file:
         parts.append(json.dumps(loc.op_type))
     if loc.is_expanded:
@@ -209,6 +217,7 @@ class _Printer:
         self._fields: dict[type[Op], list[tuple[str, object]]] = {}
 
     def graph(self, graph: Graph, name: str, indent: str) -> None:
+        """Add the lines of a graph and its regions."""
         inputs = ", ".join([f"{self._ref(v)}: {self._typed(v)}" for v in graph.inputs])
         self.lines.append(f"{indent}graph @{name}({inputs}) {{")
         inner = indent + "  "
@@ -222,6 +231,7 @@ class _Printer:
         self.lines.append(f"{indent}}}")
 
     def node(self, node: Node, indent: str) -> None:
+        """Add the line of a node, its regions, and its facts."""
         results = types = ""
         if node.outputs:
             results = ", ".join([self._ref(v) for v in node.outputs]) + " = "
@@ -242,12 +252,14 @@ class _Printer:
                 self.lines.append(f"{indent}  ! {analysis}{shown}")
 
     def _ref(self, value: Value | None) -> str:
+        """Return ``%name``, or ``_`` for an operand or result that is left out."""
         text = self._refs.get(value)
         if text is None and value is not None:
             text = self._refs[value] = f"%{value_key(value.name)}"
         return text or "_"
 
     def _typed(self, value: Value) -> str:
+        """Return the type and the content, if it is known."""
         text = self._types.get(value.type)
         if text is None:
             text = self._types[value.type] = str(value.type)
@@ -256,6 +268,7 @@ class _Printer:
         return f"{text} = {value.known}" if is_shown else text
 
     def _op(self, op: Op) -> str:
+        """Return the fields of an operator that differ from their defaults."""
         cls = type(op)
         known = self._fields.get(cls)
         if known is None:
@@ -270,6 +283,7 @@ class _Printer:
 
 
 def _weight(weight: Weight) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a weight that differ from their defaults, by their printed names."""
     if weight.nbytes is not None:
         yield "bytes", weight.nbytes
     if weight.digest:

@@ -1,4 +1,4 @@
-"""Multidirectional broadcasting of symbolic shapes."""
+"""Broadcast symbolic shapes to each other, by the rules of ONNX (and NumPy)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
         return b
     if isinstance(a, int) and isinstance(b, int):
         raise ShapeError(f"extents {a} and {b} do not broadcast")
+    # a number that is neither 1 nor equal to the symbol: the symbol is 1 or this number
     if isinstance(a, int):
         return a
     if isinstance(b, int):
         return b
     if dim_max(a, 0) == b or dim_max(b, 0) == a:
-        # extents are never negative
+        # one is the other limited to at least 0, and extents are never negative
         return a if dim_max(a, 0) == b else b
     lo_a, lo_b = interval(a)[0], interval(b)[0]
+    # above 1 an extent does not stretch, so that the other one does, or equals it
     if lo_a is not None and lo_a > 1:
         return a
     if lo_b is not None and lo_b > 1:
         return b
     if lo_a is not None and lo_b is not None and lo_a >= 1 and lo_b >= 1:
         return dim_max(a, b)
+    # one may be 0, to which 1 broadcasts: a symbol, the same for both orders of operands
     first, second = sorted((a, b), key=str)
     # names are printed without quotes here, since quoting would escape the quotes inside them
     name = re.sub(

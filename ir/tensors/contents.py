@@ -1,4 +1,8 @@
-"""Known elements of small tensors through data-movement operators."""
+"""Compute known elements of small tensors through operators that move data.
+
+Operators of shape arithmetic (``Gather``, ``Concat``, ``Reshape``) call these functions, so that
+extents written by a model as tensors become symbolic extents.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +64,7 @@ def arranged(
     strides = strides_of(source.shape)
 
     def at(index: tuple[int, ...]) -> Item:
+        """Return the element of the result at ``index``."""
         flat = sum(i * s for i, s in zip(where(index), strides, strict=True))
         return source.items[flat]
 
@@ -93,6 +98,7 @@ def or_data(extent: Dim | None, hi: Dim | None = None, lo: int = 0) -> Dim:
 
 
 _NARROW = {DType.F32: "f", DType.F16: "e"}
+"""Codes of `struct` for types that are narrower than Python's float."""
 
 
 def rounded(value: float, dtype: DType) -> float:
@@ -105,5 +111,6 @@ def rounded(value: float, dtype: DType) -> float:
     try:
         result: float = struct.unpack(code, struct.pack(code, value))[0]
     except (OverflowError, struct.error):
+        # `struct` refuses numbers beyond the type, which IEEE 754 rounds to infinity
         return copysign(inf, value)
     return result

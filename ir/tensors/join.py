@@ -1,4 +1,4 @@
-"""The narrowest type that covers two types: branches of If, elements of sequences, loop rounds."""
+"""Join types: the narrowest one that covers branches of If, elements of sequences, loop rounds."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def upper(d: Dim) -> Dim | None:
     """Return an upper limit of ``d`` for every run: user symbols stay, others are replaced."""
     if not is_data_dependent(d):
         return d
+    # a single data-dependent symbol: the limit of its own range, which may be symbolic
     if isinstance(d, Poly) and len(d.terms) == 1 and d.terms[0][1] == 1:
         monomial = d.terms[0][0]
         if len(monomial) == 1 and monomial[0].hi is not None:
@@ -136,6 +137,7 @@ def varies(elem: Type) -> bool:
 
 
 def _join_tensors(a: TensorType, b: TensorType) -> Type:
+    """Return a tensor type that covers both; unknown if their element types differ."""
     if a.dtype is not b.dtype and DType.UNKNOWN not in (a.dtype, b.dtype):
         return UNKNOWN
     dtype = b.dtype if a.dtype is DType.UNKNOWN else a.dtype

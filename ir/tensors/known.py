@@ -1,4 +1,4 @@
-"""Contents of small tensors that are known before execution; shapes are computed from them."""
+"""Hold contents of small tensors that are known before execution, from which shapes follow."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ INT64 = 1 << 63
 
 
 def _bounded(item: Item) -> Item:
+    """Return ``item``, or None if it is too large a number or polynomial to track."""
     match item:
         case bool():
             return item
         case int():
             return item if -INT64 <= item < 2 * INT64 else None
+        # terms are sorted; the first has the most factors
         case Poly():
             return item if len(item.terms) <= MAX_TERMS and len(item.terms[0][0]) <= 16 else None
         case _:
@@ -109,6 +111,7 @@ class Known:
 
     def __str__(self) -> str:
         def show(axis: int, offset: int) -> str:
+            """Return the elements from ``offset`` over ``axis`` and later axes."""
             if axis == len(self.shape):
                 return literal(self.items[offset])
             stride = 1
@@ -173,6 +176,7 @@ def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
         return known.items * count
     lead = len(shape) - len(known.shape)
     strides = strides_of(known.shape)
+    # stride 0 repeats the only element of an axis
     steps = [0 if d == 1 else s for d, s in zip(known.shape, strides, strict=True)]
     return tuple(
         known.items[sum(i * s for i, s in zip(index[lead:], steps, strict=True))]
@@ -192,11 +196,13 @@ def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None
         return None
 
     def one(*args: Item) -> Item:
+        """Return the result for one element of each operand."""
         if None in args:
             return None
         try:
             return function(*args)
         except (ArithmeticError, TypeError, ValueError):
+            # such as a division by 0 or of a symbol: shapes that need it are unknown
             return None
 
     columns = [broadcast_to(k, shape) for k in operands]

@@ -1,4 +1,4 @@
-"""Types of values: elements down to two bits, symbolic shapes, sequences, optionals."""
+"""Types of values: tensors with symbolic shapes, sequences, optionals, and their element types."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DType(Enum):
     I32 = ("i32", 32, 6)
     I64 = ("i64", 64, 7)
     STR = ("str", 0, 8)
-    BOOL = ("b1", 8, 9)
+    BOOL = ("b1", 8, 9)  # stored in bytes
     F16 = ("f16", 16, 10)
     F64 = ("f64", 64, 11)
     U32 = ("u32", 32, 12)
@@ -52,8 +52,8 @@ class DType(Enum):
     I2 = ("i2", 2, 26)
     F6E2M3 = ("f6e2m3", 6, 27)
     F6E3M2 = ("f6e3m2", 6, 28)
-    TF32 = ("tf32", 32, -1)
-    UNKNOWN = ("?", 0, 0)
+    TF32 = ("tf32", 32, -1)  # rounding of operands, which ONNX has no type for; stored as f32
+    UNKNOWN = ("?", 0, 0)  # ONNX: UNDEFINED
 
     code: str
     bits: int
@@ -64,6 +64,7 @@ class DType(Enum):
         self.code, self.bits, self.onnx = code, bits, onnx
         self.is_float = code.startswith(("f", "bf", "tf"))
 
+    # by identity, which is faster than the hash of the name that `Enum` defines
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
@@ -105,6 +106,7 @@ def dtype_named(name: str) -> DType:
     ['f16', 'f16', 'f8e4m3', 'i8', 'tf32']
     """
     plain = re.sub(r"[_-]", "", name.strip().lower().rpartition(".")[2])
+    # ``float16``, ``int8``: the code's letters replace the word, and the bits stay
     if plain not in SPELLINGS and (parts := re.fullmatch(r"([a-z]+)(\d\w*)", plain)):
         plain = _PREFIXES.get(parts[1], parts[1]) + parts[2]
     dtype = BY_CODE.get(SPELLINGS.get(plain, plain))
@@ -273,9 +275,9 @@ def with_tensors(
     match type_:
         case TensorType():
             return change(type_)
-        case SequenceType(elem, held, items):
+        case SequenceType(elem, count, items):
             each = None if items is None else tuple(with_tensors(t, change, length) for t in items)
-            return SequenceType(with_tensors(elem, change, length), length(held), each)
+            return SequenceType(with_tensors(elem, change, length), length(count), each)
         case OptionalType(elem):
             return OptionalType(with_tensors(elem, change, length))
         case _:
