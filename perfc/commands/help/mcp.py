@@ -117,6 +117,7 @@ async def answer(
     if is_code and tool in _patches.TOOLS:
         text = await _patches.answer(tool, arguments, root, partial(ran, root))
     else:
+        # without --allow-code, the process imports no module of the user
         line = _tools.command_line(tool, arguments, root, is_code=is_code)
         text = await ran(root, line, {} if is_code else {NO_CODE: "1"})
     # text can be cut, JSON cannot

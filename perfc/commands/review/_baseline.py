@@ -20,7 +20,7 @@ UNREADABLE = 2
 
 
 def show(config: Path | None, form: str, output: Path | None) -> int:
-    """Print the baseline as a table."""
+    """Print the baseline as a table or JSON; return the exit code."""
     from perfc.deployment import Deployment, project_file
     from perfc.errors import ParseError
     from perfc.review.check import built_in, run
@@ -30,19 +30,22 @@ def show(config: Path | None, form: str, output: Path | None) -> int:
     file = config or project_file.find(Path.cwd())
     here = built_in.root_of((), Path.cwd())
     budgets = configs.load(file) if file else built_in.budgets(here, (), Deployment())
-    known = run.opened(budgets)
-    if known.path is None:
+    baseline = run.opened(budgets)
+    if baseline.path is None:
         hint = "write one: perfc check --write-baseline"
         raise ParseError("no baseline", where=str(budgets.lock), hint=hint)
     if form == "json":
-        emit(lock_view.to_json(known), output)
+        emit(lock_view.to_json(baseline), output)
     else:
-        show_document(lock_view.document(known, budgets.named(known.path)), form, output)
+        show_document(lock_view.document(baseline, budgets.named(baseline.path)), form, output)
     return 0
 
 
 def store(options: DeploymentOptions, files: Sequence[str]) -> int:
-    """Analyze and write; writes nothing if a model cannot be analyzed."""
+    """Analyze models and write the baseline of each project; return the exit code.
+
+    A baseline stays as it was if a model of its project cannot be analyzed.
+    """
     done = [renew(project, models) for project, models in budgets_of(options, files)]
     return UNREADABLE if None in done else 0
 

@@ -20,11 +20,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 Table = Mapping[str, Mapping[str, dict[str, Any]]]
 """Arguments of each option by command and key."""
 TABLE: Table = data_next_to(__file__)
+"""Options of all commands."""
 NUMBERS: Mapping[str, click.ParamType[Any]] = {
     "number": click.FLOAT,
     "integer": click.INT,
     "amount": click.FloatRange(0, min_open=True),
 }
+"""Types of numbers, by the value of ``kind``."""
 
 
 def between(ends: Sequence[float]) -> click.ParamType[Any]:

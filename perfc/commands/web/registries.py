@@ -86,8 +86,8 @@ def pyodide(folder: Path) -> Path:
     pinned = lock()["pyodide"]
     name = f"pyodide@{pinned['version']}"
     # without a network npm would try for minutes, in silence
-    once = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
-    ran(["npm", "pack", name, "--silent", *once], folder, name)
+    retries = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
+    ran(["npm", "pack", name, "--silent", *retries], folder, name)
     path = next(iter(folder.glob("pyodide-*.tgz")))
     digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
     if f"sha512-{digest}" != pinned["integrity"]:

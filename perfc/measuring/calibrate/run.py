@@ -62,10 +62,12 @@ _BUDGETS = {
     "cpu": MeasurementBudget(3, 40, 0.5, 100.0),
     "cuda": MeasurementBudget(2, 20, 0.5, 140.0),
 }
+"""Budget of a whole measurement, by kind of device."""
 _QUICK = {
     "cpu": MeasurementBudget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
     "cuda": MeasurementBudget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
 }
+"""Budget of a quick one, by kind of device."""
 
 
 class UncertainError(MeasurementError):
@@ -218,7 +220,7 @@ def _watch(
     """Report the load of other programs before measuring, or refuse to begin.
 
     Raises:
-        UncertainError: they do, and ``strict`` forbids it.
+        UncertainError: other programs are busy, and ``strict`` forbids it.
     """
     if share is None:
         return
@@ -241,8 +243,8 @@ def _used(share: float, device: Device) -> str:
 def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
     """Describe the load of other programs, for the file."""
     stretches = (("just before", before), ("meanwhile", meanwhile))
-    known = [f"{_used(s, device)} {when}" for when, s in stretches if s is not None]
-    return f"other programs used {', '.join(known)}" if known else "use by others is not readable"
+    parts = [f"{_used(s, device)} {when}" for when, s in stretches if s is not None]
+    return f"other programs used {', '.join(parts)}" if parts else "use by others is not readable"
 
 
 def _within_sheet(
@@ -252,9 +254,9 @@ def _within_sheet(
     if (sheet := file.data_sheet(session.backend.device)) is None:
         return measured
     for c in measured:
-        if (most := peak(sheet, c.key)) and c.spread.best > most.value:
+        if (rated := peak(sheet, c.key)) and c.spread.best > rated.value:
             session.refused[c.key] = (
-                f"{c.spread.best:.6g} is above the peak {most.value:.6g}; one of the two is wrong"
+                f"{c.spread.best:.6g} is above the peak {rated.value:.6g}; one of the two is wrong"
             )
     return tuple(c for c in measured if c.key not in session.refused)
 
@@ -277,13 +279,13 @@ def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
     """Refuse ceilings that spread, but for those whose times vary by nature, as of launches.
 
     Raises:
-        UncertainError: some do.
+        UncertainError: a ceiling does.
     """
-    wide = [c for c in measured if c.is_uncertain and not c.varies]
-    if not wide:
+    spreading = [c for c in measured if c.is_uncertain and not c.varies]
+    if not spreading:
         return
-    worst = max(wide, key=lambda c: c.spread.share(c.value))
-    more = f"; {len(wide) - 1} more" if len(wide) > 1 else ""
+    worst = max(spreading, key=lambda c: c.spread.share(c.value))
+    more = f"; {len(spreading) - 1} more" if len(spreading) > 1 else ""
     raise UncertainError(
         f"not written: {worst.key} spreads from {worst.spread.worst:.4g} to "
         f"{worst.spread.best:.4g} in {len(worst.rounds)} rounds{more}",
@@ -299,9 +301,9 @@ def _unmeasured(session: Session) -> Iterator[str]:
     for name, reason in session.refused.items():
         by_reason.setdefault(reason, []).append(name.partition("/")[0])
     # a probe with some samples lacks only some of its sizes
-    known = {(c.probe, c.scope) for c, _ in session.samples}
+    sampled = {(c.probe, c.scope) for c, _ in session.samples}
     for case in session.missing:
-        part = "sizes of " if (case.probe, case.scope) in known else ""
+        part = "sizes of " if (case.probe, case.scope) in sampled else ""
         core = " on one core" if case.scope is Scope.ONE else ""
         by_reason.setdefault("time ran out", []).append(f"{part}{case.probe}{core}")
     for reason, probes in by_reason.items():

@@ -1,4 +1,4 @@
-"""A measurement as JSON: schema ``perfc-measure/1``; null is what there is no target for."""
+"""A measurement as JSON: schema ``perfc-measure/1``; without a target, predictions are null."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class PartView:
     """One analyzed kernel, or several that overlap with the same runtime kernels.
 
     Args:
-        part: its place.
-        kernels: places of the analysis' kernels.
+        part: number of the row, from 0.
+        kernels: indices of the analyzed kernels.
         label: operators.
         kind: kind of the kernel.
         floor_s: lower bound of its time.
@@ -78,11 +78,11 @@ class MeasurementView:
     Args:
         model: the file.
         digest: digest of its graph.
-        target: the machine it is held against; null without one.
+        target: machine whose prediction it is compared with; null without one.
         dims: sizes of the model's extents.
         runtime: ``ort``, ``torch`` or ``tensorrt``.
         version: version of the runtime, with its name.
-        device: where it ran.
+        device: device that the model ran on.
         threads: number of threads of the runtime's pool, 0 if unknown.
         floor_s: lower bound of the time of a run.
         prediction_s: predicted time of a run.
@@ -94,11 +94,11 @@ class MeasurementView:
         badge: "faster than its floor" for a time below the lower bound, else "".
         kernel_s: time of kernels alone.
         attributed: share of the kernels' time that was traced to nodes.
-        lost: kernels of the runtime that were not.
+        lost: kernels of the runtime that were traced to none.
         peak_rss_bytes: most memory of the process.
         base_rss_bytes: its memory before the run.
         notes: what a reader must know.
-        kernels: those that were measured.
+        kernels: rows that were measured.
     """
 
     model: str

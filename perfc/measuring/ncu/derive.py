@@ -99,21 +99,21 @@ _WANTED = frozenset(
 
 def derive(launch: NcuLaunch, arch: str) -> LaunchQuantities:
     """Apply the equations to one launch."""
-    m = launch.metrics
+    metrics = launch.metrics
     missing: dict[str, tuple[str, ...]] = {}
     assumed: set[str] = set()
-    time_s = seconds(m)
+    time_s = seconds(metrics)
     if time_s is None:
         missing["time"] = (CYCLES[0], CYCLES_PER_S[0])
-    rate = first(m, CYCLES_PER_S)
-    cycles = first(m, CYCLES)
+    rate = first(metrics, CYCLES_PER_S)
+    cycles = first(metrics, CYCLES)
     # counters per cycle need the cycles
     if cycles is None and time_s is not None and rate is not None:
         cycles = time_s * rate
     flop: dict[tuple[Unit, str], float] = {}
     for dtype in SCALAR:
         # flop, or the names of missing counters
-        counted = scalar(m, dtype, cycles)
+        counted = scalar(metrics, dtype, cycles)
         if isinstance(counted, tuple):
             missing[f"FP{dtype[1:]}"] = counted
         else:
@@ -122,7 +122,7 @@ def derive(launch: NcuLaunch, arch: str) -> LaunchQuantities:
         flop[key] = flop.get(key, 0.0) + value
     nbytes: dict[RoofLevel, float] = {}
     for level in RoofLevel:
-        moved = bytes_at(m, level)
+        moved = bytes_at(metrics, level)
         if moved is None:
             missing[f"{level.title} bytes"] = LEVELS[level.value]
         else:
@@ -136,7 +136,7 @@ def first(metrics: Mapping[str, float], names: Sequence[str]) -> float | None:
 
 
 def seconds(metrics: Mapping[str, float]) -> float | None:
-    """Return equation 3.3; the duration counter where cycles were not collected."""
+    """Return the time by equation 3.3; the duration counter where cycles were not collected."""
     for cycles, rate in zip(CYCLES, CYCLES_PER_S, strict=True):
         if cycles in metrics and metrics.get(rate, 0.0) > 0:
             return metrics[cycles] / metrics[rate]
@@ -146,7 +146,7 @@ def seconds(metrics: Mapping[str, float]) -> float | None:
 def scalar(
     metrics: Mapping[str, float], dtype: str, cycles: float | None
 ) -> float | tuple[str, ...]:
-    """Return equations 3.4 and 3.5, or the names of the counters that are missing."""
+    """Return the flop of a type by equation 3.4 or 3.5, or the counters that are missing."""
     total = 0.0
     lacking: list[str] = []
     for op, weight in SCALAR_OPS.items():
@@ -174,6 +174,7 @@ def executed(metrics: Mapping[str, float], op: str, cycles: float | None) -> flo
             return metrics[name]
         if name + PER_CYCLE in metrics and cycles is not None:
             return metrics[name + PER_CYCLE] * cycles
+    # the name says by how much the count is multiplied
     for times in (2, 4):
         name = f"derived__smsp__sass_thread_inst_executed_op_{op}_pred_on_x{times}"
         if name in metrics and cycles is not None:

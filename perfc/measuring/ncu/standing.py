@@ -74,8 +74,8 @@ def standing(kernel: KernelCounters, machine: Machine | None) -> KernelStanding:
         # a type that the target does not list runs at the rate of its substitute
         peak = exact or machine.entry(unit, dtype)
         reached = (peak.sustained or peak.nominal).value
-        u, d = listed(machine, peak, unit, dtype)
-        name = f"{d} {u.value}"
+        served_by, served_type = listed(machine, peak, unit, dtype)
+        name = f"{served_type} {served_by.value}"
         units.append(CounterCeiling(name, flop / kernel.time_s, reached, peak.peak.value))
     levels: dict[RoofLevel, CounterCeiling] = {}
     for level, moved in kernel.nbytes.items():
@@ -97,14 +97,15 @@ def problems(
         diagnostics.append(
             Diagnostic(MessageSeverity.WARNING, f"{text}: shares compare different chips")
         )
-    for s in standings:
-        for c in s.ceilings:
-            if c.is_above:
+    for each in standings:
+        for ceiling in each.ceilings:
+            if ceiling.is_above:
                 # memory levels are in bytes, units in operations
-                unit = Quantity.BYTE_PER_S if c.name in _LEVELS else Quantity.FLOP_PER_S
+                unit = Quantity.BYTE_PER_S if ceiling.name in _LEVELS else Quantity.FLOP_PER_S
                 text = (
-                    f"above the roof: {s.kernel.kernel} has {quantity(c.achieved, unit)} at "
-                    f"{c.name}, {share(c.achieved / c.peak)} of what {_name(machine)} can give"
+                    f"above the roof: {each.kernel.kernel} has {quantity(ceiling.achieved, unit)} "
+                    f"at {ceiling.name}, {share(ceiling.achieved / ceiling.peak)} of what "
+                    f"{_name(machine)} can give"
                 )
                 diagnostics.append(Diagnostic(MessageSeverity.ERROR, text))
     return tuple(diagnostics)
@@ -114,4 +115,5 @@ _LEVELS = frozenset(level.title for level in RoofLevel)
 
 
 def _name(machine: Machine | None) -> str:
+    """Return the name of the target in a sentence."""
     return machine.name if machine is not None else "it"

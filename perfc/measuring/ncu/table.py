@@ -1,7 +1,7 @@
 """The CSV that ncu prints, read line by line: both pages, one row a metric or one a kernel.
 
 Source: Nsight Compute CLI manual, ``--csv`` and ``--page``; headers of versions 2019 to 2025.
-Every limit bounds memory: a file nobody vouches for ends in one message.
+Every limit bounds memory: a file of unknown origin that exceeds one ends in one message.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ class Parser:
             self.messages.append(text.strip()[:500]) if len(self.messages) < 200 else None
             return
         cells = split(text, self.delimiter)
+        # a line may lack its last cell, or end with a delimiter
         fits = len(self.header) - 1 <= len(cells) <= len(self.header) + 1
         if not fits or text.startswith("=="):
             self.table.skipped += 1
@@ -232,9 +233,9 @@ class Parser:
                 hint="profile one iteration, with --launch-count or --profile-from-start off",
             )
         process = (row.get("Process ID", "").strip(), row.get("Process Name", "").strip())
-        accepted = NcuLaunch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
-        self.table.launches.append(accepted)
-        return accepted
+        launch = NcuLaunch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
+        self.table.launches.append(launch)
+        return launch
 
     def finish(self) -> None:
         """Check that there were kernels; else report why not, as far as messages of ncu show.
@@ -277,6 +278,7 @@ def split(text: str, delimiter: str) -> list[str]:
 
 
 _QUOTED = re.compile(r'"([^"]*)"')
+"""A range in a cell of several."""
 TAIL = 6
 """Fields after a range's name: payload type and value, colour type and colour, message type
 and message."""
@@ -284,16 +286,17 @@ and message."""
 
 def ranges_of(row: dict[str, str]) -> tuple[str, ...]:
     """Return names of NVTX ranges, from columns ``…Push/Pop_Range:PL_Type:…``, outermost first."""
-    accepted: list[str] = []
+    names: list[str] = []
     for column, text in row.items():
         if "Push/Pop_Range" in column or "Start/Stop_Range" in column:
-            accepted += [name for name in map(range_name, _QUOTED.findall(text) or [text]) if name]
-    return tuple(accepted)
+            names += [name for name in map(range_name, _QUOTED.findall(text) or [text]) if name]
+    return tuple(names)
 
 
 def range_name(text: str) -> str:
     """Return ``<default domain>:forward:none:none:none:none:none:none`` as ``forward``."""
     parts = text.strip().split(":")
+    # a start/stop range begins with its ID
     if parts[0].strip().isdecimal():
         parts = parts[1:]
     if len(parts) < 2:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from perfc.measuring.trace.views import TraceView
 
 SCRIPTS = ("format", "theme", "selection", "table", "sort", "timeline", "ready")
+"""Scripts of the page, in the order in which they run."""
 
 
 def trace_page(view: TraceView, line: TimeLanes) -> str:
@@ -65,6 +66,7 @@ def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
     """Return the rows of kernels, the spans, and the kernels of the rows of other tables."""
     from perfc.measuring.trace.classes import TracedClass
 
+    # indices of the kernels that a row of another table selects
     by_call: dict[tuple[str, str], list[int]] = {}
     by_operator: dict[str, list[int]] = {}
     for at, k in enumerate(view.kernels):
@@ -102,7 +104,7 @@ def spans(lane: Lane) -> Json:
         "wait_ns": lane.wait_ns,
         "level": lane.level,
     }
-    # one number for all is that number
-    few = {name: v[0] if min(v) == max(v) else [*v] for name, v in columns.items()}
+    # a column of equal numbers is one number
+    compact = {name: v[0] if min(v) == max(v) else [*v] for name, v in columns.items()}
     title = text(f"{lane.group}: {lane.title}")
-    return {"kind": lane.kind.value, "title": title, "count": len(lane.which), **few}
+    return {"kind": lane.kind.value, "title": title, "count": len(lane.which), **compact}

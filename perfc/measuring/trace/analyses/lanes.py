@@ -30,6 +30,7 @@ MOST_LANES = 128
 MOST_LEVELS = 12
 """Lines of spans that overlap in a lane; deeper ones share the last."""
 FRAMES = HostKind.RANGE, HostKind.MODULE
+"""Kinds of host labels that are drawn as frames around operators."""
 Span = tuple[int, int, int, int]
 """Begin, duration, what it is, and the time since its launch, which is -1 if not recorded."""
 
@@ -153,7 +154,7 @@ def called(
     labels = [x for x in host.labels.numbers if isinstance(x, HostLabel)]
     frames = [(x.name, x.kind.value) if x.kind in FRAMES else None for x in labels]
     operators = [(call.operator, call.shapes) for call in trace.calls]
-    for events, known, title in (
+    for events, labels_of, title in (
         (host.frames, frames, "modules, ranges"),
         (host.operators, operators, "operators"),
     ):
@@ -164,7 +165,7 @@ def called(
             longest = np.argsort((columns[1] - columns[2])[inside], kind="stable")
             inside = np.sort(inside[longest[:MOST_SPANS]])
         for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
-            if (name := known[number]) is not None:
+            if (name := labels_of[number]) is not None:
                 span = begin, end - begin, names.setdefault(name, len(names)), -1
                 lanes.setdefault((thread, title), []).append(span)
     # modules stand above the operators of their thread
@@ -178,16 +179,17 @@ def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[
     """Return the launches on the host, and the kernels of each stream."""
     trace, rows = summary.trace, summary.trace.launches
     places = {(k.kernel, k.call): at for at, k in enumerate(summary.kernels)}
+    # kernels of the summary by name and operator; their numbers by the columns of launches
     names, calls, devices = trace.kernels, trace.calls, [*map(str, trace.devices.numbers)]
-    known: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, int], int] = {}
     launches: dict[int, Span] = {}
     streams: dict[tuple[int, int], list[Span]] = {}
     for row in shown:
         pair = rows.kernel[row], rows.call[row]
-        if pair not in known:
-            known[pair] = places[names[pair[0]], calls[pair[1]] if pair[1] >= 0 else None]
+        if pair not in numbers:
+            numbers[pair] = places[names[pair[0]], calls[pair[1]] if pair[1] >= 0 else None]
         which, start, host, at = (
-            known[pair],
+            numbers[pair],
             rows.start_ns[row],
             rows.host_ns[row],
             rows.launch[row],
