@@ -114,6 +114,7 @@ def score(
         has_order: True to compare the order of the rows too, which takes quadratic time.
         labels: further fields of the score; they replace what is computed here.
     """
+    # without rows the two figures that have no default are NaN too
     count, figures = len(measured), dict[str, Any](mape=math.nan, median=math.nan)
     if count:
         signed = predicted / measured - 1
@@ -148,13 +149,15 @@ def kendall_tau(a: Array, b: Array) -> float:
     concordant, ties_a, ties_b = 0.0, 0.0, 0.0
     count = len(a)
     for i in range(count - 1):
+        # each pair once: i with all that follow it
         da, db = np.sign(a[i + 1 :] - a[i]), np.sign(b[i + 1 :] - b[i])
         concordant += float((da * db).sum())
         ties_a += float((da == 0).sum())
         ties_b += float((db == 0).sum())
     pairs = count * (count - 1) / 2
-    below = ((pairs - ties_a) * (pairs - ties_b)) ** 0.5
-    return concordant / below if below else math.nan
+    # τ-b: (concordant − discordant) / √((pairs − ties in a) (pairs − ties in b))
+    denominator = ((pairs - ties_a) * (pairs - ties_b)) ** 0.5
+    return concordant / denominator if denominator else math.nan
 
 
 def coverage_by_fold(
@@ -174,6 +177,7 @@ def coverage_by_fold(
         if (interval := ends(fold)) is not None:
             tested = [r for r, name in zip(ratios, folds, strict=True) if name == fold]
             inside += sum(interval[0] <= r <= interval[1] for r in tested)
+            # once for each row, so that the median is over rows
             widths += [interval[1] / interval[0]] * len(tested)
     return (inside / len(widths), median(widths)) if widths else (math.nan, math.nan)
 
@@ -247,6 +251,7 @@ class BoardTable:
     @property
     def table(self) -> Table:
         """Return the table as a part of a document."""
+        # cells are text already: the unit only aligns numbers to the right
         columns = tuple(
             Column(f.title.replace(" ", "_"), f.title, Unit.COUNT if f.spec else Unit.NONE)
             for f in self.fields

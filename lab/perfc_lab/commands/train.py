@@ -44,6 +44,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 
     folder = output or SHIPPED
     for experiment in chosen(names):
+        # by default those whose weights ship
         if not names and not experiment.has_weights:
             continue
         artefact = experiment.train(
@@ -86,6 +87,7 @@ def serving(data: Path, output: Path | None) -> None:
     evidence = gathered(data, complain)
     laws = trained(evidence) | batch_laws.trained(list(fixed_batches(data)))
     write_laws(host.FILE, output, laws, host.COMMENT)
+    # power and offline runs are fitted with the host's overhead as known
     write_laws(power.FILE, output, trained_boards(evidence, laws), power.COMMENT)
     path = (output or offline.FILE.parent) / offline.FILE.name
     write_file(path, offline.written(trained_processes(evidence, laws)))
@@ -185,10 +187,12 @@ def graph(
             seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
         )
         predictor = learned(name, fold, wanted, budget, to.say)
+        # rounded before it is tested, so that the card has the scores of the written weights
         predictor = rounded(predictor) if f16 else predictor
         predictor = adapted(predictor, fold)
         metrics = tested(predictor, fold)
         seen, words = fold.train, f"{protocol.value}, {fold.name}"
+        # after the test: the scores on the card are of rows that were held out
         if every_row:
             seen, words = data, f"{words}; then every row"
             predictor.finish(data, budget, to.say)

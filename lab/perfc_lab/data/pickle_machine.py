@@ -50,6 +50,7 @@ LITERALS = {
 """Instructions that push their argument."""
 NOTHING = {"PROTO", "FRAME", "STOP"}
 """Instructions that change no value."""
+# store the top of the stack under a number, and push it again
 PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 GETS = {"GET", "BINGET", "LONG_BINGET"}
 
@@ -97,6 +98,7 @@ class PickleMachine:
 
     def step(self, op: str, argument: object) -> None:
         """Run one instruction."""
+        # of the stack that the instruction begins with: MARK changes it last
         push, pop = self.stack.append, self.stack.pop
         if op in LITERALS:
             push(argument)
@@ -114,6 +116,7 @@ class PickleMachine:
                 case "NONE" | "NEWTRUE" | "NEWFALSE":
                     push({"NONE": None, "NEWTRUE": True, "NEWFALSE": False}[op])
                 case "GLOBAL":
+                    # "module name"
                     push(PickledName(str(argument).replace(" ", ".")))
                 case "STACK_GLOBAL":
                     last, first = pop(), pop()
@@ -129,6 +132,7 @@ class PickleMachine:
                         raise TypeError(op)
                     call.state = state
                 case "BINPERSID":
+                    # an object outside the pickle: PyTorch's tensors refer to their numbers so
                     storage = storage_of(pop())
                     self.storages[storage.key] = storage
                     push(storage)
@@ -194,6 +198,7 @@ def storage_of(reference: object) -> Storage:
     """Return the storage that a persistent id refers to."""
     if not isinstance(reference, tuple) or reference[0] != "storage":
         raise ValueError("a reference to no storage")
+    # ("storage", class, key, device, number of elements)
     kind, key, count = reference[1], str(reference[2]), int(reference[4])
     if (
         not isinstance(kind, PickledName)

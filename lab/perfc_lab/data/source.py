@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 1 << 30
 """Maximum bytes of a table of a source, which is read as a whole."""
 _POINTER = b"version https://git-lfs.github.com/spec/v1"
+"""Start of the text that Git LFS puts in the place of a large file."""
 
 
 class FetchError(PerfcError):
@@ -97,6 +98,7 @@ def read_table(
     pd = pandas()
     content = checked(path)
     try:
+        # with `low_memory` pandas guesses the type of a column for each piece of a file
         is_parquet = content.suffix == ".parquet"
         frame = pd.read_parquet(content) if is_parquet else pd.read_csv(content, low_memory=False)
     except (ValueError, OSError) as error:
@@ -105,6 +107,7 @@ def read_table(
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise FetchError(f"no column {missing[0]!r}", where=str(path), hint="another commit?")
+    # `reindex` fills optional columns that are absent with NaN
     names = {**columns, **(optional or {})}
     return frame.reindex(columns=list(names)).rename(columns=names)
 
@@ -136,6 +139,7 @@ def whole_numbers(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFram
     Raises:
         FetchError: a value is another number, or too large.
     """
+    # "Int32" has absent values, "int32" has none
     whole, real = dict.fromkeys(columns, "Int32"), dict.fromkeys(columns, "float64")
     try:
         return frame.astype(real).astype(whole)
@@ -176,6 +180,7 @@ def number(value: object, path: Path, *keys: str | int) -> float:
         FetchError: there is none, or it is infinite or negative.
     """
     entry_value = entry(value, path, *keys)
+    # `True` is an int in Python; NaN and infinity fail the comparison
     if (
         isinstance(entry_value, bool)
         or not isinstance(entry_value, int | float)
@@ -211,7 +216,7 @@ def pandas() -> Any:
     """
     try:
         import pandas as pd
-        import pyarrow  # noqa: F401
+        import pyarrow  # noqa: F401  # reads Parquet for pandas
     except ImportError as error:
         raise MissingExtraError(f"tables need {error.name}", hint=install("train")) from None
     return pd

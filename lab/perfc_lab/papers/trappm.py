@@ -1,4 +1,4 @@
-"""TraPPM: an auto-encoder's embedding beside a supervised one.
+"""TraPPM: embeddings of an auto-encoder and of a supervised network, joined.
 
 Panner Selvam and Brorsson, Machine Learning for Systems at NeurIPS 2023; thesis, Chapter 5.
 """
@@ -67,7 +67,7 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
 class TrappmNetwork(TaskNetwork):
-    """A regressor of its own for each quantity, on the same embedding (Section 5.4.3)."""
+    """A separate regressor for each quantity, on the same embedding (Section 5.4.3)."""
 
     def __init__(
         self,
@@ -162,6 +162,7 @@ class Trappm(SeveralQuantities):
         )
         if checkpoint is not None and checkpoint.is_file():
             self.encoder.load_state_dict(read_tensors(checkpoint))
+        # an interrupted phase 1 begins again; a finished one is read
         elif self.variant != RANDOM:
             if not budget.unlabelled and self.variant != SUPERVISED:
                 say("no unlabelled graphs: `perfc data build graphs` draws them")
@@ -259,6 +260,7 @@ class Trappm(SeveralQuantities):
         rate = self.recipe.learning_rate / (1 if self.variant == SCRATCH else 10)
         passes = self.recipe.epochs if self.variant == SCRATCH else FINE_TUNING_PASSES
         batches = self.batches(few, {})
+        # the recipe of a step: neither clips nor shortens products
         recipe = TrainRecipe()
         step = self.step(few, recipe, 0)
         assert step is not None

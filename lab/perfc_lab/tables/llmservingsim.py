@@ -77,6 +77,7 @@ class LlmServingSimAttention(TableSource):
         for (device, profiler, model, shards), block in frame.groupby(keys, observed=True):
             prompts = block[(block["prefill_chunk"] > 0) & (block["n_decode"] == 0)]
             tokens = block[(block["prefill_chunk"] == 0) & (block["n_decode"] > 0)]
+            # prompts and single tokens in one kernel
             mixed = block[(block["prefill_chunk"] > 0) & (block["n_decode"] > 0)]
             extents = MODELS[str(model)]
             heads = [n / float(str(shards)) for n in (extents.heads, extents.kv_heads)]
@@ -113,6 +114,7 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
         return values
 
     chunk, decodes = column("prefill_chunk"), column("n_decode")
+    # a part has one kind of kernel, so that its first row shows which
     if chunk[0] == 0:
         return {"batch": decodes, "cached_len": column("kv_decode")}
     seen = column("kv_prefill") + (0 if old else chunk)
@@ -137,6 +139,7 @@ class LlmServingSimLayers(TableSource):
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
+        # layers that are no products first: the newer profiler times each as one kernel
         newer = frame[frame["profiler"] != OLD]
         yield from token_rows(newer, "vllm", "layer", "x", token_extents, target)
         frame = frame[(frame["x"] <= DENSE) | (frame["x"] % STEP <= 1)]
@@ -188,6 +191,7 @@ def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents
 
 def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, int] | None:
     """Return columns and reduction of a layer's product on one machine; None for what is none."""
+    # q, k, v, gate and up are divided by columns, o and down by the reduction
     head = int(HEAD_DIM)
     heads, kv_heads = model.heads * head // shards, model.kv_heads * head // shards
     inner = model.inner // shards
@@ -208,6 +212,7 @@ def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, 
             return model.hidden, inner
         case "lm_head":
             return model.vocabulary // shards, model.hidden
+        # experts of a sharded model are timed whole: see the class
         case "expert.w1" | "expert.w3" if shards == 1:
             return inner, model.hidden
         case "expert.w2" if shards == 1:

@@ -205,6 +205,7 @@ class ResidualForest:
     share: float = 1.0
 
 
+# trees for squared and for absolute errors; the latter follow outliers less
 FLAT, ABSOLUTE = (
     ForestSettings(0.1, 3, 0.75, 100),
     ForestSettings(0.1, 5, 0.75, 100, is_absolute=True),
@@ -261,6 +262,7 @@ class ResidualTrees:
         # memory is computed, not summed from kernels: every base has the same
         if rows[0].target is Target.MEMORY:
             candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
+        # `_table` has the shares of the sum behind the features
         shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
         names = COLUMNS if kind is HeldOutKind.RANDOM else RESIDUAL
         self.columns = (*(COLUMNS.index(name) for name in names), *shares)
@@ -275,6 +277,7 @@ class ResidualTrees:
                 logs = np.stack([self._answer(c, tested) for c in candidates], axis=1)
                 unseen[folds == fold] = logs - logs_of(tested)[:, None]
         self._choose(rows, candidates, unseen)
+        # trainings above left rows out: those that were chosen learn from all
         self._learn(rows, self._answering())
 
     def _choose(
@@ -283,6 +286,7 @@ class ResidualTrees:
         """Select the ensemble of least mean error for each table, and over all rows for others."""
         sources = ["", *dict.fromkeys(row.source for row in rows)]
         for source in sources:
+            # the empty name is all tables together, for rows of a table that was not trained on
             places = [i for i, row in enumerate(rows) if source in ("", row.source)]
             self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
 
@@ -375,6 +379,7 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
 
 def inner_folds(rows: Sequence[TreeRow], kind: HeldOutKind) -> list[str]:
     """Return the fold of each training row, of the tested kind; `MOST_INNER_FOLDS` at most."""
+    # another seed than that of the outer folds; folds beyond the most are joined in turn
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]

@@ -63,6 +63,7 @@ class Condition:
 
     def similarity(self, other: Condition) -> tuple[float, ...]:
         """Return the similarity to another, more informative things first; without the machine."""
+        # how often the smaller batch is doubled to reach the larger, rounded
         doubled = abs(self.batch.bit_length() - other.batch.bit_length())
         return (
             float(self.mode == other.mode),
@@ -105,6 +106,7 @@ class LaunchCosts(GraphPredictor):
         self.known: dict[Condition, KnownCondition] = {}
         self.has_batches = False
         self.active: Array | None = None
+        # nine in ten of a normal distribution, until `calibrate` sets it by rows
         self.bands = RunBands(Band(-1.645, 1.645))
         self.by_few: dict[int, Band | None] = {}
         self.few: Few | None = None
@@ -122,6 +124,7 @@ class LaunchCosts(GraphPredictor):
         """Fit every condition alone, then the interval of machines left out in turn."""
         del validation
         self.has_batches = at_several_batches(train.rows)
+        # rows that an earlier training was adapted by are forgotten
         self.few, self.moved, self.shown = None, (), {}
         runs = linear_runs(train)
         ratio = train.values(self.quantity) / runs.roofline_s
@@ -163,6 +166,7 @@ class LaunchCosts(GraphPredictor):
         scores, weights = [], []
         for condition, rows in sorted(places.items()):
             prior = self.prior(condition)
+            # at least as many rows are estimated as are known
             if prior is None or len(rows) < 2 * count:
                 continue
             mixed = np.random.default_rng(seed).permutation(rows)
@@ -173,6 +177,7 @@ class LaunchCosts(GraphPredictor):
             else:
                 population = _expected(prior, runs.table[rest])
             scores.append(np.abs(np.log(ratio[rest] / population[0])) / population[1])
+            # a condition has weight 1, whatever its rows
             weights.append(np.full(len(rest), 1 / len(rest)))
         if not scores:
             return None
@@ -204,6 +209,7 @@ class LaunchCosts(GraphPredictor):
                 continue
             if condition in self.known:
                 known = self.known[condition]
+                # a sum of fitted costs may fall to zero or below
                 value[rows] = known.factor * np.maximum(runs.table[rows] @ known.weights, LEAST)
                 deviation[rows] = known.noise
             else:
@@ -211,6 +217,7 @@ class LaunchCosts(GraphPredictor):
                 which[rows] = UNSEEN
         if moved:
             self._move(runs, places, value, deviation, which)
+        # shares of the roofline in columns that no trained run has
         new = (runs.table * (self.active == 0)).sum(axis=1)
         return Estimated(value * runs.roofline_s, deviation, which, new)
 
@@ -225,13 +232,14 @@ class LaunchCosts(GraphPredictor):
         """Fill in rows of a machine that a few rows are known of."""
         assert self.few is not None
         moved = {c.target for c in self.moved}
-        mine = [c for c in places if c.target in moved]
-        if not mine:
+        chosen = [c for c in places if c.target in moved]
+        if not chosen:
             return
-        others = [c for c in mine if c not in self.moved]
+        # other conditions of the same machines, of which no rows are known, follow those that have
+        others = [c for c in chosen if c not in self.moved]
         every = (*self.moved, *others)
-        rows = np.concatenate([places[c] for c in mine])
-        group = np.concatenate([np.full(len(places[c]), every.index(c)) for c in mine])
+        rows = np.concatenate([places[c] for c in chosen])
+        group = np.concatenate([np.full(len(places[c]), every.index(c)) for c in chosen])
         priors = [self._prior(c) for c in others]
         value[rows], deviation[rows] = self.few(runs.table[rows], group, priors)
         which[rows] = ADAPTED
@@ -258,9 +266,9 @@ class LaunchCosts(GraphPredictor):
         """Fit the weights of ``moved``, from rows of them."""
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
-        each = len(ratio) / len(self.moved)
+        per_condition = len(ratio) / len(self.moved)
         # the band of machines left out with about as many rows
-        near = min(self.by_few, key=lambda n: abs(np.log(each / n)), default=0)
+        near = min(self.by_few, key=lambda n: abs(np.log(per_condition / n)), default=0)
         self.bands.adapted = self.by_few.get(near)
 
     def calibrate(self, validation: Measurements) -> None:
@@ -375,6 +383,7 @@ def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Pr
 def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:
     """Return the prior's estimate, divided by the scale, and its relative deviation."""
     mean = np.maximum(table @ prior.mean, LEAST)
+    # noise of one run, and how much the other machines differ in the columns that the run has
     variance = prior.noise**2 + ((table @ prior.spread) ** 2).sum(axis=1) / mean**2
     return prior.factor * mean, np.sqrt(variance)
 

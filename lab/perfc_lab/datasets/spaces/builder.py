@@ -58,7 +58,7 @@ class NetworkBuilder:
         return out
 
     def weight(self, *shape: int) -> Value:
-        """Return a stored tensor."""
+        """Return a stored tensor: its size alone, as no network is run."""
         kind = TensorType(ELEMENT, shape)
         nbytes = kind.nbytes
         assert isinstance(nbytes, int)
@@ -88,7 +88,7 @@ class NetworkBuilder:
         self, x: Value, channels: int, window: int = 1, stride: int = 1, groups: int = 1
     ) -> Value:
         """Return a square convolution without bias that keeps the size, but for its stride."""
-        pad = window // 2
+        pad = window // 2  # keeps the size for odd windows
         op = Conv(
             group=groups,
             kernel_shape=(window, window),
@@ -108,7 +108,7 @@ class NetworkBuilder:
 
     def batch_norm(self, x: Value) -> Value:
         """Return the normalisation with stored statistics."""
-        stored = [self.weight(self.channels(x)) for _ in range(4)]
+        stored = [self.weight(self.channels(x)) for _ in range(4)]  # scale, shift, mean, variance
         return self.apply(BatchNormalization(), x, *stored)
 
     def relu(self, x: Value) -> Value:
@@ -198,6 +198,7 @@ class NetworkBuilder:
 
     def first_channels(self, x: Value, count: int) -> Value:
         """Return the first feature maps."""
+        # start, end and axis; `constant` would name the three the same, as no node is between them
         ends = [
             Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
             for i, v in enumerate(map(self.constant, (0, count, 1)))
@@ -207,6 +208,7 @@ class NetworkBuilder:
     def shuffle(self, x: Value, groups: int) -> Value:
         """Return the feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
         channels, height, width = self.extents(x)
+        # a matrix of groups by channels of a group, transposed
         split = self.constant(0, groups, channels // groups, height, width)
         grouped = self.apply(Reshape(), x, split)
         transposed = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), grouped)

@@ -38,6 +38,7 @@ def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
     x, width, is_normalised = b.x, draw.choice((32, 48, 64, 80)), draw.random() < 0.5
     for stage in range(5):
         for _ in range(draw.randint(1, 4)):
+            # the last two stages are equally wide
             x = b.conv(x, width * 2 ** min(stage, 3), 3)
             x = b.relu(b.batch_norm(x) if is_normalised else x)
         x = b.max_pool(x, 2, 2)
@@ -52,6 +53,7 @@ def resnet(b: NetworkBuilder, draw: random.Random) -> Value:
     for stage in range(4):
         inner = width * 2**stage
         for layer in range(draw.randint(1, 6)):
+            # the first layer of a stage halves the maps, but for the first stage
             stride = 2 if stage and not layer else 1
             x = _residual(b, x, inner, stride, groups, is_bottleneck=is_bottleneck)
     return b.classify(x, draw.choice(CLASSES))
@@ -78,6 +80,7 @@ def densenet(b: NetworkBuilder, draw: random.Random) -> Value:
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, 2 * growth, 7, 2))), 3, 2, 1)
     for stage in range(4):
         for _ in range(draw.randint(2, 12)):
+            # a 1×1 bottleneck of four times the growth, then 3×3 to the channels that are added
             y = b.conv(b.relu(b.batch_norm(x)), 4 * growth)
             x = b.concat((x, b.conv(b.relu(b.batch_norm(y)), growth, 3)))
         if stage < 3:
@@ -119,6 +122,7 @@ def mobile(
     """Return the stages of inverted residuals, as wide and as deep as drawn."""
     width = draw.choice((0.35, 0.5, 0.75, 1.0, 1.4))
     x = activation(b.batch_norm(b.conv(b.x, _rounded(32 * width), 3, 2)))
+    # channels and strides of EfficientNet-B0's stages, of which the first does not expand
     for channels, stride in ((16, 1), (24, 2), (40, 2), (80, 2), (112, 1), (192, 2), (320, 1)):
         window, expansion = draw.choice(windows), 1 if channels == 16 else draw.choice((3, 4, 6))
         for layer in range(draw.randint(1, 4)):
@@ -152,6 +156,7 @@ def efficientnet(b: NetworkBuilder, draw: random.Random) -> Value:
 def attention(b: NetworkBuilder, x: Value, heads: int) -> Value:
     """Return attention over tokens ``[batch, tokens, width]``, heads split as exporters do."""
     tokens, width = b.extents(x)
+    # keys are transposed once more, for the product with queries
     q, k, v = (
         b.transpose(b.reshape(b.dense(x, width), tokens, heads, width // heads), 0, 2, *order)
         for order in ((1, 3), (3, 1), (1, 3))
@@ -170,7 +175,7 @@ def encoder_layer(b: NetworkBuilder, x: Value, heads: int, ratio: int) -> Value:
 
 def vit(b: NetworkBuilder, draw: random.Random) -> Value:
     """Return ViT: encoder layers over patches as tokens."""
-    patch = draw.choice((16, 16, 32))
+    patch = draw.choice((16, 16, 32))  # 16 twice as often
     heads = draw.choice((3, 4, 6, 8, 12))
     width = heads * draw.choice((32, 64))
     x = _patches(b, patch, width)
@@ -215,6 +220,7 @@ def poolformer(b: NetworkBuilder, draw: random.Random) -> Value:
         for _ in range(draw.randint(1, 6)):
             channels = b.channels(x)
             normal = b.batch_norm(x)
+            # the mean of neighbours less the value itself, whose factor −1 is stored
             mixed = b.add(b.average_pool(normal, 3, 1, 1), b.scaled(normal, 1))
             x = b.add(x, b.scaled(mixed, channels, 1, 1))
             wide = b.gelu(b.conv(b.batch_norm(x), 4 * channels))
@@ -229,6 +235,7 @@ def convnext(b: NetworkBuilder, draw: random.Random) -> Value:
         x = b.patch(x, width * 2**stage, 2 if stage else 4)
         for _ in range(draw.randint(1, 6)):
             channels = b.channels(x)
+            # channels last, as layer norm and dense layers need them
             y = b.transpose(b.conv(x, channels, 7, 1, channels), 0, 2, 3, 1)
             y = b.dense(b.gelu(b.dense(b.layer_norm(y), 4 * channels)), channels)
             x = b.add(x, b.transpose(b.scaled(y, channels), 0, 3, 1, 2))

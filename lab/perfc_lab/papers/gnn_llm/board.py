@@ -174,6 +174,7 @@ def _listed(lines: Iterable[str]) -> tuple[str, ...]:
 
 def verdicts(board: LanguageModelTables) -> Iterator[str]:
     """Yield the claims of the thesis and their outcome on these rows."""
+    # a table, its rows in words, and the slice that is read of it
     for key, what, part in (
         ("gnn-llm-pretraining", "all platforms", "all rows"),
         ("gnn-llm-hardware-acc", "32 rows of new hardware", "32 rows"),
@@ -191,6 +192,7 @@ def verdicts(board: LanguageModelTables) -> Iterator[str]:
 
 
 def _gain(board: LanguageModelTables, key: str, part: str, what: str) -> str:
+    """Return the verdict on pre-training: Acc(10) with both parts of it and with none."""
     both = board.figure(key, OURS, "within_10", part)
     none = board.figure(key, NEITHER, "within_10", part)
     if both is None or none is None:
@@ -204,6 +206,7 @@ def _gain(board: LanguageModelTables, key: str, part: str, what: str) -> str:
 
 
 def _against(ours: float | None, other: float | None, what: str, words: str) -> str:
+    """Return the verdict on two errors, of the language model and of another predictor."""
     if ours is None or other is None:
         return f"GNN + LLM against {words}, 32 rows of {what}: not trained yet."
     answer = "yes" if ours < other else "no"
@@ -246,6 +249,7 @@ def inference(
     board: LanguageModelTables, pool: Mapping[str, ModelGraph], say: Say
 ) -> Iterator[str]:
     """Yield the time of one graph with the language model of the stages, measured once."""
+    # measured once: a page that is written again has the same number
     path = board.folder / "inference.json"
     if path.is_file():
         seconds = float(json.loads(path.read_text(encoding="utf-8"))["processor_s"])

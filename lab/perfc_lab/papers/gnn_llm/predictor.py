@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 RANKS = (16, 32, 64, 128)
-"""Ranks of Table 7.3, besides 8."""
+"""Ranks of Table 7.3, besides 8, which is the default."""
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"
@@ -99,6 +99,8 @@ class GnnLlm(NetworkPredictor):
         super().__init__(variant, quantity)
         need_extra()
         self.stages: Stages | None = None
+        # the private state: a language model that no network has yet, tokens of prompts and of
+        # questions, tensors of graphs; graphs for `_settle`, and graphs to read before the clock
         self._model: CausalLanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
         self._usual: list[tuple[ModelGraph, float]] = []
@@ -117,6 +119,7 @@ class GnnLlm(NetworkPredictor):
         Raises:
             PerfcError: one is not.
         """
+        # stage 1 is the encoder, stage 2 the language model with its projection
         if self.variant not in (TEXT, JSON, WITHOUT, LLM_ONLY, NEITHER):
             stages.need(ENCODER, "1")
         if self.variant not in (TEXT, JSON, WITHOUT, GNN_ONLY, NEITHER):
@@ -161,6 +164,7 @@ class GnnLlm(NetworkPredictor):
         super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
 
     def calibrate(self, validation: Measurements) -> None:
+        """Set the interval by a few drawn rows, as each costs an answer."""
         super().calibrate(drawn(validation, CALIBRATION_ROWS, 0))
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
@@ -179,11 +183,13 @@ class GnnLlm(NetworkPredictor):
         )
 
     def network(self) -> nn.Module:
+        """Return the network of the variant, with what it begins from of stages 1 and 2."""
         stages = self.there
         preset = stages.preset
         if self.variant == WITHOUT:
             return GinLatency(len(NODES), stages.width)
         has_graph = self.variant not in (TEXT, JSON)
+        # the network trains this model in place: the next network reads a fresh one
         model, self._model = self.model, None
         result = LatencyNetwork(
             len(NODES),
@@ -226,8 +232,8 @@ class GnnLlm(NetworkPredictor):
         if has_lora:
             made.with_lora(LORA_RANK, has_every_layer=preset.has_every_layer)
         # stage 2 stores no encoder: that of the network stays, for the load to be complete
-        known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
-        made.load_state_dict(known | learned)
+        encoder = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
+        made.load_state_dict(encoder | learned)
         if not has_lora or self.rank != LORA_RANK:
             if has_lora:
                 made.merge_lora()
@@ -248,15 +254,16 @@ class GnnLlm(NetworkPredictor):
             cache=self._cache,
             filler=PADDING,
         )
+        # `rows` is given for training alone; validation and prediction read every row
         drawn_rows.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
         return drawn_rows
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """Return one graph as the network is given it, read once for all trainings of a process."""
-        known, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
-        if key not in known:
-            known[key] = super().passed(graph, batch)
-        return known[key]
+        tensors, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
+        if key not in tensors:
+            tensors[key] = super().passed(graph, batch)
+        return tensors[key]
 
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
@@ -268,6 +275,7 @@ class GnnLlm(NetworkPredictor):
         return budget
 
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        """Return the tokens of a row's question, as floats like the features of other networks."""
         if self.variant == WITHOUT:
             return super()._row(data, row)
         question = self._ids(f" {latency_question(row)}\n")
@@ -291,6 +299,7 @@ class GnnLlm(NetworkPredictor):
         return self.model.ids(as_text(graph, batch, kinds=KINDS))
 
     def _standardise(self, train: Measurements) -> None:
+        # graphs as stages 1 and 2 standardised them, or their weights would read other numbers
         nodes, sums = self.there.standards()
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
@@ -307,6 +316,7 @@ class GnnLlm(NetworkPredictor):
         if self.made is None or not len(few):
             return
         preset, recipe = self.there.preset, self.chosen_recipe(TrainingBudget())
+        # fewer passes where there are many rows: `few_rows` in all passes together
         most = preset.few_rows // len(few) if preset.few_rows else preset.few_passes
         passes = max(min(preset.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
@@ -325,6 +335,7 @@ class GnnLlm(NetworkPredictor):
         network.eval()
         with one_thread():
             for turn in range(passes):
+                # half a cosine over the passes
                 share = (
                     0.5 * (1 + cos(pi * turn / passes)) if preset.is_annealed and passes > 1 else 1
                 )
@@ -364,6 +375,7 @@ class GnnLlm(NetworkPredictor):
         return network.failed / network.attempts
 
     def predict(self, data: Measurements) -> Array:
+        # `failure_rate` is of the last prediction
         if isinstance(self.made, LatencyNetwork):
             self.made.attempts = self.made.failed = 0
         return super().predict(data)

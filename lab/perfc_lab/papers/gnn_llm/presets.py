@@ -89,7 +89,7 @@ PAPER, LONG, CPU, SMOKE = "paper", "long", "cpu", "smoke"
 HOUR_S = 3600.0
 """Limits of trainings are hours."""
 _CPU = StagePreset(
-    scale=0.25,
+    scale=0.25,  # 256 hidden units
     decoder=DecoderShape(),
     text_s=60.0,
     graphs=1200,
@@ -149,6 +149,7 @@ PRESETS: Mapping[str, StagePreset] = {
     CPU: _CPU,
     SMOKE: StagePreset(
         scale=1 / 32,
+        # too small to learn anything: it only runs every stage once
         decoder=DecoderShape(384, 32, 64, 2, 2, 1280),
         text_s=2.0,
         graphs=12,

@@ -61,6 +61,7 @@ def _few_rows(
 
 
 def _curve_columns(metric: PublishedMetric) -> tuple[PublishedColumn, ...]:
+    """Return a column for each number of rows of a curve."""
     return tuple(PublishedColumn(f"{count}", f"{count} rows", metric) for count in COUNTS)
 
 
@@ -74,7 +75,9 @@ def _curve(
     note: str,
     rows: RowSelection = RowSelection.ANSWERS,
 ) -> PaperTable:
+    """Return a table whose columns are counts of rows that are seen of a new machine or family."""
     machine = NEW_MACHINE if rows is RowSelection.ANSWERS else NEW_OF_CELLS
+    # a new family is tested on all machines
     machines = (machine,) if protocol is GraphProtocol.TRANSFER else ()
     return PaperTable(
         key,
@@ -106,6 +109,7 @@ CELLS_NOTE = (
 )
 HARDWARE_NAMES = ("GNN + LLM, both pre-trained", "GNN + LLM, neither")
 FAMILY_NAMES = ("GNN + LLM (Llama-3-8B in the thesis)", "GNN + LLM, neither pre-trained")
+# numbers of a line are the thesis's, MAPE and Acc(10) as fractions; a line without any is ours
 TABLES = (
     PaperTable(
         "gnn-llm-representations",
@@ -215,6 +219,7 @@ TABLES = (
         note=f"{PLATFORMS_NOTE} Of the thesis's platforms the GNN has 7.1 to 26.2 %, Llama-3-8B "
         "6.2 to 26.9 %, Mistral-7B 5.4 to 28.3 %.",
     ),
+    # numbers of curves: the thesis's at 32 rows, of its model, of NNLQP and of GNN-NF
     _curve(
         "gnn-llm-hardware-acc",
         "Figure 7.3, page 110",

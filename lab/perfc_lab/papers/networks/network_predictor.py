@@ -128,10 +128,11 @@ class NetworkPredictor(GraphPredictor):
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
         """Standardise by the training rows, then train on one core."""
-        seeded(budget.seed)
+        seeded(budget.seed)  # before the network draws its weights
         self.choose(budget.is_faithful)
         self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
         self.scale = self.scale_for(self.quantity, train)
+        # tensors of graphs, which both sets of rows share
         cache: dict[GraphAtBatch, GraphTensors] = {}
         self._standardise(train)
         used = {r.graph for r in (*train.rows, *validation.rows)}
@@ -269,6 +270,7 @@ class NetworkPredictor(GraphPredictor):
         Raises:
             PerfcError: of another schema.
         """
+        # sets the encoding, whose digests are compared
         self.choose(bool(meta["is_faithful"]))
         if list(meta["schemas"]) != self.digests():
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
@@ -316,7 +318,10 @@ def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
 def head(
     width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
 ) -> nn.Sequential:
-    """Return fully connected layers and a last one to a single number, or to several."""
+    """Return fully connected layers and a last one to a single number, or to several.
+
+    They multiply in 32 bits, also where graph layers do not (`Exact`).
+    """
     widths = (width_in, *[width] * layers)
     return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
 

@@ -39,7 +39,8 @@ GRADES = {
     "graded medium": (HIGH_ERROR, MEDIUM_ERROR),
     "graded low": (MEDIUM_ERROR, np.inf),
 }
-"""Errors that half of the rows are expected to stay within."""
+"""Slices by grade: above the first number, up to the second, lies the error that half of such rows
+are expected to stay within."""
 GOALS: Mapping[tuple[GraphProtocol, str], float] = {
     (GraphProtocol.RANDOM, "inference"): 0.06,
     (GraphProtocol.FAMILY, "inference"): 0.10,
@@ -55,9 +56,10 @@ class Scored:
     """Tested rows of one fold.
 
     Args:
-        rows: tested.
-        measured: numbers of the quantity.
-        value: estimated.
+        fold: how rows were divided.
+        rows: tested rows, in the order of the arrays.
+        measured: measured numbers of the quantity, in its unit.
+        value: estimated numbers.
         low: end of the nine-in-ten interval; NaN where none is given.
         high: its other end.
         fit_s: wall time of the training.
@@ -79,6 +81,7 @@ class Scored:
 
         NaN without intervals.
         """
+        # half of the interval's width in logarithms, scaled from nine in ten rows to one in two
         error: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
         return error
 
@@ -110,6 +113,7 @@ def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
     """Return the predictor, or a copy adapted to a few rows of a new machine."""
     if not len(fold.few):
         return model
+    # folds that share a training adapt it to other rows: the model itself stays
     copied = copy.deepcopy(model)
     copied.adapt(fold.few)
     return copied
@@ -134,11 +138,13 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 
 def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
     """Return the scores of the test rows for a card, further quantities with rows and MAPE."""
+    # the first slice is all rows
     line = next(iter(figures(model.name, [scored(model, fold, fit_s=0.0)])))
     names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
     scores = {n: float(getattr(line, n)) for n in names}
     for quantity, value in model.other_quantities(fold.test).items():
         measured = fold.test.values(quantity)
+        # tables have NaN or 0 where a quantity was not measured
         is_known = np.isfinite(measured) & (measured > 0)
         if is_known.any():
             scores[f"{quantity.value}_rows"] = float(is_known.sum())
@@ -157,6 +163,7 @@ def trained(
 
 def rounded(model: GraphPredictor) -> GraphPredictor:
     """Return a predictor with its weights rounded to half precision; its interval stays."""
+    # the correction and the interval stay those of full precision
     factor = model.factor
     model.restore(narrowed(model.arrays()), model.meta())
     model.factor = factor
@@ -186,6 +193,7 @@ def evaluate(
             place = (
                 f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
             )
+            # a folder for each training: none resumes from the checkpoint of another
             given = replace(given, folder=Path(given.folder) / place)
         # folds that differ in tested rows alone share a training
         if last is None or last[0] is not fold.train:
@@ -216,7 +224,8 @@ def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
     """Yield the figures of rows that would be graded high, medium and low by their intervals."""
     for grade, (least, most) in GRADES.items():
         graded = [
-            one.where((one.expected_error > least) & (one.expected_error <= most)) for one in scores
+            fold.where((fold.expected_error > least) & (fold.expected_error <= most))
+            for fold in scores
         ]
         line = _figure(name, grade, lambda _: True, graded)
         if line is not None:
@@ -245,6 +254,7 @@ def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]
 def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[Score]:
     """Return the figures of families with enough rows, worst first."""
     names = sorted({family(r.architecture) for score in scores for r in score.rows})
+    # `n=n` binds the family of this turn, not of the last one
     lines = [
         _figure(name, n, lambda r, n=n: family(r.architecture) == n, scores)  # type: ignore[misc]
         for n in names
@@ -256,17 +266,19 @@ def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[Scor
 def _figure(
     name: str, part: str, which: Callable[[GraphRow], bool], scores: Sequence[Scored]
 ) -> Score | None:
-    masks = [np.array([which(r) for r in one.rows], np.bool_) for one in scores]
-    parts = [one.where(m) for one, m in zip(scores, masks, strict=True) if m.any()]
+    """Return the score of a slice over all folds; None if no tested row is in it."""
+    masks = [np.array([which(r) for r in fold.rows], np.bool_) for fold in scores]
+    parts = [fold.where(m) for fold, m in zip(scores, masks, strict=True) if m.any()]
     if not parts:
         return None
     measured, value, low, high = (
-        np.concatenate([getattr(one, n) for one in parts])
+        np.concatenate([getattr(fold, n) for fold in parts])
         for n in ("measured", "value", "low", "high")
     )
-    means = [mean_error(one) for one in parts]
-    taus = [rank_agreement(one.rows, one.measured, one.value) for one in parts]
-    has_intervals = any(np.isfinite(one.low).any() for one in scores)
+    # every fold has the same weight in MAPE, its spread and τ; other figures are of pooled rows
+    means = [mean_error(fold) for fold in parts]
+    taus = [rank_agreement(fold.rows, fold.measured, fold.value) for fold in parts]
+    has_intervals = any(np.isfinite(fold.low).any() for fold in scores)
     ends = (low, high) if has_intervals else (None, None)
     protocol, dataset = scores[0].fold.protocol, scores[0].fold.test.dataset
     return score(
@@ -281,8 +293,8 @@ def _figure(
         mape=float(np.mean(means)),
         spread=float(np.std(means)),
         tau=float(np.nanmean(taus)) if np.isfinite(taus).any() else math.nan,
-        fit_s=float(np.mean([one.fit_s for one in scores])),
-        row_s=float(np.mean([one.row_s for one in scores])),
+        fit_s=float(np.mean([fold.fit_s for fold in scores])),
+        row_s=float(np.mean([fold.row_s for fold in scores])),
         goal=GOALS.get((protocol, part)) if dataset == "timm" else None,
     )
 
@@ -305,6 +317,7 @@ def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> f
         for g in groups.values()
         if len(g) > 2
     ]
+    # a group whose times are all equal has no order: its τ is NaN
     weight = sum(n for n, tau in agreements if tau == tau)
     return sum(n * tau for n, tau in agreements if tau == tau) / weight if weight else float("nan")
 

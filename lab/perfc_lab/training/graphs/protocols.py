@@ -163,44 +163,49 @@ def _without(
     seed: int,
     samples: int,
 ) -> Fold:
+    """Return the fold in which one machine is new; what it has seen is the protocol's."""
     others = data.where(lambda r: r.target != target)
-    mine = data.where(lambda r: r.target == target)
+    of_target = data.where(lambda r: r.target == target)
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
+    # tested architectures are trained on by rows of other machines, unless they must be new too
     strict = protocol is GraphProtocol.DEVICE_AND_ARCHITECTURE
     held = {DatasetPart.VALIDATION, DatasetPart.TEST} if strict else {DatasetPart.VALIDATION}
     train = others.where(lambda r: part[r.architecture] not in held)
     few = data.of(())
     match protocol:
         case GraphProtocol.DEVICE_AND_ARCHITECTURE:
-            mine = mine.where(lambda r: part[r.architecture] is DatasetPart.TEST)
+            of_target = of_target.where(lambda r: part[r.architecture] is DatasetPart.TEST)
         case GraphProtocol.TRANSFER:
-            few, mine = _shown(mine, seed, samples)
+            few, of_target = _shown(of_target, seed, samples)
         case _:
             pass
     name = f"seed {seed} without {target}"
-    return Fold(protocol, name, seed, train, validation, mine, few)
+    return Fold(protocol, name, seed, train, validation, of_target, few)
 
 
 def _new_family(
     data: Measurements, part: Mapping[str, DatasetPart], seed: int, samples: int
 ) -> Fold:
+    """Return the fold in which vision transformers are new, and half of them are tested."""
     others = data.where(lambda r: family(r.architecture) not in KIN)
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
+    # others are not tested: those of the test part are trained on too
     train = others.where(lambda r: part[r.architecture] is not DatasetPart.VALIDATION)
-    mine = data.where(lambda r: family(r.architecture) == NEW)
+    new = data.where(lambda r: family(r.architecture) == NEW)
     generator = random.Random(seed)
-    shown = set(generator.sample(mine.architectures, len(mine.architectures) // 2))
-    seen = mine.where(lambda r: r.architecture in shown).rows
-    few = mine.of(generator.sample(seen, min(samples, len(seen))))
-    test = mine.where(lambda r: r.architecture not in shown)
+    shown = set(generator.sample(new.architectures, len(new.architectures) // 2))
+    seen = new.where(lambda r: r.architecture in shown).rows
+    few = new.of(generator.sample(seen, min(samples, len(seen))))
+    test = new.where(lambda r: r.architecture not in shown)
     name = f"seed {seed} without transformers"
     return Fold(GraphProtocol.NEW_FAMILY, name, seed, train, validation, test, few)
 
 
 def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:
+    """Yield the fold once for each batch, with few and tested rows at that batch alone."""
     for batch in sorted({r.batch for r in fold.test.rows}):
-        mine = fold.test.where(lambda r, b=batch: r.batch == b)  # type: ignore[misc]
-        few, test = _shown(mine, fold.seed, samples)
+        of_batch = fold.test.where(lambda r, b=batch: r.batch == b)  # type: ignore[misc]
+        few, test = _shown(of_batch, fold.seed, samples)
         yield replace(fold, name=f"{fold.name} at {batch}", few=few, test=test)
 
 

@@ -87,6 +87,7 @@ class Spent:
             self.time_s + other.time_s,
             self.below + other.below,
             self.above + other.above,
+            # the more correlated of the two: the wider interval
             max(self.products, other.products),
         )
 
@@ -132,6 +133,7 @@ class TrainingStep:
 
     def layers(self, one: TrainingStep, count: int) -> TrainingStep:
         """Return the run of a model of ``count`` equal layers; this has two, ``one`` has one."""
+        # this has two layers already
         return TrainingStep(
             self.forward.repeated(one.forward, count - 2),
             self.backward.repeated(one.backward, count - 2),
@@ -180,6 +182,7 @@ class Plan:
         """
         am = Analyses()
         source = am.apply(Shapes(), load(model, dims, {}))
+        # training updates parameters, so that they cannot be folded into constants
         module = am.apply(Canonicalize(keeps_parameters=trains), source)
         if trains:
             fuses = runtime_of(runtime).fuses_attention
@@ -187,7 +190,7 @@ class Plan:
             module = am.apply(step, am.apply(Untie(), module))
         bounds = am.get(Roofline(target, runtime, tf32), module)
         strides = am.get(Strides(runtime), module)
-        gradients = module.graph.outputs[1:] if trains else ()
+        gradients = module.graph.outputs[1:] if trains else ()  # the first output is the loss
         table = am.get(Fuse(runtime), module)
         return cls(bounds, table, source, gradients, strides, tf32)
 
@@ -199,6 +202,7 @@ class Plan:
                 if bound.is_gradient is not backward:
                     continue
                 copies = copied(bound.kernel, self.strides, self.bounds.env)
+                # a kernel that is launched several times copies its inputs as often
                 yield from list(copies) * round(bound.launches)
 
 
@@ -222,12 +226,13 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
             if bound.is_gradient is backward
         ]
         below, above = sides_of([k for _, k in of_pass])
-        alone = Spent(math.fsum(k.time_s for _, k in of_pass), (below,), (above,))
+        kernels = Spent(math.fsum(k.time_s for _, k in of_pass), (below,), (above,))
         rows = [*plan.copies(backward=backward)]
         rows += [r for b, _ in of_pass for n in b.kernel.nodes for r in second(n, plan.bounds.env)]
         if backward:
+            # PyTorch adds each gradient to that of its parameter
             rows += accumulated(plan.gradients, plan.bounds.env)
-        passes.append(replace(alone.plus(spent(plan, rows, folder)), products=IN_TRAINING))
+        passes.append(replace(kernels.plus(spent(plan, rows, folder)), products=IN_TRAINING))
     return TrainingStep(passes[0], passes[1], prediction.total.floor_s)
 
 
@@ -248,6 +253,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
         card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
         is_measured = candidate_times.is_measured(card, dtype, Sheet(machine))
         for ends in zip(estimates.low_s, estimates.time_s, estimates.high_s, strict=True):
+            # the device waits for a host whose launch takes longer than the kernel
             time = Interval(*map(float, ends)).slower_of(launch)
             time_s += time.mid
             below[ErrorSide(name, is_measured, time.mid - time.low)] += 1

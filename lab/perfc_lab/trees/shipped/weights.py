@@ -75,6 +75,7 @@ class ServingTrees:
         """Return the target of a row with features in the order of `COLUMNS`, in its unit."""
         import numpy as np
 
+        # the number that stood for unknown ones in training
         row = [UNKNOWN if math.isnan(value) else value for value in features]
         return math.exp(float(self.forest(np.array([row], np.float32))[0]))
 
@@ -107,6 +108,7 @@ def train(
         assert learned.trees is not None
         forest, table = learned.trees.forest, np.array([row.features for row in of_target])
         places = {name: COLUMNS.index(name) for name in NEWEST}
+        # `read` checks format and columns, the rest describes the rows
         card = {
             "format": FORMAT,
             "target": target.value,
@@ -144,6 +146,7 @@ def intervals(
         if len(set(folds_of(rows, kind))) < LEAST_FOLDS or len(rows) < LEAST_ROWS:
             continue
         predicted, _ = left_out(rows, lambda: PlainTrees(WHOLE, settings), kind)
+        # the interval is the prediction times quantiles of measured over predicted
         ratio = np.array([row.value for row in rows]) / predicted
         low, high = np.quantile(ratio, QUANTILES).tolist()
         ends[kind.value] = (low, high)
@@ -170,6 +173,7 @@ def read(folder: Path, family: TreeFamily, target: Target) -> ServingTrees:
         forest = Forest.from_arrays(names, unpacked(path.read_bytes()), float(card["base"]))
         ends = {str(k): (float(low), float(high)) for k, (low, high) in card["ends"].items()}
         newest = {str(name): float(value) for name, value in card["newest"].items()}
+    # a damaged card may be any JSON, its entries of any type
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "write it with `perfc train trees`"
         words = f"no trees of {target.value}: {error}"
