@@ -108,6 +108,7 @@ class GroupQueryAttention(AttentionLike):
             return past
         if total is not None:
             return dim_max(past, total)
+        # between the buffer of the past and one that also holds all new keys
         return data_extent(past + s, past if isinstance(past, int) else 0)
 
     def infer(self, ins: Inputs) -> Types:

@@ -31,8 +31,9 @@ def unmasked_pairs(s: Dim, t: Dim, past: Dim, left: int | None, right: int | Non
         return s * past + triangle(s)
     seen: Dim = s * t
     if right is not None:
+        # query i sees the first past + i + right + 1 keys: two sums from 1 differ by those
         seen = capped_sum(past + s + right, t) - capped_sum(past + right, t)
     if left is not None:
-        # keys outside the window at its left end
+        # of these it does not see the first past + i - left
         seen = seen - capped_sum(past + s - 1 - left, t) + capped_sum(past - 1 - left, t)
     return seen

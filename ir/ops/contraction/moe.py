@@ -102,8 +102,9 @@ class MoE(Op):
         sizes = self.extents(ins, ()) if self.keeps_rows else {}
         if not sizes:
             return (tensor(ins, 0),)
-        # rows by expert and their results, both inner layers, activated and gated values; trainers
-        # weigh rows before the last product, whose results nothing reads again
+        # stored per row: the token and its result (i each), the result of fc1 (f), and m values
+        # after the activation, twice if a gate in fc1 multiplies them; trainers weigh rows before
+        # the last product, whose results nothing reads again
         n, k, i, f, m = (sizes[letter] for letter in "nkifm")
         copies = 1 if self.keeps_rows == FUSED_ROWS or same(f, m) is not False else 2
         width = (1 if self.keeps_rows == FUSED_ROWS else 2) * i + f + copies * m

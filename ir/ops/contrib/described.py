@@ -157,6 +157,7 @@ def _value(text: str, letters: Extents) -> Dim:
     try:
         return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
+        # w is bound only for the bytes read of an operand
         return 0 if "w" in letters else data_extent()
 
 

@@ -124,8 +124,8 @@ def convert(item: Item, source: DType, target: DType) -> Item:
             return _parse(item, target)
         case Poly() if target is DType.BOOL:
             lo, hi = interval(item)
-            positive = (lo is not None and lo > 0) or (hi is not None and hi < 0)
-            return True if positive else None
+            nonzero = (lo is not None and lo > 0) or (hi is not None and hi < 0)
+            return True if nonzero else None
         case float() if target.is_integer:
             if not math.isfinite(item):
                 return None

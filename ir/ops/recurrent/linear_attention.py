@@ -186,6 +186,8 @@ class LinearAttentionGate(Op):
     mnemonic = "linear_attention_gate"
     onnx = "com.microsoft::LinearAttentionGate"
     operands = "a dt_bias decay_scale b?"
+    # decay: sums with the bias and with 1, product with the scale, exponential and logarithm;
+    # beta: a sigmoid
     formulas = {"alu": "3*e + 2*f", "sfu": "2*e + 2*f"}
 
     def infer(self, ins: Inputs) -> Types:

@@ -31,6 +31,7 @@ def main(path: str, source: str, made: str, reply: str) -> None:
         openvino: Any = importlib.import_module("openvino")
         with tempfile.TemporaryDirectory() as folder:
             exported_path = exported(path, folder) if source == "KERAS" else path
+            # by default OpenVINO would store weights of 32 bits in 16
             openvino.save_model(openvino.convert_model(exported_path), made, compress_to_fp16=False)
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}

@@ -134,7 +134,7 @@ def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
     bits = ELEMENT_BITS.get(data_type)
     if bits is None or bits > 64:
         return None
-    # a stream of bits, the first number lowest
+    # a stream of bits: the first number has the lowest
     if data_type in _SIX_BIT:
         stream = sum((number & 0x3F) << (6 * place) for place, number in enumerate(numbers))
         return stream.to_bytes((6 * len(numbers) + 7) // 8, "little")

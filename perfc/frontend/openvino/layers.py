@@ -149,6 +149,7 @@ def _mvn(c: LayerCall) -> str:
         if follower is None:
             break
         factor = next((s for a in (0, 1) if (s := follower.stored(a)) is not None), None)
+        # the scale of a map is [1, channels, 1, 1]: extents of 1 do not matter
         if factor is None or [s for s in factor.meta.sizes if s != 1] != [
             s for s in known if s != 1
         ]:
@@ -234,6 +235,7 @@ def _sequence(c: LayerCall) -> list[str]:
     # operands: sequence, one or two states, lengths, then weights W, R and biases
     at = 3 + c.layer.kind.startswith("LSTM")
     lengths = c.stored(at - 1)
+    # lengths are an operand only where a sequence is shorter than the axis of time
     is_short = (
         lengths is not None
         and lengths.data is not None
@@ -247,6 +249,7 @@ def _sequence(c: LayerCall) -> list[str]:
         [_batch_second(c, s) for s in range(1, at - 1)],
         c.text("direction", "forward").lower(),
     )
+    # [time, directions, batch, hidden] to [batch, directions, time, hidden]
     results = [c.emit("Transpose", results_by_time[0], perm=(2, 1, 0, 3))]
     return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in results_by_time[1:]]
 

@@ -120,6 +120,7 @@ def _broadcast(c: HloCall) -> None:
 @lowers("reshape", "dynamic_reshape")
 def _reshape(c: HloCall) -> None:
     sizes = c.result().sizes
+    # a scalar that is not broadcast yet stays one, whatever the extents
     if c.inputs[0] in c.scope.small and not c.scope.small[c.inputs[0]][1]:
         c.bind(c.scope.small[c.inputs[0]][0], small=())
         return
@@ -195,6 +196,7 @@ def _iota(c: HloCall) -> None:
 def _reduce(c: HloCall) -> None:
     body, dims = c.op["regions"][0]["ops"], c.attribute("dimensions")
     count = len(c.inputs) // 2
+    # without height and width the other axes have one order
     first = c.is_first and c.given.rank == 4 and {1, 2} <= set(dims)
     axes = sorted(FIRST.index(a) for a in dims) if first else dims
     value = c.map_value(0) if first else c.x

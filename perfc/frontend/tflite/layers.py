@@ -34,6 +34,7 @@ def _conv(c: FlatCall) -> None:
 def _conv_3d(c: FlatCall) -> None:
     # volumes are not tracked channels-first: both ways are transposed
     x = c.emit("Transpose", c.value(0), perm=(0, 4, 1, 2, 3))
+    # filters are [depth, h, w, inputs, outputs]
     weight = c.stored(1, (4, 3, 0, 1, 2))
     dilations = tuple(c.option(f"dilation_{a}", 1) for a in "dhw")
     result = c.emit("Conv", x, weight, c.value(2), dilations=dilations, **_window(c, "dhw"))
@@ -42,6 +43,7 @@ def _conv_3d(c: FlatCall) -> None:
 
 @lowers("TRANSPOSE_CONV")
 def _transpose_conv(c: FlatCall) -> None:
+    # operand 0 is the shape of the result; filters are [outputs, h, w, inputs]
     x, bias = c.value(2, first=True), c.value(3)
     c.bind(c.emit("ConvTranspose", x, c.stored(1, (3, 0, 1, 2)), bias, **_window(c)), first=True)
 

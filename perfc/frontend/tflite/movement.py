@@ -89,6 +89,7 @@ def _split(c: FlatCall) -> None:
 @lowers("GATHER", "EMBEDDING_LOOKUP", "GATHER_ND")
 def _gather(c: FlatCall) -> None:
     if c.operator == "EMBEDDING_LOOKUP":
+        # indices first, then the table
         c.bind(c.emit("Gather", c.value(1, real=False), c.value(0), axis=0), real=False)
         return
     if c.operator == "GATHER_ND":

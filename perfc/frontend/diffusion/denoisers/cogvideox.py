@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class CogVideoX(Denoiser):
-    """Frames lie before channels."""
+    """Denoiser of CogVideoX, whose latent has frames before channels."""
 
     classes = ("CogVideoXTransformer3DModel",)
 

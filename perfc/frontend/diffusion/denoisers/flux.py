@@ -12,7 +12,7 @@ AXES = 3
 
 
 class Flux(Denoiser):
-    """Its guidance is an input, so that a step is one call."""
+    """Denoiser of FLUX.1, whose guidance is an input, so that a step is one call."""
 
     classes = ("FluxTransformer2DModel",)
 

@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class PixArt(Denoiser):
-    """Padded tokens of the prompt are masked."""
+    """Denoiser of PixArt, which takes a mask of padded tokens of the prompt."""
 
     classes = ("PixArtTransformer2DModel",)
 

@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class Sana(Denoiser):
-    """Padded tokens of the prompt are masked."""
+    """Denoiser of SANA, which takes a mask of padded tokens of the prompt."""
 
     classes = ("SanaTransformer2DModel",)
 

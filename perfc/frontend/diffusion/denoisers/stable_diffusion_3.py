@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class StableDiffusion3(Denoiser):
-    """The encoders of the prompt give one sequence and one pooled vector."""
+    """Denoiser of Stable Diffusion 3, which takes prompts as a sequence and a pooled vector."""
 
     classes = ("SD3Transformer2DModel",)
 

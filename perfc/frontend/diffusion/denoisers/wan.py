@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class Wan(Denoiser):
-    """It is called twice where it is guided."""
+    """Denoiser of Wan, called twice in a guided step: with the prompt and without."""
 
     classes = ("WanTransformer3DModel",)
     is_doubled = False
