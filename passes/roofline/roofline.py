@@ -246,6 +246,7 @@ def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env)
     for k in table.once("weighted", {}, lambda: weighted(table)):
         for v, part in zip(k.reads, reads_at(k, at), strict=True):
             if v.weight is not None:
+                # a weight that several kernels read is streamed once
                 parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
     return math.fsum(parts.values())
 
@@ -260,6 +261,7 @@ def reads_fixed_weights(kernel: Kernel) -> bool:
 
 def weighted(table: KernelTable) -> list[Kernel]:
     """Return the kernels that read weights once in every run."""
+    # one side of a branch may not run
     unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
     return [
         k
@@ -288,9 +290,9 @@ class Rates(Floors):
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
         # no level without sustained time, as device memory of which a kernel finds all in cache
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
-        once = max(sustained.values(), default=0.0)
+        launch_s = max(sustained.values(), default=0.0)
         # while a kernel runs, the host launches the next one
-        gap = launches * max(gap_s - once, 0.0)
+        gap = launches * max(gap_s - launch_s, 0.0)
         if launches != 1:
             floor = {ceiling: launches * t for ceiling, t in floor.items()}
             sustained = {ceiling: launches * t for ceiling, t in sustained.items()}

@@ -60,7 +60,7 @@ def another(v: Value, batch: int, tape: Tape) -> Value:
 
 
 def repeated(node: Node, renamed: dict[Value, Value], batch: int, tape: Tape) -> Node:
-    """Return a node on the values of another batch."""
+    """Return a node on the values of another batch; its results enter ``renamed``."""
     for v in node.results:
         renamed[v] = another(v, batch, tape)
     seen: Mapping[Value, Value] = renamed

@@ -37,6 +37,7 @@ min = max
 
 def clip(at: Adjoint) -> Gradients:
     """Pass the gradient of elements between the limits; the limits get none."""
+    # letters of the operands: x, then the limits b and c
     inside = {1: "x >= b", 2: "x <= c"}
     conditions = [text for i, text in inside.items() if at.has(i)]
     match conditions:

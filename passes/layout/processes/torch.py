@@ -39,6 +39,7 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
     """
     at = Numbers(env)
     if Phase.BACKWARD in table.phases:
+        # what is born before the first step: the weights
         stored = sum(n for b, n in zip(table.buffers, table.sizes(env), strict=True) if b.born < 0)
         return ProcessMemory(0, stored, 0, replayed_bytes(kernels, table, env) - stored)
     copied = {k.anchor: copies(k, at) for k in kernels}
@@ -90,7 +91,7 @@ def copies(kernel: Kernel, at: Numbers) -> tuple[int, int]:
     if not isinstance(window, SlidingWindow) or not isinstance(kernel.anchor.op, Conv):
         return 0, 0
     parts = blocked(window, at)
-    return sum(parts), parts[2]
+    return sum(parts), parts[2]  # the result in blocks stays
 
 
 def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:

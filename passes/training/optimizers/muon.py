@@ -71,9 +71,9 @@ def orthogonal(tape: Tape, g: Value, name: str) -> Value:
     is_tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns
     for _ in range(ITERATIONS):
         gram = tape.apply(Gemm(transA=int(is_tall), transB=int(not is_tall)), x, x)
-        update = tape.apply(Gemm(alpha=c, beta=b), gram, gram, gram)
+        update = tape.apply(Gemm(alpha=c, beta=b), gram, gram, gram)  # bA + cA²
         sides = (x, update) if is_tall else (update, x)
-        x = tape.apply(Gemm(beta=a), *sides, x)
+        x = tape.apply(Gemm(beta=a), *sides, x)  # the update times X, plus aX
     return tape.apply(Cast(to=dtype), x)
 
 

@@ -164,6 +164,7 @@ def _at_index(c: AtenCall) -> str:
         source = c.operand("source", c.result.dtype)
     if c.value("alpha", 1) != 1:
         source = c.emit("Mul", source, c.operand("alpha", c.result.dtype))
+    # ScatterElements has no mean
     reduction = {"index_add": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
     scattered = c.emit(
         "ScatterElements",

@@ -157,6 +157,7 @@ def _tensor_type(decoder: WireDecoder, buf: bytes, pos: int, end: int) -> TypePr
             number, after = decoder.varint(buf, start, stop)
             if after != stop:
                 return None
+            # a varint is the two's complement of 64 bits
             dims.append(number - (1 << 64) if number >> 63 else number)
         elif tag == 0x12 and start + 1 + buf[start] == stop:
             dims.append(decoder.strings[buf[start + 1 : stop]] or None)
