@@ -133,8 +133,10 @@ class StreamRun:
         self.cuda, self.kernel = cuda, cuda.functions[f"{what}_stream"]
         streams = _STREAMS[what]
         self.blocks = cuda.device.cores * 2
+        # words of 16 bytes of each block and buffer
         self.words = max(nbytes // streams // self.blocks // 16, 32)
-        # both blocks of a multiprocessor run at once, with 64 registers a thread
+        # both blocks of a multiprocessor run at once, with 64 registers a thread; few words have
+        # fewer threads, with four words each at least
         self.threads = min(512, max(64, self.words // 4 // 32 * 32))
         size = self.blocks * self.words * 4
         # at most 64 MiB of random words, repeated over larger buffers

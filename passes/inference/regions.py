@@ -329,12 +329,14 @@ def _element(type_: Type, axis: int, skip: int) -> tuple[Type, Dim | None]:
 
 
 def _unbatched(type_: Type) -> Type:
+    """Return a type without its first axis, the batch."""
     if isinstance(type_, TensorType) and type_.shape:
         return TensorType(type_.dtype, type_.shape[1:])
     return type_
 
 
 def _batched(type_: Type, batch: tuple[Dim, ...]) -> Type:
+    """Return a type with the batch as its first axis."""
     if isinstance(type_, TensorType) and type_.shape is not None and batch:
         return TensorType(type_.dtype, (*batch, *type_.shape))
     return type_

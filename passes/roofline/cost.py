@@ -142,6 +142,7 @@ class CostTable:
 
 
 def _repeated(cost: NodeCost) -> Work:
+    """Return the operations of all executions of a node."""
     return cost.work if cost.repeat == 1 else cost.work.times(cost.repeat)
 
 
