@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from ... import (
     DType,
+    Extents,
     Inputs,
     Kind,
     Op,
     Positive,
     Results,
-    Shape,
-    TensorType,
     Types,
     Value,
     Work,
@@ -32,7 +31,6 @@ from .attention import Attention, Scores, work_of_scores
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
-FORWARD = ("Q", "K", "V", "attn_mask")
 # letters are those of `Scores`: u unmasked pairs of query and key per head, x and y vector and
 # special operations of the softmax per pair
 BACKWARD_SCORES: Mapping[str, str] = {
@@ -114,7 +112,7 @@ class AttentionGrad(Op):
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:
         return backward_of(self.forward().problem(ins[2:], outs))
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, object]:  # type: ignore[override]
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
         scores = self.scores(ins)
         return {} if scores is None else scores.letters()
 
@@ -127,14 +125,14 @@ class AttentionGrad(Op):
         # p are probabilities, ds and dp gradients of scores and probabilities
         heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
         q_heads, k_heads, v_heads = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
-        rows, width = heads.shape(q_heads)[-2], heads.shape(q_heads)[-1]
+        *_, rows, width = q_heads.shape or ()
         assert isinstance(width, int)
         scale = width**-0.5 if self.scale is None else self.scale
         scores = tape.scaled(tape.apply(FusedMatMul(transB=1), q_heads, k_heads), scale)
         if has(ins, 5):
             scores = masked(tape, scores, ins[5])
         if self.is_causal:
-            scores = tape.add(scores, causal(tape, rows, heads.shape(k_heads)[-2]))
+            scores = tape.add(scores, causal(tape, rows, (k_heads.shape or ())[-2]))
         p = tape.apply(Softmax(), scores)
         dy_heads = heads.split(dy, self.q_num_heads)
         dv = tape.apply(FusedMatMul(transA=1), p, dy_heads)
@@ -156,14 +154,9 @@ class Heads:
     def __init__(self, tape: Tape, queries: int | None, keys: int | None) -> None:
         self.tape, self.queries, self.keys = tape, queries, keys
 
-    def shape(self, v: Value) -> Shape:
-        """Return the shape, () if the rank is unknown."""
-        assert isinstance(v.type, TensorType)
-        return v.type.shape or ()
-
     def split(self, v: Value, heads: int | None = None) -> Value:
         """Reshape [b, s, h*d] to [b, h, s, d]."""
-        shape, h = self.shape(v), heads or self.queries
+        shape, h = v.shape or (), heads or self.queries
         if len(shape) == 4 or h is None:
             return v
         return self.tape.transpose(
@@ -172,24 +165,18 @@ class Heads:
 
     def repeat(self, v: Value, q: Value) -> Value:
         """Repeat keys or values to as many heads as queries."""
-        per_head = self.split(v, self.keys)
-        b, g, t, d = self.shape(per_head)
-        h = self.queries or self.shape(q)[1]
-        if h == g:
-            return per_head
-        column = self.tape.reshape(per_head, (b, g, 1, t, d))
-        return self.tape.reshape(self.tape.expand(column, (b, g, h // g, t, d)), (b, h, t, d))
+        return self.tape.repeated(self.split(v, self.keys), self.queries or (q.shape or ())[1])
 
     def merge(self, v: Value, like: Value) -> Value:
         """Return a gradient per head in the shape of ``like``, the reverse of `split`."""
-        if len(self.shape(like)) == 3:
+        if len(like.shape or ()) == 3:
             v = self.tape.transpose(v, (0, 2, 1, 3))
-        return self.tape.reshape(v, self.shape(like))
+        return self.tape.reshape(v, (like.shape or ()))
 
     def reduce(self, v: Value, like: Value) -> Value:
         """Sum over the query heads that share a key/value head."""
-        b, h, t, d = self.shape(v)
-        g = self.keys or self.shape(like)[1]
+        b, h, t, d = v.shape or ()
+        g = self.keys or (like.shape or ())[1]
         if h != g:
             v = self.tape.sum(self.tape.reshape(v, (b, g, h // g, t, d)), (2,))
         return self.merge(v, like)

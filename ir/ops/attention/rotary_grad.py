@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Results, Shape, Types, Value, frozen, has, shape_at
+from ... import Dim, Inputs, Results, Types, Value, frozen, has, shape_at
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 
@@ -35,7 +35,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
             return None
         heads = shape if len(shape) == 4 else (*shape[:-1], shape[-1] // d, d)
         split = tape.reshape(dy, heads)
-        half = shape_of(cos)[-1]
+        half = (cos.shape or ())[-1]
         last = len(heads) - 1
         # only the first 2 * half elements of a head rotate, the others stay
         rotated = tape.part(split, {last: (0, half * 2)})
@@ -51,17 +51,17 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
         """Return cosines or sines per token, with an axis for heads; None for unknown rank."""
         cache, x = ins[index], shape_at(ins, 0)
-        if cache is None or not x or not shape_of(cache):
+        if cache is None or not x or not cache.shape:
             return None
         rows = tape.apply(Gather(axis=0), cache, ins[3]) if has(ins, 3) else cache
-        shape = shape_of(rows)
+        shape = rows.shape or ()
         # heads are axis 1 of [b, h, s, d], else the last but one
         at = 1 if len(x) == 4 else len(shape) - 1
         return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
 
     def pairs(self, tape: Tape, v: Value, half: Dim) -> tuple[Value, Value]:
         """Return the two elements of each pair, which are adjacent or half a head distant."""
-        shape = shape_of(v)
+        shape = v.shape or ()
         last = len(shape) - 1
         if not self.interleaved:
             return tape.part(v, {last: (0, half)}), tape.part(v, {last: (half, half * 2)})
@@ -72,13 +72,8 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
 
     def joined(self, tape: Tape, first: Value, second: Value) -> Value:
         """Return the joined elements, the reverse of `pairs`."""
-        shape = shape_of(first)
+        shape = first.shape or ()
         if not self.interleaved:
             return tape.concat((first, second), len(shape) - 1)
         columns = [tape.reshape(v, (*shape, 1)) for v in (first, second)]
         return tape.reshape(tape.concat(columns, len(shape)), (*shape[:-1], shape[-1] * 2))
-
-
-def shape_of(v: Value) -> Shape:
-    """Return the shape of a tensor, () if its rank is unknown."""
-    return v.shape or ()

@@ -19,21 +19,21 @@ from ... import (
     Shape,
     Traffic,
     Types,
-    dim_sum,
     each_once,
     frozen,
     has,
     same,
     single,
-    storage_bytes,
     tensor,
 )
 from ...problem import SlidingWindow
 from ...symbolic.dim import same_extents
 from ...symbolic.fresh import data_extent
 from ..contraction.epilogue import Epilogue
+from ..movement.movement import unknown_extents
 from .window import (
     kernel_extents,
+    of_windows,
     output_extent,
     pad_pairs,
     per_axis,
@@ -41,9 +41,6 @@ from .window import (
     result_shape,
     sliding,
     span_of,
-    touched,
-    touched_same,
-    unknown_extents,
 )
 
 
@@ -199,29 +196,16 @@ class Conv(FilteredMaps):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)
-        unread = self._unread_bytes(ins, outs)
-        return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)
-
-    def _unread_bytes(self, ins: Inputs, outs: Types) -> Dim:
-        """Return bytes of the feature maps at positions that no filter tap reads."""
         x, kernel = self.maps(ins), self.kernel(ins)
         y = channels_first(result_shape(outs), self.layout())
-        source = tensor(ins, self.at[0])
-        if x is None or kernel is None or y is None or source.nbytes is None:
-            return 0
+        if x is None or kernel is None or y is None:
+            return whole
         rank = len(kernel)
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
-        axes = zip(x[2:], y[2:], kernel, strides, dilations, strict=True)
-        if self.auto_pad.startswith("SAME"):
-            read = tuple(touched_same(*axis, self.auto_pad) for axis in axes)
-        else:
-            pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
-            read = tuple(touched(*axis, pad) for axis, pad in zip(axes, pads, strict=True))
-        # all positions are read
-        if read == x[2:]:
-            return 0
-        return source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
+        pads = pad_pairs(() if self.auto_pad == "VALID" else self.pads, rank)
+        axes = zip(kernel, strides, dilations, pads, strict=True)
+        return of_windows(whole, tensor(ins, self.at[0]), x, y, axes, self.auto_pad)
 
 
 @frozen

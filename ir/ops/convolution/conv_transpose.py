@@ -24,6 +24,7 @@ from ... import (
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...symbolic.fresh import data_extent
+from ..movement.movement import unknown_extents
 from .conv import FilteredMaps, channels_first, folded, in_layout
 from .window import (
     kernel_extents,
@@ -32,7 +33,6 @@ from .window import (
     result_shape,
     sliding,
     span_of,
-    unknown_extents,
 )
 
 

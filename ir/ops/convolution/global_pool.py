@@ -21,10 +21,8 @@ class GlobalPool(InLayout):
     kind = Kind.POOL
     operands = "X"
     formulas = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
-
-    def per_channel(self) -> tuple[int, int, int, int]:
-        """Return vector operations per position (x) and channel (y), and special ones (z, v)."""
-        return 1, 0, 0, 0
+    costs = (1, 0, 0, 0)
+    """Vector operations per position (x) and channel (y), and special ones (z, v)."""
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -39,7 +37,7 @@ class GlobalPool(InLayout):
         shape = channels_first(tensor(ins, 0).shape, self.layout())
         if shape is None:
             return {}
-        x, y, z, v = self.per_channel()
+        x, y, z, v = self.costs
         # an empty channel has a result too
         taps = dim_max(product(shape[2:]), 1)
         return {"n": shape[0], "c": shape[1], "t": taps, "x": x, "y": y, "z": z, "v": v}
@@ -76,9 +74,7 @@ class GlobalMaxPool(GlobalPool):
 
     mnemonic = "global_max_pool"
     onnx = "GlobalMaxPool com.microsoft.nchwc::GlobalMaxPool"
-
-    def per_channel(self) -> tuple[int, int, int, int]:
-        return 1, -1, 0, 0
+    costs = (1, -1, 0, 0)
 
 
 class NhwcGlobalMaxPool(GlobalMaxPool):
@@ -106,7 +102,8 @@ class GlobalLpPool(GlobalPool):
 
     p: float = 2
 
-    def per_channel(self) -> tuple[int, int, int, int]:
+    @property
+    def costs(self) -> tuple[int, int, int, int]:  # type: ignore[override]
         # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 
@@ -121,12 +118,10 @@ class QLinearGlobalAveragePool(GlobalPool):
 
     mnemonic = "qlinear_global_average_pool"
     onnx = "com.microsoft::QLinearGlobalAveragePool"
+    costs = (1, REQUANTIZE, 0, 0)
     operands = "X x_scale x_zero_point y_scale y_zero_point"
 
     channels_last: int = 0
 
     def layout(self) -> int:
         return self.channels_last
-
-    def per_channel(self) -> tuple[int, int, int, int]:
-        return 1, REQUANTIZE, 0, 0

@@ -18,7 +18,6 @@ from ... import (
     Traffic,
     Types,
     ceil_div,
-    dim_sum,
     each_once,
     first_dtype,
     frozen,
@@ -26,24 +25,22 @@ from ... import (
     known,
     shape_at,
     single,
-    storage_bytes,
     tensor,
 )
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...symbolic.fresh import data_extent
+from ..movement.movement import unknown_extents
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import (
+    of_windows,
     output_extent,
     pad_pairs,
     per_axis,
     product,
     result_shape,
     span_of,
-    touched,
-    touched_same,
-    unknown_extents,
     windows,
 )
 
@@ -80,6 +77,8 @@ class Pool(InLayout):
     kind = Kind.POOL
     operands = "X"
     formulas = {"alu": "e*(t*x + y)", "sfu": "e*(t*z + v)"}
+    costs = (1, 0, 0, 0)
+    """Vector operations per tap (x) and window (y), and special ones (z, v)."""
 
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
@@ -87,10 +86,6 @@ class Pool(InLayout):
     kernel_shape: Positives = ()
     pads: Naturals = ()
     strides: Positives = ()
-
-    def per_window(self) -> tuple[int, int, int, int]:
-        """Return vector operations per tap (x) and window (y), and special ones (z, v)."""
-        raise NotImplementedError(f"{type(self).__name__}.per_window")
 
     def _axes(self, rank: int) -> list[tuple[int, int, int, tuple[int, int]]]:
         """Return kernel, stride, dilation and pads of each spatial axis."""
@@ -126,7 +121,7 @@ class Pool(InLayout):
         shape = result_shape(outs)
         if shape is None:
             return {}
-        x, y, z, v = self.per_window()
+        x, y, z, v = self.costs
         taps = product(self.kernel_shape)
         return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
 
@@ -155,21 +150,9 @@ class Pool(InLayout):
         source = tensor(ins, 0)
         x = channels_first(source.shape, self.layout())
         y = channels_first(result_shape(outs), self.layout())
-        if x is None or y is None or source.nbytes is None:
+        if x is None or y is None:
             return whole
-        axes = zip(x[2:], y[2:], self._axes(len(x) - 2), strict=True)
-        is_same = self.auto_pad.startswith("SAME")
-        # positions along each axis that some window reads
-        read = tuple(
-            touched_same(d, out, kernel, stride, dilation, self.auto_pad)
-            if is_same
-            else touched(d, out, kernel, stride, dilation, pad)
-            for d, out, (kernel, stride, dilation, pad) in axes
-        )
-        if read == x[2:]:
-            return whole
-        unread = source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
-        return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)
+        return of_windows(whole, source, x, y, self._axes(len(x) - 2), self.auto_pad)
 
 
 @frozen
@@ -184,11 +167,9 @@ class MaxPool(Pool):
 
     mnemonic = "max_pool"
     onnx = "MaxPool com.microsoft.nchwc::MaxPool"
+    costs = (1, -1, 0, 0)
 
     storage_order: int = 0
-
-    def per_window(self) -> tuple[int, int, int, int]:
-        return 1, -1, 0, 0
 
     def infer(self, ins: Inputs) -> Types:
         (out,) = super().infer(ins)
@@ -218,10 +199,8 @@ class MaxpoolWithMask(MaxPool):
 
     mnemonic = "max_pool_with_mask"
     onnx = "com.microsoft::MaxpoolWithMask"
+    costs = (2, -1, 0, 0)
     operands = "X M"
-
-    def per_window(self) -> tuple[int, int, int, int]:
-        return 2, -1, 0, 0
 
 
 @frozen
@@ -236,11 +215,9 @@ class AveragePool(Pool):
 
     mnemonic = "average_pool"
     onnx = "AveragePool com.microsoft.nchwc::AveragePool"
+    costs = (1, 0, 0, 0)
 
     count_include_pad: int = 0
-
-    def per_window(self) -> tuple[int, int, int, int]:
-        return 1, 0, 0, 0
 
 
 class NhwcAveragePool(AveragePool):
@@ -266,15 +243,13 @@ class QLinearAveragePool(AveragePool):
 
     mnemonic = "qlinear_average_pool"
     onnx = "com.microsoft::QLinearAveragePool com.ms.internal.nhwc::QLinearAveragePool"
+    costs = (1, REQUANTIZE, 0, 0)
     operands = "X x_scale x_zero_point? y_scale y_zero_point?"
 
     channels_last: int = 0
 
     def layout(self) -> int:
         return self.channels_last
-
-    def per_window(self) -> tuple[int, int, int, int]:
-        return 1, REQUANTIZE, 0, 0
 
 
 @frozen
@@ -294,7 +269,8 @@ class LpPool(Pool):
 
     p: float = 2
 
-    def per_window(self) -> tuple[int, int, int, int]:
+    @property
+    def costs(self) -> tuple[int, int, int, int]:  # type: ignore[override]
         # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 

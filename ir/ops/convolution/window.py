@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from perfc.errors import ShapeError
 
-from ... import Dim, Extents, Poly, Shape, TensorType, Type, ceil_div, dim_max, dim_min
+from ... import (
+    Dim,
+    Extents,
+    Poly,
+    Shape,
+    TensorType,
+    Traffic,
+    Type,
+    ceil_div,
+    dim_max,
+    dim_min,
+    dim_sum,
+    storage_bytes,
+)
 from ...problem.window import SlidingWindow, WindowOperation
-from ...symbolic.fresh import data_extent
 
 Spatial = tuple[Dim, ...]
 
@@ -201,11 +213,6 @@ def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int
     return tuple(kernel_shape)
 
 
-def unknown_extents(rank: int) -> Spatial:
-    """Return a data-dependent extent for each axis."""
-    return tuple(data_extent() for _ in range(rank))
-
-
 def result_shape(outs: Sequence[Type]) -> Shape | None:
     """Return the shape of the first result if its rank is known."""
     return outs[0].shape if outs and isinstance(outs[0], TensorType) else None
@@ -217,3 +224,33 @@ def product(extents: Sequence[Dim]) -> Dim:
     for d in extents:
         total = total * d
     return total
+
+
+def of_windows(
+    whole: Traffic,
+    source: TensorType,
+    x: Shape,
+    y: Shape,
+    axes: Iterable[tuple[Dim, int, int, tuple[int, int]]],
+    auto_pad: str,
+) -> Traffic:
+    """Return traffic without the positions of a feature map that no window reads.
+
+    Args:
+        whole: each operand and result once.
+        source: type of the feature map.
+        x: its shape as N, C, spatial.
+        y: shape of the result.
+        axes: kernel, stride, dilation and pads of each spatial axis.
+        auto_pad: attribute of the operator.
+    """
+    read = tuple(
+        touched_same(d, out, kernel, stride, dilation, auto_pad)
+        if auto_pad.startswith("SAME")
+        else touched(d, out, kernel, stride, dilation, pad)
+        for d, out, (kernel, stride, dilation, pad) in zip(x[2:], y[2:], axes, strict=True)
+    )
+    if read == x[2:] or source.nbytes is None:
+        return whole
+    unread = source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
+    return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)

@@ -30,8 +30,6 @@ from ...tensors.contents import elements, or_data, small_shape
 from ...traffic import first_taken
 from .movement import unknown_extents
 
-Margins = list[tuple["int | None", "int | None"]]
-
 
 @frozen
 class Pad(Op):

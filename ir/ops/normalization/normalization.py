@@ -32,11 +32,6 @@ STATISTICS_ALU = 4
 """Operations per element for mean and variance: addition; difference, product, addition."""
 
 
-def shape_of(type_: object) -> Shape | None:
-    """Return the shape of a tensor type, None for other types."""
-    return type_.shape if isinstance(type_, TensorType) else None
-
-
 def rows_before(shape: Shape | None, axis: int) -> Dim:
     """Return the product of the extents before ``axis``: separately normalized rows."""
     if not shape:
