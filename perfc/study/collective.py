@@ -116,7 +116,7 @@ def collective(
     columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:
-        # the predictor would answer, from GPUs alone
+        # without this check, the predictor would extrapolate from rows of GPUs
         if machine.kind == "cpu":
             hint = "collectives that were measured are of GPUs"
             raise TargetError("a processor, not a GPU", where=machine.name, hint=hint)

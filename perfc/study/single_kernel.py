@@ -93,6 +93,7 @@ def _conv(e: Extents, function: str) -> Shapes:
 
 def _make_conv(e: Extents, function: str) -> Op:
     """Return a convolution with half the kernel as padding: the image does not shrink."""
+    # exact for odd kernels, as nearly all are
     pad, size = e["kernel"] // 2, e["kernel"]
     return operator("conv")(
         group=e["groups"], kernel_shape=(size, size), strides=(e["stride"],) * 2, pads=(pad,) * 4
@@ -104,6 +105,7 @@ def _attention(e: Extents, function: str) -> Shapes:
     kv_heads = e["kv_heads"] or e["heads"]
     if e["heads"] % kv_heads:
         raise ParseError(f"{e['heads']} heads do not share {kv_heads} keys", where="--kv-heads")
+    # a given number of keys, as in decoding, is another symbol than seq
     keys: tuple[str | int, ...] = ("batch", kv_heads, "keys" if e["keys"] else "seq", e["head_dim"])
     return ("batch", e["heads"], "seq", e["head_dim"]), keys, keys
 
@@ -195,10 +197,12 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
             inputs.append(None)
             continue
         for extent in shape:
+            # names stay symbols, so that formulas have letters; numbers are fixed
             if isinstance(extent, str):
                 names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
         dims = tuple(symbol(d, 1) if isinstance(d, str) else d for d in shape)
         inputs.append(Value(name, TensorType(DType.F32, dims)))
+    # nodes are named after the function: softmax, add, rms_norm
     title = variant if kernel.functions and kind != "attention" else kind
     result = Value("Y", UNKNOWN)
     op = kernel.make(e, variant)

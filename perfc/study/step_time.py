@@ -84,6 +84,7 @@ def step_predictor(
         PerfcError: as ``perfc.llm``.
     """
     engine = engine_of(config, target, options)
+    # defaults of `perfc.llm`
     isl, osl = int(options.get("isl", 2048)), int(options.get("osl", 256))
     drafted = engine.speculation.tokens
     steps = StepPredictor(engine.cost, engine.limits(isl, osl), engine.law, 1 + drafted)

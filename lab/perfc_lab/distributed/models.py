@@ -49,7 +49,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
             "d_model": width,
             "n_layers": layers,
             "n_heads": heads,
-            "expansion_ratio": 4,
+            "expansion_ratio": 4,  # width of the MLP over that of the model
             "max_seq_len": seq,
             "no_bias": True,
             "attn_config": {"alibi": False},
@@ -64,6 +64,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
             "num_hidden_layers": layers,
             "num_attention_heads": heads,
             "num_key_value_heads": kv_heads or heads,
+            # the large vocabulary is Nemotron's, with squared ReLU; the others are GPT-3
             "hidden_act": "relu2" if vocab > 60_000 else "gelu",
             "max_position_embeddings": 4096,
             "partial_rotary_factor": 0.5,
@@ -72,7 +73,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
         width, layers, heads = MEGATRON[name]
         return {
             "model_type": "gpt2",
-            "vocab_size": 50304,
+            "vocab_size": 50304,  # 50,257 tokens of GPT-2, padded to a multiple of 128
             "n_positions": seq,
             "n_embd": width,
             "n_layer": layers,

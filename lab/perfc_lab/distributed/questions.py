@@ -28,7 +28,7 @@ WITHOUT_OPTIMIZER = "neusight"
 
 
 def is_supported(row: RunRow) -> bool:
-    """Return True if `perfc.plan` takes what the row says; not frozen weights, as of LoRA."""
+    """Return True if `perfc.plan` has options for the row: not for frozen weights, as with LoRA."""
     return row.source != WITHOUT_OPTIMIZER and not row.training.is_frozen
 
 
@@ -56,6 +56,7 @@ def options(row: RunRow) -> dict[str, Any]:
 def command(row: RunRow) -> str:
     """Return the command line of the same call; a model that is not shipped has its file's name."""
     model = SHIPPED.get(row.model) or f"{row.model}.json"
+    # the option of ``batch`` has another name
     given = {"global_batch" if n == "batch" else n: v for n, v in options(row).items()}
     words = ("perfc", "plan", model, "--gpus", row.parallel.devices, "-t", row.cluster)
     return command_line(*words, options=given)
@@ -71,6 +72,7 @@ def config_of(row: RunRow) -> str:
     """Return the model as the public call takes it: a shipped name or a configuration's file."""
     if row.model in SHIPPED:
         return SHIPPED[row.model]
+    # positions of some models depend on the sequence: a file for each length
     name = "".join(c if c.isalnum() else "-" for c in f"{row.model} {row.training.seq}")
     path = Path(_folder().name) / name / "config.json"
     path.parent.mkdir(exist_ok=True)
@@ -98,6 +100,7 @@ def answered_s(row: RunRow, law: RunLaw) -> float:
         return predicted_s(row, law)
     with with_laws({group_of(row): law}):
         replaced = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))
+    # without a setting that fits, the one with the least memory
     best = replaced.best or replaced.smallest
     assert best is not None
     return best.time_s

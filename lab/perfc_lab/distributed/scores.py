@@ -93,6 +93,7 @@ def gathered(data: Path, say: Say) -> DistributedEvidence:
     for name, members in sorted(groups.items()):
         predictions = list(held_out(members, tangents))
         answers += predictions
+        # the interval comes from held-out errors, the law from all rows
         ratios = sorted(a.row.step_s / a.predicted_s for a in predictions)
         law = fit(members, tangents)
         models = tuple(sorted({r.model for r in members}))
@@ -103,13 +104,14 @@ def gathered(data: Path, say: Say) -> DistributedEvidence:
 
 
 def held_out(members: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[RunAnswer]:
-    """Yield each model by a law of the others.
+    """Yield the predictions of each model by a law that was fitted to the others.
 
-    Rows of several GPUs of ``ALONE`` by those of one.
+    For ``ALONE``, rows of several GPUs are predicted by a law of the rows of one.
     """
     for model in sorted({r.model for r in members}):
         others = [r for r in members if base_name(r.model) != base_name(model)]
         if members[0].framework == ALONE:
+            # these rows test whether links are predicted without rows of links
             others = [r for r in members if r.parallel.devices == 1]
         law = fit(others, tangents)
         for row in members:
@@ -137,9 +139,10 @@ def with_band(
 
 
 POOLED = ("megatron",)
-"""Frameworks of the law of any: those of today. TorchTitan's runs are of cards of 500 W."""
+"""Frameworks whose rows the law ``any`` is fitted to: current ones. TorchTitan's runs are left out:
+their cards are limited to 500 W."""
 OLDER = "llm-foundry"
-"""Source for generations that the others have no rows of; its attention is of 2023."""
+"""Framework for generations of GPUs without other rows; its attention kernels are of 2023."""
 
 
 def pooled(
@@ -148,6 +151,7 @@ def pooled(
     """Yield the laws of any framework, by generation and of all together."""
     by_name: dict[str, list[RunRow]] = {}
     for name, members in groups.items():
+        # groups are named "framework architecture"
         framework, _, arch = name.partition(" ")
         has_newer = any(f"{f} {arch}" in groups for f in POOLED)
         if framework in POOLED or (framework == OLDER and not has_newer):

@@ -71,11 +71,13 @@ class FixedBatch:
             "dtype": "f16",
         }
         if self.is_single:
+            # llama.cpp reads prompts in chunks of its batch size, and divides layers over GPUs
             return keywords | {
                 "token_budget": self.batch,
                 "requests": 1,
                 "parallel": {"pp": self.gpus},
             }
+        # all sequences start at once, without a server
         return keywords | {
             "runtime_version": self.version,
             "concurrency": self.batch,
@@ -144,5 +146,6 @@ def _of_report(row: FixedBatch, report: ServingReport) -> BatchAnswer | None:
         return BatchAnswer(row, report.batch.time_s, report.batch.low_s, report.batch.high_s)
     if report.latencies is None or report.tpot_band is None:
         return None
+    # a single request: its mean is its time, and the band of TPOT stands for that of all of it
     time_s, band = report.latencies.end_to_end.mean, report.tpot_band
     return BatchAnswer(row, time_s, time_s * band.low, time_s * band.high)

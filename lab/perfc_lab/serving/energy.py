@@ -20,17 +20,17 @@ from .learn import LEAST_ROWS, of_kernels, predicted
 from .replay import ReplayedNumber
 
 WAITING = tuple([n / 4 for n in range(4, 19)])
-"""Candidates of a waiting board's power over an idle one's. An idle one draws a fifth of what a
-board may, and none draws more than that."""
+"""Candidates of a waiting board's power over an idle one's, 1 to 4.5: an idle board draws a fifth
+of its power limit, which no board exceeds."""
 POWER = tuple([n / 20 for n in range(12, 51)])
-"""Candidates of the factor of the energy in kernels, whose best must not lie at an end."""
+"""Candidates of the factor on the energy of kernels, 0.6 to 2.5; the best must not be at an end."""
 Parts = tuple[float, float, float]
-"""Energy of a token in kernels, and that of boards that wait while an idle one's power counts; and
-what was measured."""
+"""Energies of a token in joules: in kernels, of waiting boards at idle power, and as measured."""
 
 
 def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[str, float]:
-    """Return the seconds of a token of each row whose throughput was measured, as a law has it."""
+    """Return the predicted seconds per token of each row with measured throughput, by row name."""
+    # predicted over measured time of a run, times measured seconds per token
     return {
         s.row.name: predicted(law, s) / s.value / s.row.measured[ServingQuantity.TOKENS_PER_S]
         for s in samples
@@ -39,8 +39,9 @@ def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[s
 
 
 def parts_of(law: HostModel, sample: ReplayedNumber, token_s: float) -> Parts:
-    """Return both energies of a token, of all its boards."""
+    """Return the energies of a token, over all boards of the row."""
     drawn_j, kernels_s = of_kernels(law, sample)
+    # board-seconds of a token without a kernel
     waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
     return drawn_j, idle_of(sample.row.target) * waiting_s, sample.value
 
@@ -52,7 +53,7 @@ def idle_of(target: str) -> float:
 
 
 def power_of(parts: Sequence[Parts]) -> BoardPower:
-    """Return the two numbers whose logarithms are least wrong in the mean."""
+    """Return the pair of candidates with the smallest mean error of the logarithm."""
 
     def error(power: float, waiting: float) -> float:
         return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)

@@ -56,6 +56,7 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
     if not benchmark_kind(law):
         return sample
     row, engine = sample.row, engine_of_row(sample.row)
+    # engines are equal: features are those of one, with its share of the users
     users = math.ceil((row.concurrency or row.requests) / row.engines)
     batch = row.concurrency if row.is_static else sequences(engine, row.isl, row.osl, users)
     return replace(sample, place=features_of(engine, law, row.isl, row.osl, batch))
@@ -85,6 +86,7 @@ def fitted_processes(
             [s.place for s in group if s.place is not None],
             [models.index(model_fold(s)) for s in group],
         )
+        # the process learns the log of measured over predicted time
         beyond = [math.log(s.value / predicted(laws[law_name(s)], s)) for s in group]
         processes[kind] = fitted_process(FORM, rows, np.array(beyond), recipe())
     return processes
@@ -109,6 +111,7 @@ def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fo
     """
     from perfc.serving.offline import log_slowdown
 
+    # predictions of host models alone; the process of each fold then multiplies its slowdown
     expected = left_out(samples, law_name, fold_of)
     with_place = [(i, s) for i, s in enumerate(samples) if s.place is not None]
     for _, train, tested in leave_out(with_place, [fold_of(s) for _, s in with_place]):

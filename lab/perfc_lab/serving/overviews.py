@@ -44,7 +44,7 @@ SIZES_OF_LENGTHS: Mapping[tuple[str, int, int, int], tuple[int, int]] = {
     ("LLaMA v2 70B", 4, 128, 4096): (8192, 256),
     ("LLaMA v2 70B", 8, 128, 2048): (16384, 1024),
 }
-"""The same where tokens in and out have a separate engine."""
+"""Tokens and sequences of an engine that 0.11 built for certain tokens in and out."""
 OF_LENGTHS = {
     (128, 128): 30000,
     (128, 2048): 3000,
@@ -62,7 +62,7 @@ OF_LENGTHS = {
     (1024, 32768): 1000,
     (32768, 1024): 1000,
 }
-"""Requests by tokens in and out, since 1.0; those of the page after it behind."""
+"""Requests by tokens in and out since 1.0; the last five are of the next version's page."""
 SHARES_NOTHING = "v1.0"
 """Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells
 it ``enable_attention_dp: true``: each GPU has separate sequences, and a share of the experts."""
@@ -73,7 +73,7 @@ def settings_of(
 ) -> tuple[ServerSettings, int]:
     """Return the options of the engines of a version's benchmark and its number of requests.
 
-    Nothing, and 0, where no page says how many.
+    Defaults, and 0, for versions whose page does not give them.
 
     Args:
         version: version as the table writes it.
@@ -90,7 +90,7 @@ def settings_of(
         return sized or CHUNKED, REQUESTS
     if "v1.0" not in version:
         return ServerSettings(), 0
-    # trtllm-bench makes its engine for the longest request of the data set
+    # trtllm-bench builds its engine for the longest request of the data set
     return ServerSettings(longest=isl + osl), OF_LENGTHS.get((isl, osl), 0)
 
 

@@ -42,6 +42,7 @@ def board(every: Sequence[Answered], data: Path) -> Board:
     """Return the board of answers, and of the checks of a folder of tables."""
     reasons = Counter(f"{a.row.source}: {a.reason}" for a in every if a.reason)
     checks = (*replays(data), *llama_cpp(data))
+    # the table has replayed requests; rows of llama.cpp are summed up in sentences below it
     single = [c for c in checks if c.quantity in ("TTFT", "TPOT", "makespan")]
     missed = tuple(f"{count} × {reason}" for reason, count in reasons.items())
     tables = (
@@ -61,9 +62,11 @@ def board(every: Sequence[Answered], data: Path) -> Board:
 
 def _sums(checks: Sequence[RunCheck]) -> Iterator[str]:
     """Yield the errors of llama.cpp's runs, in sentences."""
+    # whether runs fit, then each phase alone, then both phases together
     for names in (("fits",), *((speed,) for speed in SPEEDS), SPEEDS):
         name, errors = " and ".join(names), [abs(c.error) for c in checks if c.quantity in names]
         if errors and name == "fits":
+            # fits are coded 1 and 2 (`checks`): a right answer has no error at all
             right = sum(e == 0 for e in errors)
             yield f"llama.cpp: {right} of {len(errors)} fit or not as said"
         elif errors:

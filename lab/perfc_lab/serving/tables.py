@@ -46,6 +46,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         ranks, stages = int(r.tp) * max(1, int(r.dep)), int(r.pp)
         data = groups(str(r.version), model, int(r.tp), int(r.dep))
         gpus = ranks * stages
+        # the page of this version gives rates per GPU
         rate = float(r.value) * gpus if r.version == PER_GPU else r.total_output_tokens_per_s
         value = (
             {ServingQuantity.TTFT_S: r.value / 1e3}

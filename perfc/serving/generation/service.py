@@ -166,7 +166,7 @@ def diffusion(
         guided,
         parts,
         time_s,
-        max(time_s / reach, floor_s),
+        max(time_s / reach, floor_s),  # no interval reaches below the bound
         time_s * reach,
         floor_s,
         batch / time_s,
@@ -205,7 +205,7 @@ def views(
             case PartRole.PROMPT:
                 calls, each = 1 + guided, batch
             case PartRole.DECODER:
-                calls, each = batch, 1
+                calls, each = batch, 1  # pictures are decoded one by one
             # some pipelines denoise with and without the prompt in one call of twice the batch
             case PartRole.DENOISER if denoiser_of(part).is_doubled:
                 calls, each = steps, batch * (1 + guided)

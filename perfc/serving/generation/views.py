@@ -59,7 +59,9 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
     ends = time_range(r.low_s, r.high_s)
     time = f"{each} {one}, {INTERVAL} per batch {ends}"
     yield Fact("predicted", in_seconds(r.time_s), time)
+    # pictures take seconds: a rate per minute has readable digits
     yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
+    # the bound is nothing that a device reaches: the text says how far it is away
     less = f"{r.time_s / r.floor_s:.1f} × below the predicted time"
     yield Fact(LOWER_BOUND, in_seconds(r.floor_s), less)
     if r.energy is not None:

@@ -52,7 +52,14 @@ def distributed(
 
         def submit(job: ModelJob) -> Any:
             future = client.submit(
-                answered, job, fixed, predict, pure=False, retries=RETRIES, key=f"perfc-{job.path}"
+                # the path is the key, by which a finished future finds its job
+                answered,
+                job,
+                fixed,
+                predict,
+                pure=False,
+                retries=RETRIES,
+                key=f"perfc-{job.path}",
             )
             sent[future.key] = job
             return future
@@ -63,7 +70,7 @@ def distributed(
         for future in completed:
             job = sent.pop(future.key)
             yield job, rows_of(future, job)
-            # one model sent for one that came back: few are in memory at once
+            # one more model for each that came back bounds those in memory
             following = next(waiting, None)
             if following is not None:
                 completed.add(submit(following))
@@ -80,6 +87,7 @@ def rows_of(future: Any, job: ModelJob) -> list[Answer]:
 
 def answered(job: ModelJob, settings: tuple[BulkSetting, ...], predict: bool) -> list[Answer]:
     """Return the rows of a job; this runs on a worker of the cluster."""
+    # Dask reuses worker processes, also for runs with other settings
     key = repr((settings, predict))
     if key not in _ANSWERS:
         _ANSWERS[key] = ModelAnswers(settings, predict=predict)

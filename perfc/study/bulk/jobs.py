@@ -92,6 +92,7 @@ class Shard:
     @property
     def file_name(self) -> str:
         """Return the name of its Parquet file."""
+        # zeros in front sort names of files by number
         width = len(str(self.count))
         return f"shard-{self.index:0{width}}-of-{self.count}.parquet"
 
@@ -107,6 +108,7 @@ def model_paths(patterns: Sequence[str]) -> Iterator[str]:
     """
     paths: set[str] = set()
     for pattern in patterns:
+        # a path that exists is taken literally; a missing one is reported as the failure of its job
         is_pattern = not WILDCARDS.isdisjoint(pattern) and not Path(pattern).exists()
         matching = [p for p in glob(pattern, recursive=True) if os.path.isfile(p)]
         if is_pattern and not matching:
@@ -125,6 +127,7 @@ def jobs(paths: Iterable[str], settings: Sequence[BulkSetting], done: Done) -> I
     """
     names = tuple(setting.name for setting in settings)
     for path in paths:
+        # an answer for another version of the file is outdated
         version, answered = version_of(path), done.get(path, {})
         missing = tuple(name for name in names if answered.get(name) != version)
         if missing:

@@ -76,6 +76,7 @@ def bulk(
     paths = [path for path in model_paths(patterns) if shard.has(path)]
     with locked(folder, shard):
         table = ShardTable(folder, shard, options)
+        # models whose file changed since their answer are in it again
         todo = list(jobs(paths, settings, table.done()))
         failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
         # parts may also be left from a run that was interrupted
@@ -103,6 +104,7 @@ def written(
                 table.add(waiting)
                 waiting, since, last_s = [], 0, time.monotonic()
             on_model(count)
+    # also on Ctrl-C or an error: finished answers are never lost
     finally:
         table.add(waiting)
     return failures

@@ -153,6 +153,7 @@ def rankings(zoo: Zoo) -> Iterator[Note | Table]:
     )
     for setting, rows in sorted(zoo.settings.items()):
         order = sorted(zip(rows.paths, rows.times_s, rows.floors_s, strict=True), key=itemgetter(1))
+        # few rows: both ends would overlap, so all are shown
         few = len(order) <= 2 * SHOWN
         yield Note(f"{setting}: {'all' if few else f'the {SHOWN} fastest and slowest'}")
         yield tabulate(columns, order if few else [*order[:SHOWN], *order[-SHOWN:]])
@@ -192,6 +193,7 @@ def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
     middle = median(values)
     spread = NORMAL * median(abs(value - middle) for value in values)
     for path, value in zip(rows.paths, values, strict=True):
+        # no spread: most models have the same ratio, and none stands out
         if spread > 0 and (value - middle) / spread > FAR:
             yield (value - middle) / spread, path, math.exp(value), math.exp(middle)
 

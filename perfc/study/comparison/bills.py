@@ -38,6 +38,7 @@ class BilledAmount:
         """Return the number of runs of a row, by the items per run."""
         if self.runs is not None:
             return self.runs
+        # a run may process several items, as a batch of images
         return (MILLION if self.items is None else self.items) / row.verdict.throughput.per_run
 
 
@@ -100,6 +101,7 @@ def costs(
     for row in comparison.rows:
         bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
         offers = offers_of(by_name[row.verdict.target], None, prices.cloud)
+        # offers differ only in their price: one bill serves for all
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(offers))))
     kind_order = list(TokenKind)
     # kinds of tokens in blocks, each with the cheapest first

@@ -182,7 +182,7 @@ class Row:
         """
         time_s, board_j = self.verdict.expected, self.verdict.energy
         if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
-            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid
+            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid  # over mean power
             longer, less = law.time(demand), law.power(demand)
             time_s, board_j = time_s * longer, board_j * (longer * less)
         region = self.region or region_named(WORLD)

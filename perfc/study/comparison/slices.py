@@ -61,6 +61,7 @@ class CardSlice:
     @property
     def card_per_s(self) -> float:
         """Return the items per second of a card full of such slices."""
+        # slices do not share bandwidth or cache, so that rates add up
         return self.profile.instances * self.row.verdict.throughput.per_s
 
     def holding(self, slo_s: float | None) -> Holding:
@@ -151,9 +152,11 @@ def slicing(
     report = analyze(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
+    # the memory that the run needs on the whole card, against that of each slice
     fits = [holds(replace(report, machine=m), report.env) for m in slice_machines]
     slices = tuple(CardSlice(*each) for each in zip(slice_rows, parts, fits, strict=True))
     need_bytes = report.footprint.total_bytes
+    # DIPPM's rule
     need = mig_profile(float(need_bytes), card.name)
     used = working(whole_row)
     return Slicing(
@@ -171,6 +174,7 @@ def slicing(
 
 def working(row: Row) -> float:
     """Return the share of a run's time in which a kernel runs, as profilers define utilization."""
+    # shares of host and launches in the time
     waiting = sum(limit.share for limit in row.verdict.limits if limit.key in WAITING)
     return max(1.0 - waiting, 0.0)
 
@@ -186,6 +190,7 @@ def by_use(used: float, names: Sequence[str]) -> str:
     """
     if len(names) != QUARTERS:
         return ""
+    # full utilization is in the last quarter
     return names[min(int(used * QUARTERS), QUARTERS - 1)]
 
 

@@ -76,6 +76,7 @@ def title(comparison: Comparison) -> str:
     sizes = "".join(
         f", {first.labels.get(name, name)} = {size}" for name, size in first.sizes.items()
     )
+    # models may have different symbols: sizes of the first would mislead
     if len(models) > 1:
         sizes = ""
     how = ways[0] if len(ways) == 1 else f"{len(ways)} settings"

@@ -117,6 +117,7 @@ def document(fit: Fit) -> Document:
     how = report.deployment
     step = f"a training step with {how.train}" if how.train else "a run"
     runtime = runtime_title(report.kernels.runtime)
+    # a model from memory has no path
     name = report.path.rpartition("/")[2] or report.source.name
     title = f"{name} · {step} on {machine_title(report.machine)} · {runtime}"
     parts: tuple[Part, ...] = (Facts(tuple(facts(fit))), table(fit), *notes(fit))
@@ -148,6 +149,7 @@ def table(fit: Fit) -> Table:
     first = fit.choices[0]
 
     def slower(c: FitChoice) -> str:
+        # the run as given is the reference
         if c is first or not first.time_s.mid:
             return ""
         return f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %"
@@ -172,6 +174,7 @@ def table(fit: Fit) -> Table:
 
 def notes(fit: Fit) -> Iterator[Note]:
     """Yield the notes below the table."""
+    # changes with the same note share one line
     for text in dict.fromkeys(c.note for c in fit.choices if c.note):
         titles = ", ".join(c.title for c in fit.choices if c.note == text)
         yield Note(f"{titles}: {text}")

@@ -48,7 +48,7 @@ class FusedGroupView:
 
 @record
 class FusionDifferenceView:
-    """Groups that differ in one way."""
+    """Number of groups whose kernels differ from ours in the same way."""
 
     agreement: str
     difference: str

@@ -74,6 +74,7 @@ class Quantities:
         Raises:
             ParseError: the target has no power model.
         """
+        # the score is no quantity of a report
         values = {one: MEASURES[one](report) for one in MEASURES if one in wanted}
         if Objective.LATENCY not in wanted:
             return cls(values)

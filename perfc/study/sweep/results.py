@@ -88,6 +88,9 @@ class Crossover:
     """Regimes along one symbol, with the others fixed.
 
     Args:
+        target: the machine.
+        symbol: symbol that varies.
+        fixed: values of the other symbols.
         what: ``model``, or the label of a kernel.
         node: first node of the kernel; empty for the model.
         spans: ranges in ascending order.

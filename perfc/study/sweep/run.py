@@ -70,6 +70,7 @@ class Evaluator:
 
     def at(self, dims: Mapping[str, int]) -> Evaluator:
         """Return an evaluator whose formulas hold at ``dims``."""
+        # an analysis per point only where formulas do not hold at other sizes
         if not self.is_fixed:
             return self
         return replace(self, report=self.report.at(dims), swept=frozenset())
@@ -174,6 +175,7 @@ def sweep(
     points: list[Point] = []
     crossovers: list[Crossover] = []
     capacities: list[SizeLimit] = []
+    # the first axis with several values is the line; others are fixed along it
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
     swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
@@ -237,6 +239,7 @@ class SymbolLine:
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
         yield self.crossover(0, "model", "")
+        # each point has other kernels: they cannot be followed along the line
         if self.evaluator.is_fixed:
             return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)

@@ -17,13 +17,14 @@ SERVERS = FOLDER / "servers.toml"
 
 
 class Counted(Enum):
-    """Meaning of the ranks of a worker in a row."""
+    """Meaning of the number of ranks in a row."""
 
     RANKS = "ranks"
+    """Ranks of a decode worker."""
     ALL_GPUS = "all GPUs"
-    """All GPUs of the run, as one engine's; such rows do not say that prefill is disaggregated."""
+    """GPUs of all workers; such rows look like one engine, without disaggregated prefill."""
     NOTHING = "nothing"
-    """Nothing that the list gives: any row with workers of prompts may be of it."""
+    """No number of the list: every row with prefill workers may be of it."""
 
     __hash__ = object.__hash__
 
@@ -92,7 +93,10 @@ class ServedRun:
 
 @frozen
 class _List:
-    """Runs of one list, and what they have in common."""
+    """One list of runs: what its rows count as ranks, their days, and its settings.
+
+    A setting is tokens in and out, users (none for any), and the run.
+    """
 
     counted: Counted
     days: frozenset[str]
@@ -103,6 +107,7 @@ class _List:
         if self.days and run.day not in self.days:
             return
         for lengths, users, setting in self.settings:
+            # no users in a list stand for any number
             is_asked = lengths == (run.isl, run.osl) and (not users or run.users in users)
             if is_asked and self._fits(setting, run):
                 yield setting
@@ -115,6 +120,7 @@ class _List:
             case Counted.NOTHING:
                 return bool(run.prompts)
             case Counted.RANKS:
+                # ranks of prefill workers must agree where the list has them
                 return run.prompts in (setting.prompts or run.prompts, ()) and (
                     bool(run.prompts) and setting.ranks == run.ranks
                 )
@@ -138,6 +144,7 @@ def _read(entry: dict[str, Any]) -> _List:
     """Return a list as the file has it: lengths, users, five numbers of workers, batch."""
     prompts = tuple(entry.get("prompts", ()))
     settings = tuple(
+        # `shape` has the fields from prompt_workers to drafted
         ((isl, osl), frozenset(users), DisaggregatedRun(*shape, prompts, batch))
         for isl, osl, users, *shape, batch in entry["settings"]
     )

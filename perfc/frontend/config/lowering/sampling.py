@@ -43,6 +43,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
     wide = b.node(Cast(to=WIDE), (scores,), f"{NAME}.wide")
     if sampling is Sampling.GREEDY:
         return b.node(ArgMax(axis=-1, keepdims=0), (wide,), f"{NAME}.token")
+    # one value per sequence: requests of a batch may have different temperatures
     coldness = b.input(f"{NAME}.inverse_temperature", WIDE, (rows, 1))
     wide = b.node(Mul(), (wide, coldness), f"{NAME}.scaled")
     if sampling is Sampling.TOP_P:

@@ -45,6 +45,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     """
     import onnx
 
+    # the same simplification as before our fusion, so that nodes correspond
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
         written = Path(folder, "optimised.onnx")
@@ -52,6 +53,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
         graph = onnx.load(str(written), load_external_data=False).graph
     # values have the same names in both graphs: they tie our nodes to nodes of the optimized graph
     producers = {v.name: n for n in module.graph.nodes for v in n.results}
+    # values that an optimized node writes: a group ends where another one's result begins
     borders = frozenset(name for n in graph.node for name in n.output)
     groups = [
         OracleGroup(n.name, n.op_type, frozenset(leading_to(iter(n.output), producers, borders)))
@@ -83,6 +85,7 @@ def run(model: str, written: Path) -> None:
         raise ModelError(f"onnxruntime did not optimize it in {LONGEST_S} s") from None
     if result.returncode == 0:
         return
+    # the last line of a traceback is the error
     last_line = (result.stderr.strip() or f"exit code {result.returncode}").splitlines()[-1]
     if "No module named 'onnxruntime'" in last_line:
         from perfc.common.extras import install_package
