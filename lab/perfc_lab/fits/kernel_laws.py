@@ -161,8 +161,9 @@ def row_of(
 ) -> LawRow | None:
     """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
     sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
+    # an operator is one main kernel and the helpers around it, each with its resources
     each = resources_of([(k, at_sizes, 0.0, 0.0) for k in bounds.kernels], sheet)
-    helpers = [(k.kernel.helper, one) for k, one in zip(bounds.kernels, each, strict=True)]
+    helpers = [(k.kernel.helper, used) for k, used in zip(bounds.kernels, each, strict=True)]
     if helper is not None:
         alone = [s for of, s in helpers if of is helper and s is not None]
         if not alone:
@@ -181,6 +182,7 @@ def row_of(
 def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
     """Yield operators with the launches around them."""
     for r in chosen:
+        # a broadcast operand is addressed by computed indices
         shares = {"indexed": 1.0} if "bcast" in str(r.params.get("op")) else {}
         bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32", is_last=r.is_last)
         law_row = row_of(bounds, r.time_s, DRAWN, **shares)
@@ -202,6 +204,7 @@ def traced(path: Path, step: int) -> Iterator[LawRow]:
     rows = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
     source = f"trace {path.name.split('.')[0]}"
     for r in rows[::step]:
+        # by default PyTorch multiplies f32 as TF32 in convolutions, not in matrix products
         tf32 = "f32" in source and "conv" in r.name
         bounds = launches_of(r.module, r.device, tf32=tf32, is_last=r.is_last)
         shares = {"indexed": r.indexed, "crossed": r.crossed}
@@ -257,6 +260,7 @@ def coefficients(x: Array, time_s: Array, order: float) -> Array:
     best: Any = None
     least = np.full(x.shape[1] - 1, -9.0)
     least[0] = math.log(LEAST_RAMP)
+    # errors beyond `f_scale` count linearly, so that outliers move the fit little
     for start in (0.0, 1.0, -1.0):
         solution = least_squares(
             lambda z: np.log(law_s(x, np.exp(z), order) / time_s),
@@ -300,6 +304,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     time_s = np.array([r.time_s for r in rows])
     # waves of tiles start one after another
     orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS
+    # one order of the norm for the class: the one that predicts rows left out best
     tried = {order: left_out(x, time_s, order) for order in orders}
     order = min(tried, key=lambda o: float(np.abs(tried[o]).mean()))
     c = coefficients(x, time_s, order)
@@ -327,6 +332,7 @@ def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
     weights: list[Array] = []
     spreads: dict[str, list[float]] = {}
     for key, fit in fits.items():
+        # each row counts for long kernels and for short ones, by the share of its ramp
         share = [fit.weights * (1 - fit.ramps), fit.weights * fit.ramps]
         squares = [float((s * fit.errors**2).sum()) for s in share]
         spreads[key] = [
@@ -334,6 +340,7 @@ def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
             for square, s in zip(squares, share, strict=True)
         ][::-1]
         short, long = spreads[key]
+        # errors in units of their spread, which lies between the two: comparable over classes
         scaled.append(fit.errors / (short**fit.ramps * long ** (1 - fit.ramps)))
         weights.append(fit.weights)
     every, weight = np.concatenate(scaled), np.concatenate(weights)
@@ -377,6 +384,7 @@ def main() -> None:
     if options.data:
         launches += eager_calls(options.data)
     fits: dict[str, LawFit] = {}
+    # in this order: launches around an operator are of classes fitted before it
     for (name, *types), terms in CLASSES.items():
         named = (name, ALSO.get((name, *types)))
         rows = [r for r in launches if r.subject.name in named and r.subject.dtype in types]

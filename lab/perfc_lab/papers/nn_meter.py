@@ -117,8 +117,8 @@ class NnMeter:
         seconds = np.full(len(kernels), self.rest_s)
         table = features(kernels)
         for key in set(keys) - {""}:
-            mine = np.array([k == key for k in keys])
-            seconds[mine] = np.exp(self.forests[key](table[mine]))
+            of_key = np.array([k == key for k in keys])
+            seconds[of_key] = np.exp(self.forests[key](table[of_key]))
         return seconds
 
     def _key(self, kernel: MeasuredKernel) -> str:
@@ -149,6 +149,7 @@ def features(kernels: Iterable[MeasuredKernel]) -> Array:
 def configuration(kernel: MeasuredKernel) -> list[float]:
     """Return the extents, attributes, work and traffic."""
     operands = kernel.operands.split()
+    # two operands, absent ones empty, and the first result
     texts = [*operands[:2], *[""] * (2 - len(operands[:2])), kernel.results.partition(" ")[0]]
     sizes = [extent for text in texts for extent in extents(text)]
     traits = [attribute(kernel.op, name) for name in ATTRIBUTES]

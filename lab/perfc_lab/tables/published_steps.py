@@ -98,10 +98,10 @@ def published_steps(folder: Path) -> Iterator[PublishedStep]:
     """
     frame = with_columns(folder / TABLE, COLUMNS)
     frame = frame[(frame["mode"] == "training") & (frame["runtime"] == TRAINING_DEFAULT)]
-    named = frame["graph"].astype(str).str.endswith(".onnx.gz")
-    known = (frame["graph_size_match"] != "other size") | frame["canonical_model"].isin(GRAPHS)
+    has_graph = frame["graph"].astype(str).str.endswith(".onnx.gz")
+    has_size = (frame["graph_size_match"] != "other size") | frame["canonical_model"].isin(GRAPHS)
     several = frame[frame["n_gpus"] == CARDS]
-    for row in frame[(frame["n_gpus"] == 1) & named & known].to_dict("records"):
+    for row in frame[(frame["n_gpus"] == 1) & has_graph & has_size].to_dict("records"):
         step = step_of({str(name): value for name, value in row.items()}, several)
         if step is not None:
             yield step
@@ -117,6 +117,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     name, gpu, device = str(row["canonical_model"]), str(row["gpu"]), str(row["device"])
     is_amp = row["precision"] == AMP
     batch = row["batch"]
+    # where the table has no batch it is that of the script, for the size of the card
     if not isinstance(batch, int):
         size = "A100" if gpu == "A100" else next((s for s in ("16GB", "32GB") if s in device), "")
         batches = BATCHES.get(name, {}).get(size)
@@ -128,6 +129,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     dims = {"batch": batch, **({"seq": seq} if isinstance(seq, int) else {})}
     is_last = is_amp and name in CHANNELS_LAST
     optimizer = "adam" if name in ADAM or seq == FINE_TUNED else "momentum"
+    # only models of sequences have attention, which that version does not fuse
     runtime = of_steps(Steps.EAGER, PYTORCH).name if isinstance(seq, int) else TRAINING_DEFAULT
     how = Deployment().with_values(
         {
@@ -153,6 +155,7 @@ def is_contradicted(row: Mapping[str, object], rate: float, several: pd.DataFram
     equal = several
     for column in ("canonical_model", "device", "precision"):
         equal = equal[equal[column] == row[column]]
+    # rows without a length or a batch are compared without it
     for column in ("seq_len", "batch"):
         if isinstance(row[column], int):
             equal = equal[equal[column] == row[column]]

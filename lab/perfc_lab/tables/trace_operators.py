@@ -71,6 +71,7 @@ def rows(path: Path) -> Iterator[TraceRow]:
     groups: dict[tuple[str, str, str], list[float]] = {}
     first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     seen: Counter[tuple[int, str]] = Counter()
+    # in the order of time, so that `nth` counts the kernels of a call as they ran
     for e in sorted(events, key=lambda e: float(e.get("ts", 0))):
         call = calls.get(e["args"].get("External id")) if e.get("cat") == "kernel" else None
         if call is None:
@@ -200,6 +201,7 @@ def _of(
     crossed: float = 0.0,
     helper: str = "",
 ) -> tuple[Module, float, float, str] | None:
+    """Return what `described` does, for an operator of `module_of`; None if it has no model."""
     module = module_of(family, p, dtype)
     return None if module is None else (module, indexed, crossed, helper)
 
@@ -212,10 +214,12 @@ def binary(
     `neg` and `mul` stand for all functions of one and of two operands.
     """
     n = math.prod(dims[0])
+    # a number is an operand without extents or of one element
     if len(dims) < 2 or math.prod(dims[1] or [1]) == 1:
         return _of("unary", {"n": n, "op": "neg"}, dtype, indexed=indexed, crossed=crossed)
     if math.prod(dims[1]) == n:
         return _of("binary", {"n": n, "op": "mul"}, dtype, indexed=indexed, crossed=crossed)
+    # the smaller operand is broadcast; one value a channel is the bias of a convolution
     c = math.prod(dims[1])
     is_bias = len(dims[1]) == 4 and dims[1][0] == dims[1][2] == 1
     p = {"n": n, "c": c, "op": "add_bcast_row"}
@@ -257,6 +261,7 @@ def convolution(
         "g": ci // depth,
         "bias": 0,
     }
+    # kernels that change a layout run before and after the convolution
     helper = ""
     if any(word in kernel for word in LAYOUTS):
         is_out = LAYOUTS[1] in kernel

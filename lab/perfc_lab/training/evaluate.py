@@ -38,6 +38,7 @@ class CallerContext(Enum):
 
     def of(self, rows: Rows) -> Rows:
         """Return the rows as such a caller describes them."""
+        # columns that are the framework's choice
         hidden = class_of(rows.class_name).by_framework if self is CallerContext.NOTHING else ()
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
         return (
@@ -50,6 +51,7 @@ class CallerContext(Enum):
         """Return rows that such a caller may mean: kernels that a tuner selected, or named ones."""
         if self is not CallerContext.NOTHING:
             return list(blocks)
+        # who names no kernel has the one that a tuner selects
         masks = [untuned(block) for block in blocks]
         return [
             block.take(~mask) if mask.any() else block

@@ -78,6 +78,7 @@ def scored_as_shipped(
     name: str, fold: Fold, models: Path, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> Scored:
     """Return the scores of a fold, by weights made of all else."""
+    # shipped weights know every row, validation rows too; only tested ones are left out
     rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -110,6 +111,7 @@ def _shipped(
     folder: Path,
 ) -> Path:
     """Return the card of weights that know all rows."""
+    # a split of these rows calibrates the interval; `finish` then learns from all of them
     inner = next(folds(data, GraphProtocol.RANDOM, (budget.seed,)))
     predictor, metrics = trained(name, inner, quantity, budget, say)
     predictor.finish(data, budget, say)

@@ -130,6 +130,7 @@ def by_deployment(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ..
 
 def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a table that has a column a GPU and type; empty cells repeat upper ones."""
+    # the second head is a row whose third cell is "Precision"
     model, lengths, precisions = "", None, ("",) * len(table.head)
     for row in table.rows:
         if row[2:3] == ("Precision",):
@@ -146,8 +147,8 @@ def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
                         precision.lower(),
                         None,
                         int(row[2]),
-                        1,
-                        0,
+                        1,  # pages of this form name no pipeline ranks
+                        0,  # and no DEP
                         int(lengths[1]),
                         int(lengths[2]),
                         TOTAL,
@@ -164,7 +165,7 @@ def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[t
             # tables of first tokens have no length of the output
             batch, tp, isl, *osl = map(int, row[1:-1])
             value = number_of(row[-1], path)
-            rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)
+            rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)  # None for a latency
             yield (
                 row[0],
                 cards[1],

@@ -90,6 +90,7 @@ def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
 
 
 def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
+    """Train stage 3 on the first fold, write its weights, and yield their path and scores."""
     data = load(wanted.graphs, wanted.dataset)
     if wanted.mode:
         data = data.where(lambda r: r.part == wanted.mode)
@@ -162,9 +163,9 @@ def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
     lines = []
     for line in table.lines:
         try:
-            made = predictor(line.predictor)
-            if isinstance(made, GnnLlm):
-                made.needs(stages)
+            model = predictor(line.predictor)
+            if isinstance(model, GnnLlm):
+                model.needs(stages)
         except PerfcError as error:
             say(f"{table.name}, {line.label}: skipped: {error}")
         else:
@@ -203,13 +204,13 @@ def opened(
     """
     if known is not None:
         unpack(known, folder, stages)
-    there = Stages.open(stages)
+    checkpoints = Stages.open(stages)
     size = Preset(
-        there.preset.scale,
-        there.preset.tuning_s if limit_s is None else limit_s,
+        checkpoints.preset.scale,
+        checkpoints.preset.tuning_s if limit_s is None else limit_s,
         pretrained=stages,
-        learned=there.settings(),
+        learned=checkpoints.settings(),
     )
     return LanguageModelTables(
-        built(tables, graphs), seeds, graphs, folder, size, there, has_charts
+        built(tables, graphs), seeds, graphs, folder, size, checkpoints, has_charts
     )

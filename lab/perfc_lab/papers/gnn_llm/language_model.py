@@ -160,14 +160,14 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     from transformers import PreTrainedTokenizerFast
 
     vocabulary = sorted(set(words))
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Digits(individual_digits=True),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    made.decoder = decoders.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=shape.vocabulary - len(vocabulary),
         # in this order they are tokens 0 and 1, as `fresh_decoder` has them
@@ -181,9 +181,11 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
         if vocabulary
         else re.compile("$^")
     )
-    made.train_from_iterator((part for t in texts for part in between.split(t)), trainer)
-    made.add_tokens([AddedToken(word, single_word=True, normalized=False) for word in vocabulary])
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PADDING)
+    tokenizer.train_from_iterator((part for t in texts for part in between.split(t)), trainer)
+    tokenizer.add_tokens(
+        [AddedToken(word, single_word=True, normalized=False) for word in vocabulary]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=PADDING)
 
 
 def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
@@ -240,7 +242,7 @@ def train_decoder(
     network.train()
 
     def batches(order: random.Random) -> Iterator[Tensor]:
-        chosen = order.sample(range(len(texts)), len(texts))
+        chosen = order.sample(range(len(texts)), len(texts))  # all, in a drawn order
         yield from packed((texts[i] for i in chosen), model, shape.context // 4)
 
     learn(
@@ -261,6 +263,7 @@ def train_decoder(
 def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
     """Return the cross entropy of the next token of whole texts."""
 
+    # `transformers` shifts labels by one token itself
     def loss(ids: Tensor) -> Tensor:
         value: Tensor = network(input_ids=ids, labels=ids).loss
         return value

@@ -64,6 +64,7 @@ def _scaled(number: int) -> tuple[str, int]:
     """Return the digits of a number below 1,000, and how often it was divided by that."""
     rounded = significant(number)
     step = min((len(str(rounded)) - 1) // 3, len(WORDS) - 1)
+    # decimal, so that no digits of a binary fraction are written
     text = f"{Decimal(rounded).scaleb(-3 * step):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text, step
 
@@ -85,6 +86,7 @@ def flop_of(text: str) -> int | None:
 
 
 def _whole(digits: str, step: int) -> int | None:
+    """Return digits times 1,000 to the power of ``step``; None if the product is a fraction."""
     number = Decimal(digits).scaleb(3 * step)
     return int(number) if number == number.to_integral_value() else None
 
@@ -101,6 +103,7 @@ def latency_text(time_s: float) -> str:
     if not (isfinite(time_s) and time_s > 0):
         raise ValueError(f"no time: {time_s}")
     milliseconds = time_s * MS_PER_S
+    # longer ones are whole milliseconds, as "g" would write an exponent
     if milliseconds >= 10**LATENCY_DIGITS:
         return f"{milliseconds:.0f} ms"
     return f"{Decimal(f'{milliseconds:.{LATENCY_DIGITS}g}'):f} ms"

@@ -1,4 +1,4 @@
-"""The papers' tables beside ours, as a page of Markdown."""
+"""Lay out the papers' tables with the papers' numbers and ours, as a page of Markdown."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ..
         row = [family]
         for d, figure in zip(done, figures, strict=True):
             adequate = d.results if all(map(is_adequate, d.results)) else ()
-            known = [r["families"][family]["mape"] for r in adequate if family in r["families"]]
-            row += [spread(known, PublishedMetric.MAPE), shown(figure, PublishedMetric.MAPE)]
+            errors = [r["families"][family]["mape"] for r in adequate if family in r["families"]]
+            row += [spread(errors, PublishedMetric.MAPE), shown(figure, PublishedMetric.MAPE)]
         rows.append(tuple(row))
     return rows
 
@@ -148,6 +148,7 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     row = [done.line.label]
     for i, column in enumerate(published.columns):
         numbers = numbers_of(done, column)
+        # trained, but not long enough to stand for the paper's
         is_open = not numbers and any(number(r, column) is not None for r in done.results)
         row.append(OPEN if is_open else spread(numbers, column.metric))
         if not published.states(i):

@@ -81,6 +81,7 @@ def of_graph(
     path: Path, rows: Sequence[WholeModel], say: Callable[[str], None]
 ) -> Iterator[MeasuredRun]:
     """Yield the rows of one graph; those that differ in nothing but their times share a table."""
+    # by extents, and by all that changes kernels or their times
     modules: dict[object, Module] = {}
     tables: dict[object, RunTable] = {}
     am = Analyses()
@@ -130,6 +131,7 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     machine, tf32 = load_machine(how.target), how.rounded
     folded = am.apply(Canonicalize(how.runs_parameters), source)
     module = am.apply(what_if(how.executed(source) or how.dtype), folded)
+    # fused as the framework of the row did; the runtime is otherwise that of today
     then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)

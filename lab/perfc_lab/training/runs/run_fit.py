@@ -109,23 +109,25 @@ def train_runs(
     process, places = fitted(runs, names, recipe), np.array([run.table.places for run in runs])
     fold = balanced([run.table.network_id for run in runs], recipe.folds, recipe.seed)
     scores = np.zeros(len(runs))
-    for one, train, tested in leave_out(runs, fold.tolist()):
-        scores[fold == one] = scores_of(process, train, tested, say)
+    for part, train, tested in leave_out(runs, fold.tolist()):
+        scores[fold == part] = scores_of(process, train, tested, say)
     left_out = list(chips_left_out(runs)) if leave_machines_out else []
     of_chips = [scores_of(process, train, tested, say) for _, train, tested in left_out]
     on_chips = [run for *_, tested in left_out for run in tested]
     # every chip counts the same, however many runs it has
     weights = [np.full(len(scores_of_chip), 1 / len(scores_of_chip)) for scores_of_chip in of_chips]
+    # the first is of all runtimes together; each has one for machines that nobody measured too
     every, *bands = (
         Bands(
-            of_runtime(one, runs, scores, np.ones(len(runs))),
+            of_runtime(runtime, runs, scores, np.ones(len(runs))),
             Unseen(
-                0.0, of_runtime(one, on_chips, np.concatenate(of_chips), np.concatenate(weights))
+                0.0,
+                of_runtime(runtime, on_chips, np.concatenate(of_chips), np.concatenate(weights)),
             )
             if left_out
             else None,
         )
-        for one in ("", *names)
+        for runtime in ("", *names)
     )
     return Artefact(
         card(name, runs, Calibration(every, dict(zip(names, bands, strict=True))), data or {}),
@@ -160,7 +162,7 @@ def fitted(runs: Sequence[MeasuredRun], names: Sequence[str], recipe: RunRecipe)
 
 def known(runs: Sequence[MeasuredRun], names: Sequence[str]) -> RowPositions:
     """Return the positions of runs, their graphs included."""
-    numbers = {one: i for i, one in enumerate(networks(runs).tolist())}
+    numbers = {network: i for i, network in enumerate(networks(runs).tolist())}
     return positions([run.table for run in runs], names, numbers)
 
 
@@ -216,6 +218,7 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
     others = weights * [library in ("", table.library) for table in tables]
     count = int(np.count_nonzero(chosen))
     share = count / (count + BORROWED_ROWS)
+    # `others` has the runs of the runtime too
     each = (1 - share) * others / others.sum() + share * chosen / (chosen.sum() or 1.0)
     return band(scores, each, count=count + LENT_ROWS if count else None)
 
@@ -223,14 +226,14 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
 def chips_left_out(
     runs: Sequence[MeasuredRun],
 ) -> Iterator[tuple[str, list[MeasuredRun], list[MeasuredRun]]]:
-    """Yield each chip with enough runs, the runs of chips that are not newer, and its own."""
+    """Yield each chip with enough runs, the runs of chips that are not newer, and those on it."""
     chip = chips(runs)
-    for one in sorted(set(chip)):
-        known = training_chips(one, set(chip))
-        train = [run for run, name in zip(runs, chip, strict=True) if name in known]
-        tested = [run for run, name in zip(runs, chip, strict=True) if name == one]
+    for held in sorted(set(chip)):
+        allowed = training_chips(held, set(chip))
+        train = [run for run, name in zip(runs, chip, strict=True) if name in allowed]
+        tested = [run for run, name in zip(runs, chip, strict=True) if name == held]
         if train and len(tested) >= LEAST_LEFT_OUT:
-            yield one, train, tested
+            yield held, train, tested
 
 
 def training_chips(chip: str, names: Collection[str]) -> set[str]:
