@@ -62,9 +62,7 @@ def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
     best = 4.0 * lanes(device) * _WIDTHS.get(dtype, 2.0)
     if not matrix:
         return best
-    # FLOP per clock of the tile units of Intel's processors
-    tiles = {"i8": ("amx_int8", 2048.0), "bf16": ("amx_bf16", 1024.0), "f16": ("amx_fp16", 1024.0)}
-    feature, rate = tiles.get(dtype, ("", 0.0))
+    feature, rate = _DATA["tiles"].get(dtype, ("", 0.0))
     if feature in device.features:
         best = max(best, rate)
     # Arm's matrix instructions do twice the products of its dot instructions.

@@ -21,10 +21,10 @@ MIB = 1 << 20
 CORES = 8
 """Cores of the device, which share the L1 capacity of `LEVELS`."""
 
-RATES: dict[str, float] = data_next_to(__file__)
-"""Work per second of the whole device."""
-TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6, "launch.framework": 30e-6}
-"""Seconds of a launch; all numbers of the device are invented, near those of GPUs."""
+_DATA: dict[str, dict[str, float]] = data_next_to(__file__)
+RATES, TIMES, STREAMS = _DATA["rates"], _DATA["times"], _DATA["streams"]
+"""Work per second of the whole device, seconds of a launch, and the share of the bandwidth that
+each pattern of accesses reaches; all numbers of the device are invented, near those of GPUs."""
 
 
 @record
@@ -43,8 +43,6 @@ LEVELS = (
     FakeCache("device", float(16 << 30), 1e12, 400e-9),
 )
 """Levels that calibration must detect, with their rates."""
-STREAMS = {"read": 1.0, "copy": 0.93, "write": 0.9, "triad": 0.95}
-"""Share of the bandwidth that each pattern of accesses reaches."""
 
 
 class FakeRun:

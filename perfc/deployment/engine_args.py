@@ -30,25 +30,12 @@ LARGEST_BYTES = 1 << 18
 """Maximum bytes of a script or deployment file; PyYAML and shlex are slow."""
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
 """Options of degrees of parallelism, and of nodes."""
-COUNTS = frozenset(
-    {
-        "max_num_seqs",
-        "token_budget",
-        "recorded_tokens",
-        "loras",
-        "lora_rank",
-        "draft_tokens",
-        "looks_every",
-        "n_cpu_moe",
-    }
-)
-"""Options whose values are whole numbers."""
-FORMATS = data_next_to(__file__)
-"""Formats of weights by the names of quantization methods in engines."""
-AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})
-"""Values of engines' options that keep the format of the checkpoint."""
-HALVES = frozenset({"auto", "half", "float16", "bfloat16", "f16", "bf16"})
-"""Values of engines' options for 16 bits; bfloat16 and float16 take equally long."""
+_DATA = data_next_to(__file__)
+COUNTS, FORMATS = frozenset(_DATA["counts"]), _DATA["formats"]
+"""Options whose values are whole numbers; formats of weights by engines' quantization methods."""
+AS_STORED, HALVES = frozenset(_DATA["as_stored"]), frozenset(_DATA["halves"])
+"""Values of engines' options that keep the format of the checkpoint, and those for 16 bits;
+bfloat16 and float16 take equally long."""
 SCALES = {"k": 1e3, "m": 1e6, "K": 1 << 10, "M": 1 << 20}
 """Suffixes of numbers in vLLM's options: ``1k`` is 1000, ``1K`` is 1024."""
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from perfc.common.fitted import data_next_to
 from perfc.common.toml_file import remembered
 from perfc.errors import reason_of
 from perfc.ir import Origin
@@ -27,86 +28,21 @@ NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
-_KINDS = ("cuda", "cpu", "gpu", "accelerator")
-
-_TOP = ("name", "kind", "vendor", "arch", "description")
-_SOURCE = (
-    *("title", "document", "date", "note", "tool", "host", "driver", "clocks", "licence"),
-    *("threads", "compiler", "blas", "samples"),
-)
-_ROUNDS = ("rounds", "best", "worst")
-"""Fields of the rounds of a measurement; a number has all of them or none."""
-_NUMBER = ("value", "from", "note", "n", "iqr", "date", *_ROUNDS)
-_DEVICE = (
-    *("sm_count", "clock_base_hz", "clock_boost_hz", "clock_max_hz"),
-    *("clock_sustained_hz", "tdp_w", "process_node_m", "idle_power_w", "matrix_power_w"),
-    *("copy_power_w", "launch_overhead_s", "launch_graph_s", "launch_wake_s"),
-    *("host_launch_s", "warp_size", "max_threads_per_block", "max_threads_per_sm"),
-    *("max_blocks_per_sm", "registers_per_sm", "shared_memory_per_sm_bytes"),
-    "shared_memory_per_block_bytes",
-)
-_SCOPES = ("sustained", "one_core")
-"""Measured rates of all cores, and of one core."""
-_SHAPES = ("small", "skinny", "direct", "depthwise")
-"""Work with separate rates: small products, products of few rows, direct and depthwise ones."""
-_FLOP = (
-    *("peak_flop_per_s", "sparse_flop_per_s", "sustained_flop_per_s"),
-    *("flop_per_clock_per_sm", "one_core_flop_per_s", "energy_per_flop_j"),
-    *(f"{scope}_{shape}_flop_per_s" for scope in _SCOPES for shape in _SHAPES),
-)
-_OP = (
-    *("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm", "one_core_op_per_s"),
-    *(f"{scope}_erf_op_per_s" for scope in _SCOPES),
-)
-_LEVEL = (
-    "capacity_bytes",
-    "bandwidth_bytes_per_s",
-    "sustained_bandwidth_bytes_per_s",
-    "one_core_bandwidth_bytes_per_s",
-    "latency_s",
-    "energy_per_byte_j",
-    *(f"{scope}_{way}_bytes_per_s" for scope in _SCOPES for way in ("transposed", "touched")),
-)
-_CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
-_DRAM = (*_LEVEL, "usable_bytes", "pin_bandwidth_bytes_per_s")
-_PRICE = tuple(f"{code}_per_hour" for code in ("usd", "eur", "gbp", "chf", "cny", "jpy", "inr"))
-"""Prices of a machine. No shipped file has one, as prices change with place and day."""
-_LINK = (
-    *("bandwidth_bytes_per_s", "sustained_bandwidth_bytes_per_s"),
-    "pageable_bandwidth_bytes_per_s",
-)
-ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
-"""Factors of ``[adaptation.CLASS]``, which correct predictors fitted on other machines."""
+_DATA = data_next_to(__file__)
+_KINDS, _TOP, _SOURCE, _NUMBER = (_DATA[k] for k in ("kinds", "top", "source", "number"))
+_ROUNDS, _REQUIRED, _UNITS = (_DATA[k] for k in ("rounds", "required", "units"))
+"""Fields that say how well a measured number repeated, all of them or none; keys; units."""
+ADAPTATION, LEVELS = _DATA["adaptation"], _DATA["levels"]
+"""Factors of ``[adaptation.CLASS]``, which correct predictions learned on other machines; memory
+levels, nearest first, of which ``l2`` is the last cache before memory, whatever its name."""
 FORMER = (
     "efficiency: perfc no longer reads fitted rates; delete these tables, then"
     " perfc adapt --target TARGET --from ROWS corrects predictions by measured kernels"
 )
-LEVELS = ("l1", "l2_private", "l2", "device")
-"""Memory levels, nearest first; ``l2`` is the last cache before memory, even if called L3."""
-_MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
-_SECTIONS: dict[str, tuple[str, ...]] = {
-    "device": _DEVICE,
-    "price": _PRICE,
-    **{f"compute.matrix.{d}": _FLOP for d in _MATRIX_TYPES},
-    **{f"compute.vector.{d}": _FLOP for d in ["f64", "f32", "f16", "bf16", "i32", "i8"]},
-    **{f"compute.special.{d}": _OP for d in ("f32", "f16")},
-    "memory.l1": _CACHE,
-    "memory.l2_private": _CACHE,
-    "memory.l2": _CACHE,
-    "memory.device": _DRAM,
-    "link.host": _LINK,
-    "link.nvlink": _LINK,
-    "link.mesh": (*_LINK, "peer_count"),
-    "link.network": (*_LINK, "latency_s"),
-    "node": ("gpu_count", "nvlink_gpu_count"),
+_SECTIONS: dict[str, list[str]] = {
+    section: [field for group in groups for field in _DATA["fields"][group]]
+    for section, groups in _DATA["sections"].items()
 }
-_REQUIRED = (
-    "device.sm_count",
-    "device.clock_max_hz",
-    "memory.device.capacity_bytes",
-    "memory.device.bandwidth_bytes_per_s",
-)
-_UNITS = ("flop_per_s", "op_per_s", "bytes_per_s", "bytes", "hz", "w", "s", "j")
 _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shared.document import show_document
-from ..shared.output import deliver, emit
+from ..shared.document import show_result
+from ..shared.output import deliver
 
 if TYPE_CHECKING:
     from perfc.deployment.prices import Region
@@ -41,7 +41,6 @@ def show_published(
     from perfc.machine import load_machine
     from perfc.serving.output.published import ModelRun, published
     from perfc.serving.output.published_view import document
-    from perfc.view.report.formats.json_form import strict
 
     # the predictor takes degrees of one replica, and the number of replicas
     target, weights, runtime, version = given
@@ -65,8 +64,5 @@ def show_published(
         deliver(published_page(predictor, run, grid), output)
         return 0
     prediction = published(predictor, run)
-    if form == "json":
-        emit(strict(prediction.to_dict(), indent=2) + "\n", output)
-    else:
-        show_document(document(prediction, grid), form, output)
+    show_result(prediction.document, prediction, document(prediction, grid), form, output)
     return 0

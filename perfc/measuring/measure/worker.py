@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.common.whole_file import write_whole
 
 WARM_S = 0.3
@@ -25,14 +26,7 @@ PROFILED_EVENTS = 60_000
 """Maximum recorded kernel executions; the runtime stops at a million."""
 
 
-RUNNERS = {
-    "replay": ("replay", "ReplayRun"),
-    "torch": ("torch_runtime", "TorchRun"),
-    "program": ("torch_program", "ProgramRun"),
-    "ort": ("ort_runtime", "OrtRun"),
-    "openvino": ("openvino_runtime", "OpenVinoRun"),
-    "litert": ("litert_runtime", "LitertRun"),
-}
+RUNNERS = data_next_to(__file__)
 """Module and class that run a framework's models."""
 
 

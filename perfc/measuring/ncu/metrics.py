@@ -21,41 +21,33 @@ CYCLES_PER_S = (
     "SM Frequency",
 )
 DURATION = ("gpu__time_duration.sum", "gpu__time_duration.avg", "Duration")
+_DATA = data_next_to(__file__)
 LEVELS = {
     "l1": ("l1tex__t_bytes.sum",),
     "l2": ("lts__t_bytes.sum",),
     "device": ("dram__bytes.sum",),
 }
-SECTORS = {"l1": "l1tex__t_sectors.sum", "l2": "lts__t_sectors.sum"}
+SECTORS = _DATA["sectors"]
 SECTOR_BYTES = 32
 """Bytes of a sector, the unit of accesses to L1 and L2. Source: Nsight Compute, Kernel Profiling
 Guide."""
 DRAM_PARTS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 DEVICE_NAME = "device__attribute_display_name"
 
-SCALAR = {"f32": "f", "f16": "h", "f64": "d"}
-"""Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type."""
+SCALAR, SCALAR_OPS = _DATA["letters"], _DATA["flop"]
+"""Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type, and flop of each instruction."""
 SCALAR_PATTERN = "{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
 """Threads whose instruction was not predicated off; letters are f, h, d for the types."""
 PER_CYCLE = ".per_cycle_elapsed"
-SCALAR_OPS = {"add": 1, "fma": 2, "mul": 1}
-"""Flop of each instruction: equations 3.4 and 3.5."""
 
 PIPE_TENSOR = "sm__inst_executed_pipe_tensor.sum"
-# by pipe: hmma for 16-bit floats and TF32, imma for integers, dmma for f64, gmma for warp groups
-PIPE_TENSOR_OPS = {
-    "hmma": "sm__inst_executed_pipe_tensor_op_hmma.sum",
-    "imma": "sm__inst_executed_pipe_tensor_op_imma.sum",
-    "dmma": "sm__inst_executed_pipe_tensor_op_dmma.sum",
-    "gmma": "sm__inst_executed_pipe_tensor_op_gmma.sum",
-}
+PIPE_TENSOR_OPS, OPS_PATH_TYPES = _DATA["pipes"], _DATA["types"]
+"""Counters by pipe; source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
 # operations by the type of operands, maybe also by type of result, sparsity, or a cycle
 OPS_PATH = re.compile(
     r"sm__ops_path_tensor_(?:op_[a-z]+_)?src_(?P<src>[a-z]+\d*(?:_fp\d+)?)"
     r"(?:_dst_(?P<dst>[a-z]+\d+))?(?P<sparsity>_sparsity_(?:on|off))?\.sum(?P<rate>\.per_cycle_elapsed)?$"
 )
-OPS_PATH_TYPES = data_next_to(__file__)
-"""Source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
 
 
 @record

@@ -26,7 +26,7 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, share
 
 from .analyses.stack import RECORD, StackBy, chains_of
@@ -276,7 +276,7 @@ def changed(
 
 def to_json(made: TraceDifference) -> str:
     """Return the JSON document, schema ``perfc-trace-diff/1``."""
-    return strict(enveloped(SCHEMA, made), indent=2) + "\n"
+    return document_text(SCHEMA, made)
 
 
 def to_csv(made: TraceDifference) -> str:

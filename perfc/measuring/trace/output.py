@@ -19,7 +19,7 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
 from .analyses.breakdown import breakdown_csv, breakdown_sections
@@ -39,7 +39,7 @@ PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, Trace
 
 def to_json(view: TraceView) -> str:
     """Return the JSON document, schema ``perfc-trace/1``."""
-    return strict(enveloped(SCHEMA, view), indent=2) + "\n"
+    return document_text(SCHEMA, view)
 
 
 def to_csv(view: TraceView) -> str:

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Amount, Column, Document, Fact, Facts, Note, Section
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, share
 
 from .collectives import COLUMNS, tabulated
@@ -42,7 +42,7 @@ COLLECTIVES = (
 
 def to_json(view: RanksView) -> str:
     """Return the JSON document, schema ``perfc-trace-ranks/1``."""
-    return strict(enveloped(SCHEMA, view), indent=2) + "\n"
+    return document_text(SCHEMA, view)
 
 
 def to_csv(view: RanksView) -> str:

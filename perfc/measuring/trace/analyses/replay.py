@@ -15,7 +15,7 @@ from perfc.machine import Machine
 from perfc.passes.runtimes import Framework
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Amount, Document, Fact, Facts, Section
-from perfc.view.report.formats.json_form import enveloped, strict
+from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
 
 from ...measure.memory import USABLE
@@ -187,7 +187,7 @@ def nbytes_of(given: Mapping[str, Any] | None) -> int:
 
 def to_json(made: ReplayedOperator) -> str:
     """Return the JSON document, schema ``perfc-replay/1``."""
-    return strict(enveloped(SCHEMA, made), indent=2) + "\n"
+    return document_text(SCHEMA, made)
 
 
 def to_csv(made: ReplayedOperator) -> str:
