@@ -39,6 +39,10 @@ class KernelTable:
     # results of ``once`` by name and sizes, the oldest first
     memo: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        """Return one line: all fields of a real network are hundreds of kilobytes."""
+        return f"{len(self.kernels)} kernels of {self.runtime.name}"
+
     def once(self, what: Hashable, env: Env, result: Callable[[], R]) -> R:
         """Return a result of these kernels at sizes, whatever the machine; retained for others.
 

@@ -1,4 +1,4 @@
-"""Fusion group under construction: nodes that `Grouping` joins until they are one kernel."""
+"""A fusion group under construction."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir import record
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
+from perfc.view.presentation import Printed
 
 from .costs.work import TrainingWork
 from .schedules import schedule_named, schedules
@@ -36,7 +37,7 @@ SHOWN = 12
 
 
 @record
-class PlanView:
+class PlanView(Printed):
     """Result of a search.
 
     Args:
@@ -55,6 +56,7 @@ class PlanView:
     """
 
     document: ClassVar[str] = "perfc-plan/1"
+    _layout: ClassVar[str] = "perfc.distributed.views:plan_document"
     model: str
     target: str
     gpu: str

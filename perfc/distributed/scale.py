@@ -10,6 +10,7 @@ from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ParseError, PerfcError
 from perfc.ir import record
 from perfc.machine.parallel import Parallel
+from perfc.view.presentation import Printed
 
 from .costs.work import TrainingWork
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
@@ -39,7 +40,7 @@ class ScalePoint:
 
 
 @record
-class ScaleView:
+class ScaleView(Printed):
     """Scaling curve of a model.
 
     Args:
@@ -55,6 +56,7 @@ class ScaleView:
     """
 
     document: ClassVar[str] = "perfc-scale/1"
+    _layout: ClassVar[str] = "perfc.distributed.views:scale_document"
     model: str
     target: str
     gpu: str

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypedDict, cast
 
 from perfc.deployment.prices import Prices, Region
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.frontend.config import LanguageModel
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
@@ -126,7 +126,7 @@ def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:
     # the annotations of a TypedDict include those of its bases: all options
     options_known = ServingOptions.__annotations__
     for name in options.keys() - options_known.keys():
-        raise ParseError(f"no {name!r}", where="llm", hint=f"there are {', '.join(options_known)}")
+        raise ParseError(f"no {name!r}", where="llm", hint=suggestion(name, options_known))
     given = {name: value for name, value in options.items() if name in DEFAULTS}
     added = {name: value for name, value in options.items() if name not in DEFAULTS}
     return cast("ServingSettings", {**DEFAULTS, **given}), cast("Additions", added)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from perfc.common.formats import fitting, misnamed
 from perfc.errors import MissingExtraError, ParseError, PerfcError
@@ -22,6 +23,39 @@ FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
 """Formats of a report, the default first."""
 WIDTH = 120
 """Columns of text outside of a terminal."""
+
+
+class Printed:
+    """A result that prints as its command does, in a terminal and in a notebook.
+
+    Args:
+        document: schema of its JSON document.
+        _layout: function that lays it out, ``module:name``.
+    """
+
+    __slots__ = ()
+    document: ClassVar[str]
+    _layout: ClassVar[str]
+
+    def __str__(self) -> str:
+        from perfc.view.report.formats import text
+
+        return text.render(self._laid_out(), WIDTH).rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return facts and tables for a notebook."""
+        from perfc.view.report.formats.notebook_document import render
+
+        return render(self._laid_out())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON document that the command prints."""
+        from perfc.view.report.formats.json_form import enveloped
+
+        return enveloped(self.document, self)
+
+    def _laid_out(self) -> Any:
+        return resolve_name(self._layout)(self)
 
 
 class Presentation:

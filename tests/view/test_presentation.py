@@ -317,6 +317,20 @@ def test_other_answers_echo_shortly_and_as_a_table_without_scripts(of: str) -> N
     assert not {"script", "img", "link", "iframe", "object"} & set(html.tags)
 
 
+def test_answers_of_language_models_and_plans_print_what_their_commands_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers = {
+        "llm llama-3.2-1b -t h100": perfc.llm("llama-3.2-1b", "h100"),
+        "plan llama-3.2-1b --gpus 2 -t h100": perfc.plan("llama-3.2-1b", 2, "h100"),
+    }
+    for line, answer in answers.items():
+        assert cli.run(line.split()) == 0
+        assert answer.to_dict()["schema"] == answer.document
+        assert str(answer).splitlines()[:8] == capsys.readouterr().out.splitlines()[:8]
+        assert "table" in read(answer._repr_html_()).tags
+
+
 def test_names_from_files_are_escaped_in_the_echo_of_a_sweep() -> None:
     result = replace(swept(RESNET), model=HOSTILE, labels={"batch": HOSTILE})
     html = read(result._repr_html_())

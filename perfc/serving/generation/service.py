@@ -29,6 +29,7 @@ from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
 from perfc.ir import Module, evaluate, record
 from perfc.machine import Machine, capacity_of, load_machine
 from perfc.passes.runtimes import TRAINING_DEFAULT
+from perfc.view.presentation import Printed
 
 from .law import Law, PictureEnergy, law
 
@@ -73,7 +74,7 @@ class PartView:
 
 
 @record
-class GenerationReport:
+class GenerationReport(Printed):
     """A batch of pictures made on one device.
 
     Args:
@@ -97,6 +98,7 @@ class GenerationReport:
     """
 
     document: ClassVar[str] = "perfc-diffusion/1"
+    _layout: ClassVar[str] = "perfc.serving.generation.views:document"
     model: str
     target: str
     batch: int

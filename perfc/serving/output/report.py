@@ -11,6 +11,7 @@ from typing import ClassVar
 from perfc.frontend.config import Adapters
 from perfc.ir import record
 from perfc.machine.parallel import Parallel
+from perfc.view.presentation import Printed
 
 from ..cost.drafts import DraftsView
 from ..cost.images import ImagesView
@@ -24,11 +25,11 @@ from ..simulation.load import Load
 from ..simulation.metrics import Latencies, LoadThroughput
 
 LONGEST = 1 << 24
-"""Longest context in tokens that is tried for a model without a limit of positions: 16 Mi."""
+"""Longest context that is looked at where a model has no limit of positions."""
 
 
 WIDEST = 5.0
-"""Ratio of upper to lower end above which only the lower end of an interval is printed."""
+"""Ratio of the ends of an interval above which the lower one alone is printed."""
 
 
 @record
@@ -99,7 +100,7 @@ class IntervalFactors:
 
 
 @record
-class ServingReport:
+class ServingReport(Printed):
     """Predicted serving of a model on GPUs under a load.
 
     Args:
@@ -138,6 +139,7 @@ class ServingReport:
     """
 
     document: ClassVar[str] = "perfc-llm/1"
+    _layout: ClassVar[str] = "perfc.serving.output.views:document"
     model: str
     target: str
     runtime: str
@@ -187,9 +189,3 @@ class ServingReport:
         # price of a million tokens times tokens per second: a million GPU-seconds
         per_gpu_s = spent.price_per_million * rate.output_tokens_per_s_per_gpu
         return per_gpu_s * step.time_s * self.parallel.tensor / step.tokens
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the report as the document that ``--json`` prints."""
-        from perfc.view.report.formats.json_form import enveloped
-
-        return enveloped(self.document, self)

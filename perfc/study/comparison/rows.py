@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, Report, analyze
@@ -20,7 +20,7 @@ from perfc.frontend.pytorch import graph_of
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.machine import Machine, load_machine
-from perfc.view.presentation import WIDTH, data_frame
+from perfc.view.presentation import Printed, data_frame
 from perfc.view.report import Verdict
 
 from .bill import HOST, Bill, Host
@@ -218,7 +218,7 @@ _KEYS: Mapping[Order, Callable[[Row], Any]] = {
 
 
 @record
-class Comparison:
+class Comparison(Printed):
     """Rows of a comparison in the requested order.
 
     Args:
@@ -230,6 +230,7 @@ class Comparison:
         left_out: predictors that do not cover the model, each with its reason.
     """
 
+    _layout: ClassVar[str] = "perfc.study.comparison.views:document"
     rows: tuple[Row, ...]
     order: Order
     slo_s: float | None
@@ -237,21 +238,7 @@ class Comparison:
     region: Region | None = None
     left_out: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        """Return the table that ``perfc compare`` prints."""
-        from perfc.view.report.formats import text
-
-        from .views import document
-
-        return text.render(document(self), WIDTH).rstrip()
-
-    def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
-        from perfc.view.report.formats.notebook_document import render
-
-        from .views import document
-
-        return render(document(self))
+    __repr__ = Printed.__str__
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON document, schema ``perfc-compare/1``."""
