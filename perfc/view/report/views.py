@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perfc.ir import frozen
-from perfc.passes.roofline.roofline import launch_s
 
 from . import counts
 from .amounts import open_symbols
@@ -161,8 +160,7 @@ class LazyViews(Views):
     @cached_property
     def critical(self) -> Critical:
         """Return the kernels that take most of the time."""
-        runtime = self.report.kernels.runtime
-        return critical.collect(self.kernels, launch_s(self.report.machine, runtime.launch))
+        return critical.collect(self.kernels, bottlenecks.launch_s(self.report))
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -231,7 +229,7 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "source":
             return source.section(views.kernels)
         case "pressure":
-            return pressure.section(views.pressure)
+            return pressure.section(views.pressure, views.verdict.limits)
         case "ceilings":
             return pressure.ceilings(views.kernels, views.pressure, top)
         case "critical":

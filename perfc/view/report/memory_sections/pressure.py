@@ -11,14 +11,15 @@ from perfc.ir import record
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from ..amounts import key, ratio, title
-from ..formats.document import Column, Section, tabulate
+from ..formats.document import Column, Note, Section, tabulate
 from ..sections.kernels import KernelRow, groups, title_of
 from ..sections.prediction import Forecast
-from ..units import LOWER_BOUND, Unit
+from ..units import LOWER_BOUND, Unit, share
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
+    from ..sections.limits import LimitShare
     from ..sections.verdict import Verdict
 
 
@@ -117,8 +118,13 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
     return tuple(pressures)
 
 
-def section(rows: Sequence[Pressure]) -> Section:
-    """Return the section of ceilings with their busy time and limited kernels."""
+def section(rows: Sequence[Pressure], limits: Sequence[LimitShare]) -> Section:
+    """Return the section of ceilings with their busy time and limited kernels.
+
+    Args:
+        rows: the ceilings.
+        limits: limits of the run; a note has those that are no ceiling, such as the host.
+    """
     columns = (
         Column("ceiling", "limited by", cell=lambda r: r.title),
         Column("bound_share", "share", Unit.SHARE),
@@ -129,7 +135,10 @@ def section(rows: Sequence[Pressure]) -> Section:
             "floor_s", LOWER_BOUND, Unit.SECOND, is_spare=True, cell=lambda r: r.floor_s or None
         ),
     )
-    return Section("pressure", "resource pressure", (tabulate(columns, rows),))
+    used = {r.ceiling for r in rows}
+    rest = ", ".join(f"{one.title} {share(one.share)}" for one in limits if one.key not in used)
+    notes = (Note(f"of no kernel: {rest}"),) if rest else ()
+    return Section("pressure", "resource pressure", (tabulate(columns, rows), *notes))
 
 
 def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:

@@ -105,16 +105,6 @@ class KernelRow:
         return self.bound if self.predicted is None else self.predicted.bound
 
     @property
-    def time_s(self) -> float:
-        """Return its predicted time, or that at measured rates without a prediction."""
-        return self.roofline_time_s if self.predicted is None else self.predicted.time_s
-
-    @property
-    def share(self) -> float:
-        """Return its share of the predicted time, or of that at measured rates."""
-        return self.roofline_share if self.predicted is None else self.predicted.share
-
-    @property
     def is_bound(self) -> bool:
         """Return True if its numbers are lower bounds."""
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
@@ -249,12 +239,16 @@ class KernelGroup:
     @property
     def predicted_s(self) -> float:
         """Return the total predicted time; sustained time without a prediction."""
-        return len(self.rows) * self.first.time_s
+        first = self.first
+        return len(self.rows) * (
+            first.predicted.time_s if first.predicted else first.roofline_time_s
+        )
 
     @property
     def predicted_share(self) -> float:
         """Return the share of the predicted time."""
-        return len(self.rows) * self.first.share
+        first = self.first
+        return len(self.rows) * (first.predicted.share if first.predicted else first.roofline_share)
 
 
 def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
