@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -109,7 +110,11 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
         # 0 fit: memory and time of a batch of one say by how much
         batch = max(first.largest(), 1)
     choices = [chosen(first, batch, predict=predict)]
-    choices += [chosen(way, batch, predict=predict) for way in ways_of(report, gpus)]
+    for way in ways_of(report, gpus):
+        choice = chosen(way, batch, predict=predict)
+        # a change that changes nothing: half precision of a model in half precision
+        if replace(choice, title=first.title) != choices[0]:
+            choices.append(choice)
     return Fit(report, batch, is_auto, tuple(choices), predict)
 
 

@@ -192,3 +192,13 @@ def test_attention_without_a_kernel_keeps_its_probabilities(
     assert all(int(evaluate(v.type.nbytes, report.env)) == 2 * 4 * 256**2 * 4 for v in shares)  # type: ignore[union-attr, arg-type]
     # as many products, fused or not: all pairs are multiplied
     assert forward_macs(report) == forward_macs(fused)
+
+
+def test_half_precision_is_no_change_of_a_model_in_half_precision(tmp_path: Path) -> None:
+    titles = []
+    for dtype in ("bfloat16", "float32"):
+        path = tmp_path / f"{dtype}.json"
+        path.write_text(json.dumps({**T5, "torch_dtype": dtype}))
+        report = perfc.analyze(path, "a100", batch=4)
+        titles.append([c.title for c in fitted(report, is_auto=False, predict=False).choices])
+    assert titles == [["as given"], ["as given", "--dtype bf16"]]
