@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perfc.common.choice import E, member, text_of
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.machine import load_machine
 from perfc.passes.runtimes import TRAINER, TRAINING_DEFAULT, runtime
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
@@ -36,14 +36,12 @@ def one_of(kind: type[E], value: object, where: str) -> E:
 
 
 def _train(value: object, where: str) -> str:
-    """Parse an optimizer, or `PROGRAM`."""
     from perfc.passes.training.optimizer import names
 
-    return _named(value, where, "train", (*names(), PROGRAM))
+    return _named(value, where, "optimizer", (*names(), PROGRAM))
 
 
 def _loss(value: object, where: str) -> str:
-    """Parse the name of a loss."""
     from perfc.passes.training.loss import names
 
     return _named(value, where, "loss", names())
@@ -53,25 +51,21 @@ def _named(value: object, where: str, field: str, names: Sequence[str]) -> str:
     """Validate a name; "" means not given."""
     name = text_of(value, where).strip().lower()
     if name and name not in names:
-        hint = f"there are {', '.join(names)}"
-        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=suggestion(name, names))
     return name
 
 
 def _flag(value: object, where: str) -> bool:
-    """Parse a switch, which must be a boolean: in text "false" would be true."""
     if not isinstance(value, bool):
         raise ParseError(f"{value!r} is neither true nor false", where=where)
     return value
 
 
 def _share(value: object, where: str, most: float = 1.0) -> float:
-    """Parse a number from 0 to ``most``."""
     try:
         share = float(str(value))
     except ValueError:
-        share = -1.0  # fails the check below
-    # negated, so that NaN fails it too
+        share = -1.0
     if isinstance(value, bool) or not 0 <= share <= most:
         hint = f"0 to {most:g}"
         raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint=hint)
@@ -79,8 +73,6 @@ def _share(value: object, where: str, most: float = 1.0) -> float:
 
 
 def _number(value: object, where: str, least: int, most: int) -> int:
-    """Parse an integer within a range, given as a number or as text."""
-    # `isascii`, since `isdigit` accepts digits of other scripts; `int` gets a bounded text
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
     if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
@@ -122,7 +114,6 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
     Raises:
         ParseError: a field has no effect.
     """
-    # a field is given if it differs from that of a deployment without any argument
     usual = type(how)()
     given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
     if given and not how.train:
@@ -147,7 +138,6 @@ def of_configuration(how: Deployment) -> Deployment:
     is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
     if not is_trainer or how.dtype.startswith("amp-"):
         return replace(how, runtime=how.stated_runtime)
-    # explicit fields stay; the others take the defaults, and `usual` lists these
     dtype = how.dtype or usual_type(machine.takes)
     keeps = dtype not in SINGLE_TYPES if how.master_weights is None else how.master_weights
     step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)
@@ -168,7 +158,6 @@ def as_configured(how: Deployment, origin: ModelOrigin) -> Deployment:
     if not fields:
         hint = "the name of a Trainer, or a function that returns (trainer, module) of Lightning"
         raise ParseError("the model is no trainer", where="--train", hint=hint)
-    # a field of the trainer counts unless the command line has another value than the default
     usual = replace(type(how)(), train=PROGRAM, runtime=TRAINING_DEFAULT)
     return how.with_values(
         {k: v for k, v in fields.items() if getattr(how, k) == getattr(usual, k)}
@@ -180,7 +169,6 @@ def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
     usual = how.usual.difference(fields)
     if not usual or not how.train or "target" not in fields:
         return replace(how, **fields, usual=usual)
-    # defaults of the old target are reset, so that those of the new one are chosen
     plain = {name: getattr(type(how)(), name) for name in usual}
     return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
 

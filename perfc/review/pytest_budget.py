@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from perfc.errors import PerfcError
+
 if TYPE_CHECKING:
     from perfc.api import Report
 
@@ -23,7 +25,10 @@ def require_budget(model: Any, target: str | None = None, **given: Any) -> Repor
 
     names = ("time_ms", "memory_mib", "energy_mj")
     limits = [(name, given.pop(name, None)) for name in names]
-    report = analyze(model, target, **given)
+    try:
+        report = analyze(model, target, **given)
+    except PerfcError as error:
+        pytest.fail(f"{error}; limits are {', '.join(names)}", pytrace=False)
     v, energy = report.verdict, report.verdict.energy
     memory = v.memory.total_bytes / 2**20
     # without a power model no limit of energy can be exceeded

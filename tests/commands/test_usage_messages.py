@@ -27,6 +27,13 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("analyze m.onnx --slo 4ms", "an option of perfc compare, perfc mig, perfc sweep"),
         ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search, perfc search"),
         ("analyze m.onnx -o a.html -o b.json", "one file per run: run again for another"),
+        (
+            "analyze m.onnx --batch 1,8",
+            "no size, as in --batch 8; perfc sweep takes ranges",
+        ),
+        ("fit m.onnx --memory 8GB", "it is -t NAME here"),
+        ("compare m.onnx --price --slo 4ms", "need rows of machines: leave out --price"),
+        ("analyze m.onnx --train adam_w", "no optimizer 'adam_w' (did you mean adamw?)"),
         ("sweep m.onnx --batch 1..64", "as in --batch 8 or 1:64"),
         ("-t a100 m.onnx", "options follow a command, as in perfc analyze -t a100 m.onnx"),
         ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),

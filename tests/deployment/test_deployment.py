@@ -146,7 +146,7 @@ def test_an_optimiser_makes_a_run_a_training_step() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("train", "adem", "no train 'adem'"),
+        ("train", "adem", "no optimizer 'adem'"),
         ("loss", "hinge", "no loss 'hinge'"),
         ("accumulate", 0, "no such number: '0' (1 to 64)"),
         ("lora_rank", "-1", "no such number: '-1'"),

@@ -132,11 +132,11 @@ def test_dim_batch_means_the_batch_where_no_symbol_is_called_so(
     [
         (("--dim", "bacth=8"), "did you mean batch? its inputs: input_ids[s72, s70]"),
         (("--dim", "s71=8"), "batch s72, sequence s70"),
-        (("--batch", "x"), "'x' is not a number"),
-        (("--batch", ""), "is not a number"),
+        (("--batch", "x"), "'x' is no size"),
+        (("--batch", ""), "is no size"),
         (("--batch", "0"), "0 runs nothing"),
-        (("--batch", "-1"), "is not a number"),
-        (("--batch", "1:8"), "is not NAME=N"),
+        (("--batch", "-1"), "is no size"),
+        (("--batch", "1:8"), "is no size, as in --batch 8; perfc sweep takes ranges"),
         (("--batch", "8", "--dim", "batch=4"), "batch is given as 8 and as 4"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_cut_or_damaged_gzip_is_refused(cut: int) -> None:
         (b"GGUF\3\0\0\0", "GGUF"),
         (b'{"irVersion": "8"}', "JSON"),
         (b"ir_version: 8\ngraph {\n}\n", "protobuf text"),
-        (b"Hello, this is a README.\n", "text, but not the ONNX text form"),
+        (b"Hello, this is a README.\n", "not an ONNX model but other text"),
         (b"<ir_version: 8>\nagraph (float x) =>", "ONNX text does not parse"),
         (b"<" + b"(" * 100_000, "nested deeper than 64"),
         (b"<" + b'\\"' * 500_000, "ONNX text does not parse"),
@@ -167,6 +167,12 @@ def test_what_is_not_an_onnx_model_is_named(data: bytes, message: str, tmp_path:
             open_model(model)
         assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(str(path))
+
+
+def test_code_is_named_as_a_module(tmp_path: Path) -> None:
+    (path := tmp_path / "net.py").write_text("class Net: ...\n")
+    with pytest.raises(ModelError, match=rf"a module in it is {path}:NAME"):
+        open_model(path)
 
 
 def test_what_is_not_a_readable_file_is_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from perfc.passes.runtimes import runtime, tables
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 ALIASES = [("trt", "tensorrt"), ("onnxruntime", "ort"), ("torch", "eager"), ("pytorch", "eager")]
+ALIASES += [("torch.compile", "inductor")]
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES)

@@ -75,7 +75,7 @@ def command(
     """
     if bill.is_wanted:
         if slo or sort != "time" or form == "csv":
-            raise click.UsageError("--slo, --sort and csv are of rows of machines, not of a bill")
+            raise click.UsageError("--slo, --sort and csv need rows of machines: leave out --price")
         settings = list(settings_of(options, [options.named(m) for m in models], predictors))
         machines = machines_of(options, settings)
         predict = not no_predict

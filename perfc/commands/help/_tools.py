@@ -184,25 +184,23 @@ def command_line(
         if name not in names:
             raise PerfcError(f"{KIND} is {name!r}", hint=f"one of {', '.join(names)}")
         chosen = commands[names.index(name)]
-    parameters = dict(chosen.parameters)
+    known = dict(chosen.parameters)
     options: list[tuple[str, Any]] = []
     positional: list[tuple[str, Any]] = []
-    for name, parameter in parameters.items():
+    for name, parameter in known.items():
         if parameter.required and given.get(name) in (None, [], ""):
             raise PerfcError(f"{' '.join(chosen.path)} needs {name!r}")
     for name, value in given.items():
-        if name not in parameters:
+        if name not in known:
             what = f"no argument {name[:64]!r} of {' '.join(chosen.path)}"
-            raise PerfcError(what, hint=suggestion(name, parameters))
-        check_type(name, value, parameter_schema(parameters[name]))
-        (positional if isinstance(parameters[name], click.Argument) else options).append(
-            (name, value)
-        )
+            raise PerfcError(what, hint=suggestion(name, known))
+        check_type(name, value, parameter_schema(known[name]))
+        (positional if isinstance(known[name], click.Argument) else options).append((name, value))
     # JSON objects have no order: arguments go in that of the command
-    positional.sort(key=lambda pair: list(parameters).index(pair[0]))
-    line = [*chosen.path, *(["--no-cache"] if "no_cache" in parameters else [])]
+    positional.sort(key=lambda pair: list(known).index(pair[0]))
+    line = [*chosen.path, *(["--no-cache"] if "no_cache" in known else [])]
     for name, value in options:
-        line += words(parameters[name], value, root)
+        line += words(known[name], value, root)
     line.append("--")  # a value that begins with a hyphen is no option
     for name, value in positional:
         for word in value if isinstance(value, list) else [value]:

@@ -82,7 +82,10 @@ def plain_text(head: bytes, where: str) -> ModelError:
     if start.startswith((b"ir_version", b"graph {", b"producer_name", b"opset_import")):
         hint = "convert it: onnx.load(path, format='textproto')"
         return _not_onnx("a protobuf text file", hint, where)
-    return _not_onnx("text, but not the ONNX text form", "that form begins with <ir_version", where)
+    hint = "the ONNX text form begins with <ir_version"
+    if where.endswith(".py"):
+        hint = f"a module in it is {where}:NAME"
+    return _not_onnx("other text", hint, where)
 
 
 def _not_onnx(what: str, hint: str, where: str) -> ModelError:

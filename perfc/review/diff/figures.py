@@ -114,7 +114,8 @@ def signed(value: float | None, unit: Unit) -> str:
     """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
     if value is None:
         return DASH
-    if not value:
+    # below the least prefix: rounding of sums
+    if abs(value) < 1e-15:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
     # beyond its range `share` prints a limit, as "< 0.1 %": a difference has its digits

@@ -23,6 +23,9 @@ def test_within_the_interval(perfc_budget):
 def test_memory(perfc_budget):
     assert perfc_budget(MODEL, "l4", time_ms=1e3, batch=2).env == {{"batch": 2}}
     perfc_budget(MODEL, "l4", memory_mib=100)
+
+def test_misspelled(perfc_budget):
+    perfc_budget(MODEL, "l4", memory_gb=1)
 """
 
 
@@ -35,7 +38,7 @@ def test_a_model_over_its_budget_fails_with_its_first_screen(
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess("-p", plugin)
-    result.assert_outcomes(failed=2, passed=1)
+    result.assert_outcomes(failed=3, passed=1)
     result.stdout.fnmatch_lines(
         [
             "time_ms 2.* exceeds the budget of 1",
@@ -44,5 +47,6 @@ def test_a_model_over_its_budget_fails_with_its_first_screen(
             "*lower bound *",
             "*where the time goes *",
             "memory_mib * exceeds the budget of 100",
+            "no 'memory_gb' (*); limits are time_ms, memory_mib, energy_mj",
         ]
     )

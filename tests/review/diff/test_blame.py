@@ -11,11 +11,12 @@ from perfc.ir.graph import Node
 from perfc.ir.syntax.parse import parse
 from perfc.review.diff.blame import Culprit, by_edit, by_kernel, in_words, merged, ranked, whole_of
 from perfc.review.diff.changes import MANY, Causes, Change, Edit, Status, changes
-from perfc.review.diff.figures import Metric
+from perfc.review.diff.figures import Metric, signed
 from perfc.review.diff.gaps import LARGEST_GAP, aligned, gaps, increasing
 from perfc.review.diff.kernels import NOTHING, KernelPair, TotalCost, known
 from perfc.review.diff.labels import DiffSide, Labels
 from perfc.review.diff.wiring import OUTSIDE, skeleton, wiring
+from perfc.view.report.units import Unit
 
 PAIR = KernelPair((), (), NOTHING, NOTHING)
 
@@ -305,6 +306,7 @@ def test_wires_lead_from_makers_to_readers() -> None:
     assert kept.before == [(), (0,)]
     assert kept.after == [[(1, 0)], []]
     assert not kept.is_ordered
+    assert wires.index[wires.nodes[2]] == 2
 
 
 def test_large_gaps_are_halved_and_small_ones_aligned() -> None:
@@ -341,3 +343,7 @@ def test_the_longest_chain_of_nothing_is_nothing() -> None:
     assert increasing([]) == []
     assert increasing([(0, 3), (1, 1), (2, 2), (3, 0)]) == [(1, 1), (2, 2)]
     assert increasing([(0, 0), (1, 0)]) in ([(0, 0)], [(1, 0)])
+
+
+def test_rounding_of_sums_is_no_difference() -> None:
+    assert [signed(v, Unit.SECOND) for v in (-2e-21, 0.0, 3e-12)] == ["0", "0", "+3.00 ps"]

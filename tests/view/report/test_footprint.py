@@ -219,8 +219,8 @@ def test_wrong_input_is_one_line(
     tmp_path: Path, mlp: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words, expected in (
-        (["fit", mlp, "--batch", "many"], "is not a number"),
-        (["analyze", mlp, "--batch", "auto"], "is not a number"),
+        (["fit", mlp, "--batch", "many"], "is no size"),
+        (["analyze", mlp, "--batch", "auto"], "is no size"),
         (["fit", mlp, "--gpus", "0"], "gpus"),
     ):
         assert cli.run(words) == 2
