@@ -274,6 +274,7 @@ def _engines(
                     token_budget=budget,
                     reserve=query.reserve,
                 )
+                # degrees that do not divide the model fail here, before any estimate
                 try:
                     engine.cost  # noqa: B018 - lowers the model
                 except ModelError:
@@ -338,6 +339,7 @@ def _estimated(
     # a list of fleets needs as many better engines; a front only one
     enough = FLEETS if load.rate else 1
     best: list[ServingSetting] = []
+    # cheapest bounds first: good settings early rule more engines out
     for engine, least in sorted(bounds, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
         hopeful = _holding(least, load, slo)
         if all(sum([beats(b, s, load) for b in best]) >= enough for s in hopeful):
@@ -371,7 +373,7 @@ def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
 
 
 def _faster(ordered: Iterable[T], time_s: Callable[[T], float]) -> list[T]:
-    """Return those of which none before is as fast."""
+    """Return the items that are faster than all before them, from cheapest to fastest."""
     best: list[T] = []
     for setting in ordered:
         if not best or time_s(setting) < time_s(best[-1]):

@@ -94,7 +94,7 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         stacks = tuple(s for s in stacks if not s.is_decoder)
     if is_known(keys, family) and not like:
         check_unread(keys, family)
-    # also keys that no reader uses: a wrong kind of value is a damaged file
+    # keys that no reader uses are checked too: a value of a wrong kind means a damaged file
     for holder in (keys, keys.inner("text_config"), keys.inner("vision_config")):
         if holder is not None:
             holder.check_kinds()
@@ -130,6 +130,7 @@ def _like(keys: Keys, family: str, row: str) -> Any:
     if row not in _rows.rows():
         raise _unknown(row, "--like")
     inner = _rows.inside(keys) or keys
+    # fresh keys: those that this row reads do not count as read by the family
     stacks = _rows.reader_of(row)(Keys(inner.values, keys.where))
     return stacks, None, (_assumption(inner, family, row),)
 
@@ -225,6 +226,7 @@ def _context(keys: Keys) -> int:
     factor = scaling.number("factor", 1.0)
     if factor < 1:
         raise scaling.wrong("factor", factor, "1 or more")
+    # files have positions before scaling or after it: the larger number counts
     first = scaling.whole("original_max_position_embeddings", default=positions, least=0)
     return max(positions, int(first * factor))
 
@@ -251,6 +253,7 @@ def families() -> dict[str, str]:
         if file.endswith(".py") and not file.startswith("_"):
             with open(os.path.join(folder, file), encoding="utf-8") as source:
                 text = source.read()
+            # the text is enough: importing all families would slow every start
             listed = text.partition("\nREADERS")[2]
             files.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
     return files
@@ -259,6 +262,7 @@ def families() -> dict[str, str]:
 def _of_class(name: str) -> str:
     """Return the family of a class such as ``LlamaForCausalLM``; the stem if none matches."""
     stem = re.split(r"For[A-Z]|LMHead|Model$|Config$", name)[0].lower()
+    # names of classes are families in camel case: compared without separators
     plain = {family.replace("_", "").replace("-", ""): family for family in families()}
     return plain.get(stem, stem)
 

@@ -203,5 +203,6 @@ class ImagedCost(StepCost):
         return replace(
             demand,
             weight_bytes=weight_bytes if self.is_whole else weight_bytes + demand.weight_bytes,
+            # tower and language model run one after the other
             activation_bytes=max(demand.activation_bytes, self.tower.activation_bytes),
         )

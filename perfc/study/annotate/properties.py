@@ -114,8 +114,10 @@ class NumbersByNode:
             index = self.kernel_of.get(n)
             if index is None:
                 continue
+            # nodes of a function may be in the same kernel
             if index not in numbers.kernels:
                 numbers.kernels.append(index)
+            # times are written at one node of a kernel only, so that they add up to the run
             if self.report.kernels.kernels[index].anchor is n:
                 for launch in self.launches[index]:
                     numbers.anchored.append(self.report.roofline.kernels[launch])

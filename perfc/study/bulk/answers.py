@@ -62,6 +62,7 @@ class ModelAnswers:
             one = self.settings[name]
             setting = ModelSetting(job.path, one.deployment, one.values)
             try:
+                # the first analysis is reused: later settings only deploy it again
                 report = setting.report(load_machine(one.deployment.target), report)
                 view = RowView.of(Row.of(report, PRICES, predict=self.predict), None)
             except Exception as error:  # a row for every failure

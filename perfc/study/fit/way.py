@@ -109,12 +109,14 @@ class Way:
 
     def _further(self, batch: int) -> int:
         """Return the next batch to try, where linearly extrapolated live bytes fill the device."""
+        # beyond the range of the model: the bisection goes on below it
         if not self.allows(2 * batch):
             return 2 * batch
         capacity = self.report.deployment.capacity(self.report.machine)
         # live bytes are nearly linear in the batch: two sizes give the slope
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch
+        # without a slope, larger steps than doubling save analyses
         if capacity is None or slope <= 0:
             return 8 * batch
         guess = int((capacity.tensor_bytes - small) / slope) + batch

@@ -142,6 +142,7 @@ def search_space(
         trials.append(trial)
         return [trial.value(one) for one in plan.objectives]
 
+    # Optuna calls it after each trial, pruned ones included
     counted = [lambda _, proposal: on_trial(proposal.number + 1, plan.trials)]
     study.optimize(objective, n_trials=plan.trials, callbacks=counted)
     if not trials:
@@ -180,9 +181,9 @@ def answered(
 
 
 def pareto(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Trial]:
-    """Return the trials that no other is better than; of equal models the first.
+    """Return the Pareto front, sorted by the objectives; of trials with equal models the first.
 
-    The result is in the order of the objectives. Different models with equal objectives all remain.
+    Different models with equal objectives all remain.
     """
     by_costs: dict[tuple[float, ...], dict[int, Trial]] = {}
     for trial in trials:

@@ -148,6 +148,7 @@ class KeyScope:
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Any:
         """Return the value of ``a | b`` or of arithmetic, with errors that name the key."""
+        # the right side is not evaluated if it is not needed: its keys may be absent
         if isinstance(op, ast.BitOr):
             first = self._of(left)
             return self._of(right) if first is None else first
@@ -158,6 +159,7 @@ class KeyScope:
             name = self.names.get(name, name)
             if not isinstance(b, int) or b < 1:
                 raise self.keys.wrong(name, b, "a whole number above 0")
+            # a period of layers
             if isinstance(op, ast.Mod) and b > MOST_LAYERS:
                 raise self.keys.wrong(name, b, f"at most {MOST_LAYERS}")
             if isinstance(op, ast.Div):

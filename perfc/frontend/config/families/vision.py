@@ -51,7 +51,9 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
     stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):
         raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
+    # transformers writes a name per label, or its default of two labels
     labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
+    # of masked image modelling: checked and counted as read, without effect on these heads
     keys.whole("encoder_stride", default=16)
     head = OutputHead(labels, is_biased=True, is_first_token=True)
     pooler = OutputHead(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)

@@ -169,6 +169,7 @@ def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
     if a.norm_kind is NormKind.RMS:
         normed = b.rms(x, scale, shape, name)
     else:
+        # the operator needs a scale: ones where none is stored
         ones = f"ones.{'x'.join(map(str, shape))}"
         normed = b.node(LAYER, (x, scale or b.buffer(ones, shape, b.half)), name)
     return normed if a.norm is QueryKeyNorm.ALL else b.shaped(normed, (-1, width), f"{name}.join")
@@ -272,6 +273,7 @@ def _scores(
         bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, heads[0]))
     else:
         bias = b.buffer("position_bias", (heads[0],), DType.F32) if a.is_biased else None
+    # a sink is one more score per head, given in the place of a bias
     if a.has_sinks:
         bias = b.weight(f"{name}.sinks", (heads[0],))
     op = RaggedAttention(
@@ -287,7 +289,7 @@ def _scores(
     )
     lengths = run.lengths if tokens.has_prompts else None
     inputs = trimmed(*operands, lengths, *past, *decode, bias)
-    # new keys and values are written into the cache, unless another layer or the encoder has them
+    # new rows of the cache are outputs, unless another layer or the encoder has stored them
     is_added = operands[2] is not None or operands[1] is not None or not a.is_cross
     if a.is_cache_shared or not is_added or (past[0] is None and decode[0] is None):
         return b.node(op, inputs, name)
@@ -321,6 +323,7 @@ def reach(a: Attention, cached: Dim) -> Dim:
     """Return the part of a cache that queries can see."""
     if a.window:
         return dim_min(cached, a.window - 1)  # a window has the token itself
+    # of finished chunks nothing is seen
     return cached % a.chunk if a.chunk else cached
 
 

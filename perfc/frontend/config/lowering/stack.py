@@ -114,6 +114,7 @@ def token_embedding(
         kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
         x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
     x = b.norm(x, e.norm, f"{name}.embedding.norm")
+    # before the projection: layers read rows that follow from the embedding itself
     if stack.per_layer is not None:
         rows_here = b.share(padded(stack.per_layer.vocab, b), "rows of the vocabulary")
         run.rows = per_layer_rows(b, x, ids, stack.per_layer, stack, rows_here)
@@ -153,6 +154,7 @@ def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
 
 def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
     """Return the patches of images projected to tokens, behind learned ones."""
+    # a convolution whose stride is its kernel multiplies each patch by one matrix
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
     image = b.input(f"{name}.image", b.half, (batch, e.channels, e.image, e.image))
     weight = b.weight(f"{name}.patches.weight", (hidden, e.channels, e.patch, e.patch))
@@ -190,7 +192,7 @@ def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -
 
 
 def padded(vocab: int, b: Builder) -> int:
-    """Return the rows of the table of tokens, so many that they divide among the ranks."""
+    """Return the vocabulary rounded up to a multiple of the ranks, which share it by rows."""
     tensor = b.parallel.tensor
     return -(-vocab // tensor) * tensor
 
@@ -268,7 +270,7 @@ def of_first_tokens(b: Builder, x: Value, h: OutputHead, stack: Stack, run: Runn
 def head(
     b: Builder, x: Value, h: OutputHead, stack: Stack, table: Value | None, name: str
 ) -> Value:
-    """Return the product behind the last layer, [rows, width of this rank]."""
+    """Return the scores of a head, [rows, columns of this rank]; of a pooler its hidden rows."""
     width = stack.hidden
     x = b.norm(x, h.before, f"{name}.before")
     if h.inner:
@@ -285,6 +287,7 @@ def head(
     if not h.width:  # width 0 is a pooler: it ends with the inner projection
         return x
     scores = _scores(b, x, h, table, name, width)
+    # engines cap scores where they sample, so only modules have operators for it
     return capped(b, scores, f"{name}.capped") if h.is_capped and b.writes_out else scores
 
 

@@ -104,6 +104,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
         channels, gate = b.cut(both, (width, values), f"{name}.parts")
         scalars = b.product(x, (hidden, 2 * heads), f"{name}.ba")
         beta, decay = b.cut(scalars, (heads, heads), f"{name}.scalars")
+    # queries, keys and values go through one convolution
     channels = _convolved(b, channels, (width, d.taps), run, name, is_biased=False)
     cut = b.cut(channels, (keys, keys, values), f"{name}.qkv")
     shapes = ((key_heads, d.key_dim), (key_heads, d.key_dim), (heads, d.value_dim))

@@ -20,7 +20,7 @@ MATMUL, MUL, SUB, TANH = MatMul(), Mul(), Sub(), Tanh()
 
 
 def spread(b: Builder, x: Value, stack: Stack) -> Value:
-    """Return the streams side by side [tokens, count*hidden]: ``x`` and a product for each other.
+    """Return the streams concatenated, [tokens, count*hidden]: ``x``, then a projection per stream.
 
     Source: transformers, ``Gemma3nTextModel.forward``.
     """
@@ -32,7 +32,7 @@ def spread(b: Builder, x: Value, stack: Stack) -> Value:
 
 
 def gathered(b: Builder, x: Value, stack: Stack) -> Value:
-    """Return the mean of the streams [tokens, hidden], each but the first after a product."""
+    """Return the mean of the streams [tokens, hidden], all but the first after a projection."""
     if stack.streams is None:
         return x
     name, count, hidden = stack.name, stack.streams.count, stack.hidden
@@ -59,6 +59,7 @@ def mixed_streams(
     """
     count = s.count
     scale = b.weight(f"{name}.norm.weight", (hidden,))
+    # both coefficient products share this router and its norm
     router = b.weight(f"{name}.router.weight", (count, hidden))
 
     def routed(y: Value, part: str) -> Value:
@@ -121,6 +122,7 @@ def per_layer_rows(
     )
     by_layer = b.shaped(projected, (-1, count, p.width), f"{name}.split")
     by_layer = b.norm(by_layer, Norm(NormKind.RMS, p.width), f"{name}.norm")
+    # the stored row plus the projected embedding; layers then take their columns
     both = b.node(
         ADD, (b.shaped(by_layer, (-1, total_width), f"{name}.joined"), rows), f"{name}.both"
     )

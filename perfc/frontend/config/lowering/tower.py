@@ -40,6 +40,7 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
     windows: dict[int, Running] = {}
     for number, layer in enumerate(tower.stack.layers):
         chunk = next(_chunks(layer), 0)
+        # layers with equal windows share their lengths
         if chunk and chunk not in windows:
             windows[chunk] = _windowed(b, run, tower, chunk)
         layer_run = windows.get(chunk, run)
