@@ -64,8 +64,6 @@ class LinkExchange:
         ranks: int,
         nodes: int,
         cluster: Cluster,
-        *,
-        efficiency: float = 1.0,
     ) -> LinkExchange:
         """Return an exchange on the links of a cluster; each rank has its part of the adapters.
 
@@ -75,7 +73,6 @@ class LinkExchange:
             ranks: number of ranks.
             nodes: number of nodes, with equally many ranks each.
             cluster: interconnects between the ranks.
-            efficiency: share of the network's sustained rate that is available.
         """
         each = max(ranks // nodes, 1)
         share = min(each / cluster.gpus_per_node, 1.0)
@@ -87,7 +84,7 @@ class LinkExchange:
             LOCAL_LATENCY_S,
             LOCAL_EFFICIENCY * cluster.local_bytes_per_s(each),
             cluster.network_latency_s,
-            NETWORK_EFFICIENCY * efficiency * share * cluster.network_bytes_per_s,
+            NETWORK_EFFICIENCY * share * cluster.network_bytes_per_s,
         )
 
 

@@ -48,12 +48,10 @@ class Fabric:
 
     Args:
         cluster: links between its GPUs.
-        efficiency: factor on the modeled rate of the network.
         known: cache of computed times.
     """
 
     cluster: Cluster
-    efficiency: float = 1.0
     known: dict[tuple[object, ...], float] = field(default_factory=dict)
 
     def time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
@@ -82,9 +80,7 @@ class Fabric:
         if nodes == 1 and exchange is not Exchange.SEND_RECEIVE:
             path = str(self.cluster.machine.path)
             return learned(path, exchange, min(group.size, self.cluster.gpus_per_node)).at(nbytes)
-        message = networks.LinkExchange.of(
-            exchange, nbytes, ranks, nodes, self.cluster, efficiency=self.efficiency
-        )
+        message = networks.LinkExchange.of(exchange, nbytes, ranks, nodes, self.cluster)
         return networks.time_s(message)
 
 
@@ -105,6 +101,6 @@ def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
 
 
 @cache
-def fabric_of(target: str, efficiency: float = 1.0) -> Fabric:
+def fabric_of(target: str) -> Fabric:
     """Return the links of a target, by the path of its file."""
-    return Fabric(Cluster.of(load_machine(target)), efficiency)
+    return Fabric(Cluster.of(load_machine(target)))

@@ -16,6 +16,7 @@ from perfc.passes.training.implementation import RecomputePolicy
 from perfc.view.presentation import Printed
 
 from .costs.work import TrainingWork
+from .scale import counts
 from .schedules import schedule_named, schedules
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import CHECKPOINTINGS, Training
@@ -163,7 +164,7 @@ def divisions(
         if work.has_experts:
             ranks = tensor * context * data
             # ranks that share products are in one group of experts
-            experts = {e for e in _powers(ranks) if e == 1 or e % tensor == 0}
+            experts = {e for e in counts(ranks) if e == 1 or e % tensor == 0}
         # without copies there is nothing to shard
         zeros = (0, 1, 2, 3) if data * context > 1 else (0,)
         orders = list(_orders(work, pipeline, fixed))
@@ -200,8 +201,7 @@ def _choices(
         "pipeline": stages,
     }
     return {
-        name: _given(fixed, name, _powers(n if work.is_divisible else 1))
-        for name, n in most.items()
+        name: _given(fixed, name, counts(n if work.is_divisible else 1)) for name, n in most.items()
     }
 
 
@@ -236,11 +236,6 @@ def join(degrees: Sequence[int]) -> str:
 def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
     """Return the degree that the user set, else all permitted ones."""
     return (int(fixed[name]),) if name in fixed else tuple(every)
-
-
-def _powers(most: int) -> tuple[int, ...]:
-    """Return the powers of two up to ``most``."""
-    return tuple([1 << i for i in range(max(most, 1).bit_length()) if 1 << i <= most])
 
 
 def _orders(

@@ -14,7 +14,7 @@ from perfc.machine.parallel import ALONE, Parallel
 
 from .costs.memory import MemoryParts, memory_of
 from .costs.work import RankParts, TrainingWork, device_bytes_per_s
-from .fabric import Fabric, fabric_of
+from .fabric import fabric_of
 from .kinds import Loss, kinds
 from .parts import PartCost, streamed_s
 from .schedules import schedule_named
@@ -129,7 +129,6 @@ def step_cost(
     training: Training,
     *,
     law: RunLaw | None = None,
-    fabric: Fabric | None = None,
 ) -> DividedStepCost:
     """Return the prediction of a step.
 
@@ -138,13 +137,12 @@ def step_cost(
         parallel: degrees of parallelism.
         training: sizes of the step.
         law: fitted run overhead; that of any framework by default.
-        fabric: links between ranks; those of the target by default.
 
     Raises:
         ParseError: incompatible degrees, or samples that are not divisible by them.
         ModelError: the model cannot be divided by these degrees.
     """
-    links = fabric or fabric_of(work.target)
+    links = fabric_of(work.target)
     cluster, machine = links.cluster, links.cluster.machine
     parallel = checked(work, parallel)
     training = _divided(training, parallel)

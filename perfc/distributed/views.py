@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from perfc.passes.runtimes import TRAINER
 from perfc.view.report.formats.document import (
@@ -110,15 +111,7 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
     yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
     m = c.memory
-    parts = (
-        ("parameters", m.parameters),
-        ("gradients", m.gradients),
-        ("optimizer", m.optimizer),
-        ("activations", m.activations),
-        ("working", m.working),
-        ("overhead", m.overhead),
-    )
-    words = ", ".join(f"{name} {size_text(n)}" for name, n in parts if n)
+    words = ", ".join(f"{name} {size_text(n)}" for name, n in asdict(m).items() if n)
     of = f"of {size_text(capacity)}: " if capacity else ""
     yield Fact("memory of a GPU", in_bytes(m.total), f"{of}{words}")
     if c.lora_rank:

@@ -212,7 +212,6 @@ class DeploymentOptions:
         dims: Mapping[str, int] | None = None,
         also: Mapping[str, object] | None = None,
         also_at: str = "",
-        is_whole: bool = False,
         is_several: bool = False,
     ) -> Deployment:
         """Build the deployment from the command line, then the project file, then the defaults.
@@ -221,7 +220,6 @@ class DeploymentOptions:
             dims: extents that replace the typed ones.
             also: further fields, from other options or files.
             also_at: their place for messages (default: the command line).
-            is_whole: allow whole runs without kernels, such as training steps.
             is_several: allow several targets.
 
         Raises:
@@ -243,8 +241,7 @@ class DeploymentOptions:
         if not is_several and (len(names_in(result.target)) > 1 or result.target == EVERY):
             hint = f"`perfc compare MODEL -t {result.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)
-        if not is_whole:
-            result.require_kernels(place("mode"))
+        result.require_kernels(place("mode"))
         result.require_alone(place("parallel"))
         return result
 

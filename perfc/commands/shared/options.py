@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -151,7 +151,6 @@ def names_in(text: str) -> list[str]:
 def read_model(
     model: str | NamedModule,
     dims: dict[str, int],
-    values: Mapping[str, object] | None = None,
     *,
     is_trained: bool = False,
 ) -> Module:
@@ -159,7 +158,7 @@ def read_model(
     if not isinstance(model, str) or (model != "-" and not model.endswith(".pir")):
         from perfc.deployment.reading import read as read_sized
 
-        return read_sized(model, dims, values, is_trained=is_trained)[0]
+        return read_sized(model, dims, is_trained=is_trained)[0]
     from perfc.ir.graphs.rewrite import with_defaults
     from perfc.ir.graphs.verify import verify
     from perfc.ir.syntax.parse import read

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from perfc.ir import record
 from perfc.machine.capacity import CONTEXT_BYTES
 from perfc.passes.memory.allocators.trainers import FRAGMENTS
@@ -39,8 +41,8 @@ class MemoryParts:
     @property
     def total(self) -> float:
         """Return the sum."""
-        held = self.parameters + self.gradients + self.optimizer + self.activations + self.working
-        return held + self.overhead
+        total: float = sum(astuple(self))
+        return total
 
 
 def memory_of(work: StageWork) -> MemoryParts:

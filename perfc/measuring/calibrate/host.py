@@ -10,7 +10,6 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -26,11 +25,8 @@ SECONDS = 15
 """Maximum seconds of a probe, as the user reads them; the limit itself is in `calibrate.run`."""
 
 
-def host_file(probe: Callable[[Path], None] | None = None) -> Path:
+def host_file() -> Path:
     """Return the path of this machine's target file, measured first if there is no whole one.
-
-    Args:
-        probe: function that writes the file to a path; `quick_probe` by default.
 
     Raises:
         TargetError: the machine cannot be measured, or the file cannot be written.
@@ -39,7 +35,7 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
         return Path(override)
     path = folder() / f"{HOST}.toml"
     if not is_whole(path):
-        (probe or quick_probe)(path)
+        quick_probe(path)
     announce(path)
     return path
 

@@ -9,7 +9,6 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -86,8 +85,6 @@ def measure_cases(
     protocol: MeasurementProtocol,
     *,
     reports: Sequence[Report] = (),
-    folder: Path | None = None,
-    stand_in: Runnable | None = None,
 ) -> list[Measurement]:
     """Measure several bindings of a model's symbols in one process, smallest first.
 
@@ -97,8 +94,6 @@ def measure_cases(
         bindings: values of symbols, each a case.
         protocol: how to measure.
         reports: the analyses of the bindings, where they are there already.
-        folder: where files go; a temporary one by default.
-        stand_in: the runnable copy, where it is there already.
 
     Returns:
         One measurement for each case that was reached within the limit.
@@ -121,9 +116,9 @@ def measure_cases(
     allocator = allocator_of(protocol)
     needs = (need_of(r.source, r.env, allocator) for r in done)
     warnings = {check_room(need, where) for need in needs} - {""}
-    with nullcontext(folder) if folder is not None else workspace() as place:
+    with workspace() as place:
         given = program_of(model, done[0], place) if is_module else model
-        ready = stand_in or runnable(given, place, protocol.seed)
+        ready = runnable(given, place, protocol.seed)
         cases = [inputs_of(r.source, r.env) for r in done]
         before = load_of_others(protocol.device)
         outcome = execute(ready, place, cases, protocol, nodes)

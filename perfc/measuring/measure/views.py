@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields
 from operator import attrgetter
 
 from perfc.view.report.formats import comma
@@ -232,4 +231,4 @@ def to_json(m: Measurement) -> str:
 
 def to_csv(rows: Sequence[KernelRow]) -> str:
     """Format the rows that ``--append`` would add."""
-    return comma.records([f.name for f in fields(KernelRow)], (asdict(r).values() for r in rows))
+    return comma.of_records(KernelRow, rows)

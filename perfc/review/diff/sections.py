@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
 from operator import attrgetter
 
 from perfc.view.report.formats import comma
@@ -46,8 +45,7 @@ def to_json(views: DiffViews) -> str:
 
 def to_csv(views: DiffViews) -> str:
     """Return the kernel pairs as CSV, in execution order."""
-    names = [f.name for f in fields(KernelRow)]
-    return comma.records(names, ((getattr(r, n) for n in names) for r in views.kernels))
+    return comma.of_records(KernelRow, views.kernels)
 
 
 def totals(views: DiffViews) -> Section:

@@ -32,6 +32,7 @@ from .program import Env, KernelCost, Passes, Program, estimated_parts, passes_o
 from .rates import ANY, KernelRates, attended, limited
 
 TOKENS = octaves(1, 16384, between=16)  # tokens of a step with prompts
+ONE_PROMPT = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]
 SEQUENCES = octaves(1, 4096, step=4)  # sequences of which a step computes scores
 DECODES = octaves(1, 4096, between=64)  # decoding sequences
 CONTEXTS = octaves(128, 1 << 17)  # mean context of decoding sequences
@@ -261,9 +262,9 @@ class StageCost:
     @cached_property
     def prompt_tokens(self) -> Surface:
         """Return the token-wise kernels of a step with prompts, by all of its tokens."""
-        costs = self._of_tokens(self._of_prompts[3])
+        costs = self._prompts(self._of_prompts[3], ONE_PROMPT)
         if self.widened is not None:
-            wider = self.widened._of_tokens(self.widened._of_prompts[3])
+            wider = self.widened._prompts(self.widened._of_prompts[3], ONE_PROMPT)
             costs = [  # an engine need not widen weights: lower bounds stay
                 replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
                 if self.widens(int(n))
@@ -275,10 +276,7 @@ class StageCost:
     @cached_property
     def prompt_exchanges(self) -> Surface:
         """Return the collectives of a step with prompts, by all of its tokens."""
-        return Surface.of((TOKENS,), self._of_tokens(self._of_prompts[1]))
-
-    def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
-        return self._prompts(wanted, [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS])
+        return Surface.of((TOKENS,), self._prompts(self._of_prompts[1], ONE_PROMPT))
 
     def _prompts(
         self, wanted: Sequence[int], envs: Sequence[Env], machine: Machine | None = None

@@ -11,7 +11,7 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.measuring.measure.runtimes import events as reading
-from perfc.measuring.measure.runtimes.events import events, head, inner, number, stem, text, whole
+from perfc.measuring.measure.runtimes.events import events, head, inner, number, text, whole
 
 
 def written(tmp_path: Path, content: str | bytes, *, packed: bool = False) -> Path:
@@ -118,4 +118,3 @@ def test_values_of_an_event_have_the_type_that_is_asked_for() -> None:
     assert isinstance(result["n"], float)
     assert [text(event, k) for k in ("s", "n", "none")] == ["x", "", ""]
     assert [inner(event, k) for k in ("o", "l", "none")] == [{"k": 1}, {}, {}]
-    assert stem("/a/b.json") == "b.json"

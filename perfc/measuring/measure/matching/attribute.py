@@ -38,11 +38,6 @@ class MatchedKernels:
     best_s: float = 0.0
     inserted_s: float = 0.0
 
-    @property
-    def is_exact(self) -> bool:
-        """Return True for a single analyzed kernel, whose time need not be distributed."""
-        return len(self.kernels) == 1
-
 
 @record
 class Attribution:

@@ -9,7 +9,6 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, cast
 
 from perfc.errors import ParseError
@@ -346,8 +345,3 @@ def inner(event: Event, key: str) -> Event:
     """Return an object in an event, empty for anything else."""
     value = event.get(key)
     return cast("Event", value) if isinstance(value, dict) else {}
-
-
-def stem(path: str | os.PathLike[str]) -> str:
-    """Return the file's name, for messages."""
-    return Path(path).name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 
 from perfc.errors import ParseError
 from perfc.ir import record
@@ -82,9 +81,7 @@ def breakdown_of(summary: TraceSummary, by: str, path: str) -> Breakdown:
 def breakdown_csv(made: Breakdown) -> str:
     """Return one row per node or cause, in base units."""
     kind = CauseTime if made.by in (IDLE, PATH) else StackTime
-    names = [f.name for f in fields(kind)]
-    rows = ([getattr(row, name) for name in names] for row in made.nodes or made.causes)
-    return comma.records(names, rows)
+    return comma.of_records(kind, made.nodes or made.causes)
 
 
 def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:

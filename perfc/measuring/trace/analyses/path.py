@@ -16,6 +16,7 @@ from perfc.ir import mutable
 
 from ..classes import TracedClass
 from ..facts import UNKNOWN_NS, DeviceTrace
+from ..steps import TRANSFERS
 from ..summary import TraceSummary
 from ..timeline import ROUNDING_NS
 from .host import HostSegments, span_of
@@ -34,8 +35,6 @@ WAIT = re.compile(r"StreamWaitEvent")
 """Calls that let one stream wait for another: ``cudaStreamWaitEvent``, ``hipStreamWaitEvent``."""
 MOST_EARLIER = 64
 """Kernels that ended before another which are looked through for the one it waited for."""
-COPIES = ("Mem", "CUDA mem", "[CUDA mem")
-"""Beginnings of names of copies, by Kineto and Nsight Systems."""
 
 
 @mutable
@@ -103,7 +102,7 @@ class PathWalk:
 
     def is_copy(self, row: int) -> bool:
         """Return True for a copy or fill."""
-        return self.names[self.trace.launches.kernel[row]].startswith(COPIES)
+        return self.names[self.trace.launches.kernel[row]].startswith(TRANSFERS)
 
     def waited(self, begin: int, end: int) -> int:
         """Return the last kernel that ended during a call and was launched before; else -1."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Amount, Column, Document, Fact, Facts, Note, Section
 from perfc.view.report.formats.json_form import document_text
@@ -47,8 +45,7 @@ def to_json(view: RanksView) -> str:
 
 def to_csv(view: RanksView) -> str:
     """Return one row per rank, in base units."""
-    names = [f.name for f in fields(RankTime)]
-    return comma.records(names, ([getattr(t, name) for name in names] for t in view.ranks))
+    return comma.of_records(RankTime, view.ranks)
 
 
 def document(view: RanksView, top: int | None) -> Document:

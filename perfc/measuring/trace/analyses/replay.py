@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from perfc.errors import ParseError
@@ -192,8 +192,7 @@ def to_json(made: ReplayedOperator) -> str:
 
 def to_csv(made: ReplayedOperator) -> str:
     """Return one row, in base units."""
-    names = [f.name for f in fields(made)]
-    return comma.records(names, [[getattr(made, name) for name in names]])
+    return comma.of_records(ReplayedOperator, [made])
 
 
 def document(made: ReplayedOperator) -> Document:
