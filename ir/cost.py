@@ -19,6 +19,7 @@ Parts: TypeAlias = "Mapping[int, Dim]"
 
 def dim_sum(parts: Iterable[Dim]) -> Dim:
     """Return the sum of many extents in one pass; faster than repeated ``+`` on polynomials."""
+    # numbers and coefficients of equal monomials are added first, polynomials built at the end
     total = 0
     terms: dict[Monomial, int] = {}
     for d in parts:
@@ -102,6 +103,7 @@ UNITS = ("mac", "alu", "sfu", "integer")
 
 @cache
 def _compiled(formula: str) -> CodeType:
+    """Return the code of a formula; operators have few distinct ones."""
     return compile(formula, "<formula>", "eval")
 
 
@@ -140,6 +142,7 @@ def work_of(formulas: Mapping[str, str], letters: Extents, dtype: DType | None) 
 def total_work(parts: Iterable[Work]) -> Work:
     """Return the sum per unit; a sum of different element types has no element type."""
     works = list(parts)
+    # without any mask the field stays None, so that it is not shown
     masked = any(w.effective_mac is not None for w in works)
     return Work(
         dim_sum(w.mac for w in works),

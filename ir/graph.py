@@ -163,6 +163,7 @@ class Node:
     results: tuple[Value, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # computed once, as passes read the results of every node many times
         used = self.outputs
         if None in used:
             used = tuple([v for v in used if v is not None])
@@ -205,6 +206,7 @@ class Graph:
     @cached_property
     def free(self) -> frozenset[Value]:
         """Return the values that the graph and its regions use but do not define."""
+        # an output may be a value of the outer graph that no node of this one reads
         used, defined = set(self.outputs), {*self.inputs, *self.weights}
         for node in self.nodes:
             used.update([v for v in node.inputs if v is not None], *[r.free for r in node.regions])
@@ -216,6 +218,7 @@ class Graph:
         """Return the nodes that read each value, including reads from inside a region."""
         seen: dict[Value, list[Node]] = {}
         for node in self.nodes:
+            # each node once, even if it reads a value twice
             read = {*node.inputs, *captured(node)} if node.regions else dict.fromkeys(node.inputs)
             for v in read:
                 if v is None:
@@ -250,6 +253,7 @@ class Basis(Enum):
     def labelled(self, name: str) -> str:
         """Return a symbol's name with its axis, unless the name contains it: ``batch s72``."""
         is_axis = self in (Basis.BATCH, Basis.SEQUENCE)
+        # three letters of it are enough, as in ``seq_len``
         says_so = self.value[:3] in name.lower()
         return f"{self.value} {name}" if is_axis and not says_so else name
 
@@ -346,10 +350,12 @@ def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[st
         values[s.name] = given.get(s.name, s.default)
         if s.tie is not None and s.name not in given:
             unresolved.append(s)
+    # a default may depend on symbols that depend on others: those without open ones come first
     open_names = {s.name for s in unresolved}
     while unresolved:
         ready = [s for s in unresolved if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
         for s in ready:
+            # a difference of given values may be below the range of the symbol
             values[s.name] = max(evaluate(s.tie or 0, values), s.lo)
         open_names.difference_update(s.name for s in ready)
         # symbols tied in a cycle keep their defaults

@@ -110,9 +110,11 @@ class Op:
 
         A mnemonic registered twice is an error.
         """
+        # under `python -OO` there are no docstrings
         if cls.__doc__ and "{" in cls.__doc__:
             for unit, formula in cls.formulas.items():
                 cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
+        # only of the class itself: inherited operands are parsed already
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
         if "onnx" in cls.__dict__:
@@ -169,6 +171,7 @@ class Op:
             return None
         if self.formulas.keys().isdisjoint(UNITS):
             return NO_WORK
+        # no letters: an extent is unknown, and so is the work
         letters = self.extents(ins, outs)
         return work_of(self.formulas, letters, self.mac_dtype(ins)) if letters else None
 
@@ -329,6 +332,7 @@ def each_once(ins: Inputs, outs: Types) -> Traffic:
     """
     sizes: list[Dim] = []
     is_bound = False
+    # an operand that is given twice, as in x * x, is read once
     for value in dict.fromkeys(v for v in ins if v is not None):
         nbytes = value.nbytes
         is_bound |= nbytes is None

@@ -96,6 +96,7 @@ def candidate_kernels(
     for i, key in enumerate(choices_of(kind, columns).tolist()):
         indices_of.setdefault(tuple(key), []).append(i)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
+    # sorted, so that the order of candidates does not depend on that of the rows
     for key in sorted(indices_of):
         choice_count = len(kind.by_framework)
         choices, reasons = key[:choice_count], key[choice_count:]
@@ -147,6 +148,7 @@ def _fitting(
     Choices that differ from the defaults were stated by the caller and are not replaced.
     """
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
+    # nothing to choose from, or everything is given
     if not near or (framework and is_stated):
         return [(framework, choices)]
     fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
@@ -170,11 +172,13 @@ def _tuned(
         reasons: inputs of the framework's choice.
     """
     tuned = [kernel for kernel in candidates if kernel.choices not in kind.untuned]
+    # no untuned kernel among them
     if len(tuned) == len(candidates):
         return candidates
     were_tuned = [kernel in tuned for kernel in candidates if kernel.reasons == reasons]
     if any(were_tuned) or not were_tuned:
         return tuned
+    # only untuned kernels have these reasons: another framework's tuned one is nearer to a run
     others = [k for k in every if k.choices not in kind.untuned and k.reasons == reasons]
     return others or tuned or candidates
 

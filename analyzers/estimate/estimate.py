@@ -100,6 +100,7 @@ class Estimate(Timed):
             time=(self.time * factor).at_least(least_s),
             wait_s=self.wait_s * factor,
             gap_s=self.gap_s * factor,
+            # None stays None
             in_run=self.in_run and self.in_run * factor,
         )
 

@@ -140,11 +140,13 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
+    # weights without rows under this protocol are explained by their first one
     wanted = inside(card, execution.kernels.runtime.launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
     framework = known_framework(card, dtype, sheet, protocol, execution.framework)
     parts = candidate_kernels(card, columns, dtype, sheet, protocol, framework)
     mixture, _ = predictor.possible(weights, columns, dtype, sheet, wanted, framework)
+    # the candidate whose time is nearest to the estimate, which combines all candidates
     usual = parts[int(np.argmin(np.abs(mixture.middle[:, 0] - mixture.least_error())))]
     table = tabulate(
         kind,
@@ -198,6 +200,7 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
         return ()
     names = cells.names
     position = np.array([_log2(row.parameters.get(n, 0.0)) for n in names])
+    # doublings of extents, summed over the extents
     distances = np.abs(cells.log2.astype(float) - position).sum(axis=1)
     place = class_of(card.class_name).place
     here = place(sheet, row.dtype)
@@ -235,6 +238,7 @@ def moves(artefact: Artefact, factor: Forest, values: NDArray[np.float32]) -> tu
     One feature at a time is replaced by its median; the last row of the table has none replaced.
     """
     count = len(values)
+    # row i has the median in feature i
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = artefact.middle
     logs = factor(changed)

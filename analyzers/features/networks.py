@@ -74,6 +74,7 @@ class LinkExchange:
             nodes: number of nodes, with equally many ranks each.
             cluster: interconnects between the ranks.
         """
+        # a group of fewer ranks than a node has may use only their share of its adapters
         each = max(ranks // nodes, 1)
         share = min(each / cluster.gpus_per_node, 1.0)
         return cls(
@@ -96,6 +97,7 @@ def hierarchical_s(m: LinkExchange) -> float:
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
     each = m.per_node
+    # within the node: each - 1 hops, and (n - 1)/n of the message
     time = rounds * (each - 1) * m.local_s
     if each > 1:
         time += rounds * m.nbytes * (each - 1) / each / m.local_bytes_per_s
@@ -119,6 +121,7 @@ def pairwise_s(m: LinkExchange) -> float:
     local_s = (m.per_node - 1) * part / m.local_bytes_per_s + m.local_s
     if m.nodes < 2:
         return local_s
+    # every rank of a node sends one part to each rank of other nodes
     leaving = m.per_node * (m.ranks - m.per_node) * part
     return max(local_s, m.network_s + leaving / m.network_bytes_per_s)
 
@@ -131,11 +134,13 @@ def ring_s(m: LinkExchange) -> float:
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
     nbytes = rounds * m.nbytes * (m.ranks - 1) / m.ranks
+    # a ring over several nodes crosses between nodes once per node; other hops are local
     hops = m.nodes if m.nodes > 1 else 0
     wait_s = rounds * ((m.ranks - 1 - max(hops - 1, 0)) * m.local_s + hops * m.network_s)
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []
     if m.nodes > 1:
         rates.append(m.network_bytes_per_s)
+    # the ring is as fast as its slowest link
     return wait_s + nbytes / min(rates)
 
 
@@ -144,6 +149,7 @@ def tree_s(m: LinkExchange) -> float:
 
     Ranks of a node form a chain, nodes a binary tree; both are passed up and down.
     """
+    # 2: up with partial sums, down with the result
     wait_s = 2 * (m.per_node - 1) * m.local_s
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []
     if m.nodes > 1:

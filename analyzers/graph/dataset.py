@@ -100,9 +100,11 @@ class GraphDataset(ABC):
         graphs: dict[str, ModelGraph] = {}
         left_out: Counter[tuple[str, str]] = Counter(self.unknown(folder))
         rows: list[GraphRow] = []
+        # sorted, so that a data set is the same whatever the order of the tables
         names = [n for n in sorted(wanted) if not only or n in only]
         for count, name in enumerate(names):
             graph = self._graph(name, wanted[name], folder, place, left_out)
+            # graphs without rows are only stored, and read on first use
             if graph is not None and wanted[name]:
                 known = [r for r in wanted[name] if has_target(r, left_out)]
                 graphs[name] = graph
@@ -119,6 +121,7 @@ class GraphDataset(ABC):
             "graphs": len(graphs or StoredGraphs(place / GRAPHS)),
             "rows_sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
+        # the card is last: its digest of the rows shows that both are of one build
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
         messages = tuple(in_words(left_out))
@@ -164,6 +167,7 @@ class GraphDataset(ABC):
             graph = self.encode(name, {row.setting for row in rows}, folder)
             why = "" if graph is not None else NO_GRAPH + name
         except PerfcError as error:
+            # one model that cannot be read does not end the build
             graph, why = None, str(error)
         if graph is None:
             left_out.update((row.target, why) for row in rows)
@@ -178,6 +182,7 @@ def graph_path(place: Path, name: str) -> Path:
     >>> graph_path(Path("p"), "a/b").parent.name
     'graphs'
     """
+    # names of rows come from files: no path separators, and no hidden files
     plain = bool(re.fullmatch(r"[\w.-]{1,120}", name)) and not name.startswith(".")
     stem = name if plain else hashlib.sha256(name.encode()).hexdigest()[:24]
     return place / GRAPHS / f"{stem}.npz"

@@ -164,6 +164,7 @@ class ModelGraph:
 
 def interpolated(pair: Array, batch: float) -> Array:
     """Return counts at a batch from those at both `BATCHES`; never negative."""
+    # a line from two large batches may fall below 0 at a small one
     low, high = BATCHES
     result: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
     return result

@@ -131,6 +131,7 @@ class GraphPredictor(ABC):
         Raises:
             PerfcError: this predictor is trained by the laboratory, which is not installed.
         """
+        # the interface is here, so that predictors with shipped weights need no laboratory
         del train, validation, budget, say
         raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
@@ -153,10 +154,13 @@ class GraphPredictor(ABC):
         The interval is widened where these rows are outside of it.
         """
         ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
+        # a median, so that one disturbed run of a few does not move all estimates
         middle = float(np.median(ratio))
         low, high = np.quantile(ratio / middle, [LEAST_FACTOR, MOST_FACTOR])
         _, before, after = self.factor
+        # `fmin` and `fmax` ignore the NaN of a predictor without an interval
         self.factor = (middle, float(np.fmin(low, before)), float(np.fmax(high, after)))
+        # intervals by machine are those of the machines of the training
         self.factors = {}
 
     def calibrate(self, validation: Measurements) -> None:
@@ -171,12 +175,14 @@ class GraphPredictor(ABC):
         self.factor = (self.factor[0], float(low), float(high))
         machine = np.array([r.target for r in validation.rows])
         errors = {target: np.log(ratio[machine == target]) for target in validation.targets}
+        # machines with too few rows have the interval of all
         bands = {t: band(scores) for t, scores in errors.items() if len(scores) >= LEAST_ROWS}
         self.factors = {t: (math.exp(b.low), math.exp(b.high)) for t, b in bands.items()}
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Return corrected estimates with intervals; callers apply `PhysicalLimits` to them."""
         value = np.maximum(self.predict(data) * self.factor[0], 1e-12)
+        # ends are factors, of the machine if known, and the two last of `factor` are those of all
         ends = [self.factors.get(row.target, self.factor[1:]) for row in data.rows]
         low, high = np.reshape(ends, (-1, 2)).T
         nowhere = np.zeros(len(data), np.bool_)
@@ -222,6 +228,7 @@ def files(*, trains: bool = True) -> Mapping[str, str]:
         for path in folder.glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
                 modules[path.stem] = f"{package}.{path.stem}"
+        # later packages replace earlier ones: those of plug-ins follow
         for path in folder.glob(f"*/{PREDICTOR_FILE}"):
             modules[path.parent.name] = f"{package}.{path.parent.name}.{path.stem}"
     return modules

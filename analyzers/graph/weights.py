@@ -105,6 +105,7 @@ class GraphCard:
         """
         if len(self.small_peaks) < len(self.runs):
             return 0.0
+        # the least, so that fewer runs count as smaller than measured ones
         indices = self._like(target, setting) or [
             i for other in self.targets for i in self._like(other, setting)
         ]
@@ -112,6 +113,7 @@ class GraphCard:
 
     def _like(self, target: str, setting: Setting) -> list[int]:
         """Return the indices of the runs of a machine in a setting."""
+        # rows in the precision itself come first, then those under autocast
         precision = setting.precision.value
         for measured in (precision, f"amp {precision}"):
             wanted = (target, measured, setting.mode.value)
@@ -179,6 +181,7 @@ def _parsed(content: bytes, path: Path) -> GraphCard:
     """Return the card of a file's content; cached, as one analysis reads it several times."""
     try:
         parsed = json.loads(content)
+        # JSON has lists where the card has tuples; fields that older cards lack are empty
         for name in ("targets", "modes", "factor", "operators"):
             parsed[name] = tuple(parsed.get(name, ()))
         parsed["small_peaks"] = tuple(map(float, parsed.get("small_peaks", ())))
@@ -203,6 +206,7 @@ def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]
         WeightsError: files that are damaged, of another schema, or of two different trainings.
     """
     card = read_card(path)
+    # arrays with another digest are of another training
     arrays = arrays_of(path.with_suffix(".npz"), card.arrays_sha256, MAX_ARRAYS_BYTES)
     try:
         restored = predictor(card.predictor, Quantity(card.quantity), trains=trains)
@@ -211,6 +215,7 @@ def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]
         restored.factors = {
             t: (float(start), float(end)) for t, (start, end) in card.factors.items()
         }
+    # `restore` reads arrays and meta data of files that may be damaged
     except (
         ArithmeticError,
         AttributeError,

@@ -145,6 +145,7 @@ class Adaptation:
 
 def place(predicted_s: float) -> float:
     """Return a time's position from ``SMALL_S`` (0) to ``LARGE_S`` (1) on a logarithmic scale."""
+    # clamped: corrections are constant beyond both times
     share = math.log(max(predicted_s, 1e-12) / SMALL_S) / math.log(LARGE_S / SMALL_S)
     return min(max(share, 0.0), 1.0)
 
@@ -152,6 +153,7 @@ def place(predicted_s: float) -> float:
 def terms(class_name: str, predicted_s: float, network: str = "") -> dict[tuple[str, str], float]:
     """Return the coefficient of each offset in a kernel's residual, by kind and name of offset."""
     coefficients = {("machine", ""): 1.0, ("class", class_name): 1.0}
+    # short and long kernels of a class may err in opposite directions
     coefficients["slope", class_name] = slope_of(predicted_s)
     if network:
         coefficients |= {
@@ -253,6 +255,7 @@ def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptati
     law = RATED if is_rated else UNRATED
     priors = {p: law if p == Predictor.LAW.value else DEVIATIONS for p in groups}
     curves = {p: learning_curve(group, priors[p]) for p, group in groups.items()}
+    # compared with no measured kernel, the first step of the curve
     refused = [name for name, c in curves.items() if c and c[-1].error > c[0].error]
     for predictor, group in groups.items():
         if predictor in refused:
@@ -278,6 +281,7 @@ def key(predictor: str, class_name: str) -> str:
 def correction(fitted: Posterior, name: str, samples: int) -> Correction:
     """Return a class's correction; its interval is that of a kernel of the mean logarithm."""
     small, large = (math.exp(fitted.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
+    # 1.645 standard deviations: 90 % of a normal distribution
     reach = 1.645 * fitted.deviation(name, math.sqrt(SMALL_S * LARGE_S))
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
 
@@ -288,12 +292,14 @@ def learning_curve(
     """Return the mean error of the sum of left-out kernels, after each of `STEPS` measured ones."""
     import random
 
+    # a fixed seed: the same rows give the same curve
     rng = random.Random(0)
     points: list[LearningPoint] = []
     for count in STEPS:
         if len(rows) - count < LEAST_TEST:
             break
         errors: list[float] = []
+        # without measured kernels the order has no effect
         for _ in range(DRAWS if count else 1):
             order = rng.sample(range(len(rows)), len(rows))
             fitted = posterior([rows[i] for i in order[:count]], deviations)
@@ -339,6 +345,7 @@ def corrected(
     correction = of_class(corrections, estimate.predictor.value, estimate.class_name)
     if correction is None or not launches:
         return estimate
+    # corrections are of one launch, estimates of all launches
     ratio = correction.at(estimate.time_s / launches)
     time_s = max(estimate.time_s * ratio, estimate.floor_s)
     return replace(

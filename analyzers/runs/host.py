@@ -70,6 +70,7 @@ class HostTimes:
 def known_hosts() -> tuple[HostTimes, ...]:
     """Return the times of all hosts, the most specific first: by board, then by generation."""
     each = read_records(FILE, HostTimes).values()
+    # reversed: names of boards before "", newer generations before older ones
     return tuple(sorted(each, key=lambda h: (h.boards, h.generation), reverse=True))
 
 
@@ -80,7 +81,9 @@ def host_times(machine: Machine, runtime: Runtime) -> HostTimes | None:
     """
     if machine.kind == "cpu":
         return None
+    # a name without its number of streams, ``eager:4``
     name = runtime.measured_name or runtime.name.partition(":")[0]
+    # an engine that launches kernels one by one has the times of PyTorch's host
     if runtime.engine is not None and runtime.launch is LaunchMode.EAGER:
         name = of_steps(Steps.EAGER).name
     # a recorded graph has no launches by the host, so that `OTHER` does not apply
@@ -111,6 +114,7 @@ def launch_cost(
     same proportion.
     """
     times = host_times(machine, runtime)
+    # the upper end is 0 where no launch waits
     if times is None or not times.launch_s[-1]:
         return None
     given = given_host(machine, host_launch_s)
@@ -151,6 +155,7 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
 
     def count(bound: KernelBound) -> float:
         kernel = bound.kernel
+        # launched inside of an operator, without the dispatch of one
         if kernel.helper is not None and not kernel.helper.is_dispatched:
             return bound.launches * helper
         return float(bound.launches * engine_launches.get(kernel.anchor.op.mnemonic, 1))
