@@ -56,6 +56,7 @@ class Operands:
         (0, 1)
         """
         marked = text.split()
+        # of an input with ``+``, the first is required
         required = tuple(i for i, name in enumerate(marked) if name[-1] not in "?*")
         names = tuple(name.rstrip("?*+") for name in marked)
         return Operands(names, required, bool(marked) and marked[-1][-1] in "*+")
@@ -65,6 +66,7 @@ def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> st
     """Return the error in the number of operands or results of a node; "" if there is none."""
     signature = cls.signature
     given = len(inputs)
+    # an operand may be left out by None as well
     for position in signature.required:
         if position >= given or inputs[position] is None:
             return f"input {signature.names[position]} ({position}) is missing"

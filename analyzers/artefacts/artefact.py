@@ -168,6 +168,7 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
 
 
 def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
+    """Return the artefact of a card and its arrays, whose shapes are checked against the card."""
     forests = {
         name: Forest.from_arrays(
             card.features,
@@ -176,6 +177,7 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
         )
         for name in FORESTS
     }
+    # files may come from others, and their digests say only that card and arrays belong together
     if not 0 <= card.general <= len(forests["factor"].roots):
         raise ValueError("a card that speaks of more trees than there are")
     for implementation in card.implementations:

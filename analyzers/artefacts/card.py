@@ -121,6 +121,7 @@ def _bands(tree: Mapping[str, Any]) -> Bands:
     levels = Band(*map(float, tree["levels"])) if "levels" in tree else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
         raise ValueError("levels that are no quantiles on either side of the median")
+    # null if no machine could be left out
     unseen = None
     if tree["unseen"]:
         error, low, high = map(float, tree["unseen"])

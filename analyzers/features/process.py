@@ -135,10 +135,12 @@ def similarities(
         aspect: reduce(and_, [equal[i] for i in each]).astype(np.float64)
         for aspect, each in form.kinds.items()
     }
+    # rows of no model are not similar to each other by having none
     result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
     for aspect, near in form.near.items():
         if near.is_share:
             each = [rows.part(near.columns)[0] for rows in (mine, theirs)]
+            # one column each, so that this is the product of both shares
             result[aspect] = each[0] @ each[1].T
             continue
         square = squares(*mine.part(near.columns), *theirs.part(near.columns))
@@ -194,6 +196,7 @@ class Process:
         kinds, places = (np.asarray(arrays[name], np.float32) for name in PLACED)
         rows, columns = len(weights), form.columns
         wanted = [(columns,)] * 2 + [(len(form.terms),), (rows, form.numbers), (rows, columns)]
+        # arrays of a file: another shape would broadcast without an error
         if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
             raise ValueError("rows of another shape")
         (noise,) = np.asarray(arrays.get(NOISE, [np.nan]), np.float64).reshape(-1)
@@ -245,6 +248,7 @@ class Process:
         shares = {a: rows.places[:, one.columns].T[0] ** 2 for a, one in near if one.is_share}
         total: Array = np.full(len(rows.kinds), self.noise**2)
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
+            # a row is fully similar to itself, except for shares, whose square counts
             total += amplitude**2 * term([one for one in aspects if one in shares], shares)
         return total
 

@@ -75,6 +75,7 @@ class MeasuredRuns(GraphDataset):
         from perfc.ir.graphs.rewrite import with_defaults
 
         name, _, fixed = graph.partition(SEPARATOR)
+        # models are stored compressed or plain
         path = model_folder(folder) / f"{name}.onnx.gz"
         path = path if path.is_file() else path.with_suffix("")
         if not path.is_file():
@@ -145,6 +146,7 @@ def runs(path: Path) -> Iterator[tuple[int, Run]]:
     except (ValueError, OSError) as error:
         line = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"no table of runs: {line}", where=str(path)) from None
+    # tables of earlier versions have fewer columns, and runs may leave cells empty
     for name, value in USUAL.items():
         frame[name] = frame[name].fillna(value) if name in frame.columns else value
     if (frame["schema"] != SCHEMA).any():
@@ -166,6 +168,7 @@ def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
         ValueError: a cell that should be a number.
     """
     pairs = [pair.partition("=") for pair in str(cells["dims"]).split() if "=" in pair]
+    # without a column for the batch, the first symbol is the batch
     batch = int(cells["batch"]) or (int(pairs[0][2]) if pairs else 1)
     fixed = " ".join(f"{k}={v}" for k, _, v in pairs[1:])
     name, time_s = str(cells["model"]), float(cells["time_s"])
@@ -196,6 +199,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         PerfcError: an unknown runtime, precision or layout.
     """
     name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
+    # a framework alone, as ``onnxruntime``: the runtime that stands for it on this device
     framework = next((f for f in Framework if f.value == name), None)
     if framework is None:
         table = runtime(name)
@@ -206,6 +210,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
     digits = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
     precision = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
     is_torch = table.steps is not None
+    # without a version: that of the default setting, or 1.0 outside of PyTorch
     usual = Setting().version if is_torch else (1, 0)
     layout = member(Layout, str(cells["layout"]) or Layout.CHANNELS_FIRST.value, "layout")
     return Setting(

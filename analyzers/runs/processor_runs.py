@@ -81,6 +81,7 @@ def laws() -> Mapping[str, ProcessorLaw]:
 
 def slowdown(machine: Machine) -> float:
     """Return the factor of launch times by the core clock; 1 for machines with measured rates."""
+    # measured rates contain the clock already
     clock = None if is_rated(machine) else machine.device("clock_max_hz")
     return 1.0 if clock is None else CLOCK_HZ / clock.value
 
@@ -110,6 +111,7 @@ def run_time(
     bounds, machine = execution.bounds, execution.machine
     launches = math.fsum(b.launches for b in bounds.kernels)
     slow = slowdown(machine)
+    # an unknown version counts as a new one
     groups = groups_of(bounds.kernels) if version and version < GROUPED else 0.0
     time_s = law.time_s(table.timeline.time_s, slow * launches, slow * groups)
     # fits without targets are over laws of kernels, which depend on a machine through its rates

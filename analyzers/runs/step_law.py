@@ -126,6 +126,7 @@ def traits_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait,
         return ()
     if kernel.kind is not Kind.CONV:
         return (KernelTrait.OTHER_VECTOR if is_vector else KernelTrait.OTHER_MATRIX,)
+    # the layout matters on matrix units only
     narrow = KernelTrait.LAST if layout is Layout.CHANNELS_LAST else KernelTrait.FIRST
     traits = [KernelTrait.VECTOR if is_vector else narrow]
     if phase is Phase.BACKWARD:
@@ -153,6 +154,7 @@ def sums_s(
 def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
     """Return True if convolutions take longer than products, the kernels without traits."""
     of_convolutions = {KernelTrait.VECTOR, KernelTrait.FIRST, KernelTrait.LAST}
+    # each convolution has exactly one of these three traits
     convolutions_s = math.fsum(t for p, t in sums.items() if not of_convolutions.isdisjoint(p))
     return convolutions_s > sums.get((), 0.0)
 
@@ -184,6 +186,7 @@ def factors(
     is_cuda = Sheet(execution.machine).generation > 0
     if stored not in {p for _, p in fit.measured} or not is_cuda or is_measured_here(table):
         return None
+    # the published steps are of convolutional networks
     if not is_convolutional(sums_s(execution, table, stored, deployment.layout)):
         return None
     kernels = [bound.kernel for bound in execution.bounds.kernels]

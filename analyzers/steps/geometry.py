@@ -64,6 +64,7 @@ def geometry(kernel: Kernel) -> Geometry:
             return Geometry(w.positions, w.filters, depth, w.groups, w.taps, w.stride)
         case Product() as p:
             return Geometry(p.rows, p.n, p.k, p.products)
+        # the scores of each head; their depth follows from the counts
         case Attention() as a:
             return Geometry(a.query_len, a.kv_len, None, a.batch * a.heads)
         case _:
@@ -78,6 +79,7 @@ def span_of(kernel: Kernel) -> Span:
 def kind_of(kernel: Kernel, extents: Geometry, channels: float) -> LaunchKind:
     """Return the kind of launch of a kernel."""
     match kernel.kind:
+        # in this order: a stem may be depthwise, and a depthwise convolution is grouped
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
         case Kind.CONV if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:

@@ -47,6 +47,7 @@ class OperatorSimilarity:
     def distance(self, data: Measurements) -> Array:
         """Return the distance of every row's graph to the nearest training graph, ``[rows]``."""
         known = self.roots.astype(np.float64)
+        # many rows share a graph
         graphs = {row.graph: data.graph(row).ops for row in data.rows}
         distances: dict[str, float] = {}
         for name, graph in graphs.items():
@@ -60,6 +61,7 @@ class OperatorSimilarity:
         """Return the arrays that `restored` reads: only nonzero roots, graph by graph."""
         graph, word = np.nonzero(self.roots)
         return {
+            # the narrowest types that hold the indices, as these arrays ship
             "word": word.astype(np.uint16 if len(self.words) > SCALE else np.uint8),
             "root": self.roots[graph, word],
             "sizes": np.bincount(graph, minlength=len(self.roots)).astype(np.uint16),
@@ -99,6 +101,7 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
     for name, window, step, parts, outputs in zip(
         graph.ops, height, stride, groups, filters, strict=True
     ):
+        # a network of depthwise convolutions is unlike one of dense ones
         word = f"{name}{window:g}/{step:g}" if window else name
         if window and parts > 1:
             word += " depthwise" if parts >= outputs else " grouped"

@@ -104,6 +104,7 @@ def requirements() -> Mapping[str, tuple[str, ...]]:
 
 def declared() -> list[str]:
     """Return requirements in metadata syntax: ``name>=1; extra == 'ort'``."""
+    # in a checkout; installed packages have only the metadata
     if PYPROJECT.is_file():
         import tomllib
 

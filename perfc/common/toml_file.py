@@ -34,7 +34,7 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(largest_bytes + 1)
+            data = stream.read(largest_bytes + 1)  # one more shows that the file is too large
     except OSError as error:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
     if len(data) > largest_bytes:
@@ -51,6 +51,7 @@ def parse(text: str, path: Path) -> dict[str, object]:
     Raises:
         ParseError: not TOML, with the line, or too slow to parse.
     """
+    # before tomllib, which would take very long with such a key
     dotted = _DOTTED.search(text)
     if dotted is not None:
         where = f"{path}:{line_at(text, dotted.start())}"
@@ -58,6 +59,7 @@ def parse(text: str, path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
+        # the line is moved from the message to the place of the error
         line = re.search(r"line (\d+)", str(error))
         where = f"{path}:{line[1]}" if line else str(path)
         reason = re.sub(r" \(at .*\)$", "", reason_of(error))
@@ -114,6 +116,7 @@ def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
     if index < len(headers):
         place = headers[index] - 1
         stop = headers[index + 1] - 1 if index + 1 < len(headers) else stop
+    # parts of a dotted key from the outside in, each searched below the one before
     for part in key.split(".") if key else ():
         pattern = re.compile(rf"\s*+(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
         place = next((i for i in range(place, stop) if pattern.match(lines[i])), place)

@@ -55,6 +55,7 @@ def with_signature(function: F) -> F:
     Defaults are ``...``, as in stubs: those of a ``Deployment`` apply.
     """
     signature = inspect.signature(function)
+    # the fields replace the parameter with two asterisks
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     only = inspect.Parameter.KEYWORD_ONLY
     for name, kind in DeploymentKeywords.__annotations__.items():
@@ -98,11 +99,13 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
     fields = {name: value for name, value in values.items() if name not in AXES}
     given = fields.pop("threads", None)
     if given is not None and (threads := thread_count(given, where("threads"))):
+        # ``host/4t`` is the slice of four threads of this machine
         fields["target"] = f"{fields.get('target', HOST)}/{threads}t"
     sizes = {name: values[name] for name in AXES if values.get(name) is not None}
     if not sizes:
         return fields
     dims = fields.get("dims") or {}
+    # no table: the parser of `dims` reports it
     if not isinstance(dims, Mapping):
         return fields
     for name, value in sizes.items():

@@ -274,6 +274,7 @@ class Reader:
 
 
 def _product(factors: list[Rate]) -> Rate:
+    """Return a rate derived from others, with all of their sources and the weakest origin."""
     value = math.prod(f.value for f in factors)
     source = "+".join(dict.fromkeys(f.source for f in factors))
     names = " × ".join(f"{f.key.rpartition('.')[2]} {f.value:.6g}" for f in factors)
@@ -282,16 +283,19 @@ def _product(factors: list[Rate]) -> Rate:
 
 
 def _plain(text: str) -> bool:
+    """Return True if a text fits in a cell of a Markdown table."""
     return text.isprintable() and "|" not in text and "`" not in text
 
 
 def _text(value: object) -> str | None:
+    """Return a text of one line, or a date as text; None for other values."""
     if isinstance(value, datetime.date):
         return value.isoformat()
     return value if isinstance(value, str) and len(value) <= 400 and _plain(value) else None
 
 
 def _number(value: object) -> float | None:
+    """Return a positive finite number, None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -309,6 +313,7 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
         data = cast("dict[str, object]", read(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
         return None, [f"not TOML: {reason_of(error)}"]
+    # facts first: rates and levels are computed from them, and all problems reported at once
     (reader := Reader(data)).read()
     compute, memory = reader.compute(), reader.memory()
     if reader.problems:

@@ -110,6 +110,7 @@ def read_partition(path: Path) -> Partition:
         tree = parse(read_text(path, 131_072), path)
     except ParseError as error:
         raise TargetError(error.message, where=str(path)) from None
+    # numbers of a whole card, of which profiles have shares
     cards, source = tree.get("cards"), tree.get("source")
     of = {key: _whole(tree, key, path) for key in ("compute_slices", "memory_slices")}
     tables = tree.get("profile")
@@ -132,6 +133,7 @@ def read_partition(path: Path) -> Partition:
 
 
 def _profile(table: object, of: Mapping[str, int], path: Path) -> SliceProfile:
+    """Return the profile of a table; ``of`` has the numbers of slices of the whole card."""
     name = table.get("name") if isinstance(table, dict) else None
     match = re.fullmatch(PROFILE, name) if isinstance(name, str) else None
     if match is None or not isinstance(table, dict):
@@ -153,6 +155,7 @@ def _profile(table: object, of: Mapping[str, int], path: Path) -> SliceProfile:
 
 
 def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
+    """Return a positive integer of a table."""
     value = table.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 50:
         raise TargetError(f"{key} must be a whole number above zero", where=str(path))
@@ -175,6 +178,7 @@ def sliced(card: Machine, name: str) -> Machine:
     Raises:
         TargetError: the card has no profile of that name.
     """
+    # a processor has no file of profiles: any number of its cores is one
     partition = cores_of(card) if card.kind == "cpu" else partition_of(card)
     if partition is None:
         known = ", ".join(c for p in partitions() for c in p.cards)
@@ -233,6 +237,7 @@ class _Cut:
 
     def share(self, key: str) -> float:
         """Return the share of a card's number that the slice has."""
+        # measured with one core and with all cores: the number of cores interpolates
         one = self.card.facts.get(key.replace("sustained", "one_core"))
         if one is not None and "sustained" in key:
             alone = min(one.value / self.card.facts[key].value, 1.0)
@@ -244,6 +249,7 @@ class _Cut:
             return 1.0 if key.endswith("latency_s") else self.profile.memory_share
         if key.startswith("price.") or key.endswith("_w"):
             return self.profile.card_share
+        # a clock, a size per multiprocessor, a latency or an energy is the same in a slice
         is_each = key.startswith(("link.", "device.")) or "one_core" in key
         if is_each or key.endswith(("_per_sm", "latency_s", "_j")):
             return 1.0
@@ -285,6 +291,7 @@ class _Cut:
     def level(self, level: MemoryLevel) -> MemoryLevel:
         """Return a memory level of the slice."""
         profile, card = self.profile, self.card
+        # L2 and memory are divided by memory slices, L1 belongs to multiprocessors
         by_memory = level.name in ("l2", "device")
         share = profile.memory_share if by_memory else profile.sm_count / card.sm_count
         is_device = level.name == "device"

@@ -64,6 +64,7 @@ def named_law(
         dtype: element type that the kernel is computed in.
         names: resources of a kernel under each of its names, the most specific first.
     """
+    # laws of the element type come first, even those of less specific names
     known = laws(WHOLE if start == XNNPACK else FILE)
     each = ((f"{of} {k.name}", k) for of in (f"{start}.{dtype}", start) for k in names)
     return next(((law, k) for name, k in each if (law := known.get(name))), None)
@@ -98,6 +99,7 @@ class ProcessorSubjects:
         """Return the law and the resources of one launch of a kernel; None without a law."""
         bounds = self.bounds
         bound = bounds.kernels[index]
+        # kernels without traffic or launches take no time
         if bound.counts.nbytes <= 0 or not bound.launches:
             return None
         if bound.kernel.helper is not None:

@@ -131,6 +131,7 @@ class SingleLaunch:
     @property
     def spilled_bytes(self) -> float:
         """Return the bytes that pass device memory, in one launch."""
+        # at least what the analysis of the whole graph finds to pass memory
         return max(self.bound.device_bytes / self.bound.launches, self.beyond_bytes)
 
     @property

@@ -98,6 +98,7 @@ def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     width = rows["head_dim"] + value_dim(rows)
     products_s = 2 * BLOCK_QUERIES * width / physics.matrix_flop_per_s(dtype, sheet)
     exponentials_s = BLOCK_QUERIES / sheet.special_op_per_s("f32")
+    # every warp of the block reads the key and the value
     read_bytes = BLOCK_QUERIES / WARP_QUERIES * width * bits_of(dtype) / 8
     reads_s = read_bytes / (SHARED_BYTES_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
     # rates are of the whole machine, the block runs on one multiprocessor
@@ -152,5 +153,6 @@ def kernel_features(kernel: Array, families: type[IntEnum]) -> dict[str, Array]:
 
 def wave_features(name: str, tiles: Array, sheet: Sheet) -> dict[str, Array]:
     """Return two features: waves of tiles on the multiprocessors, and the filled share of waves."""
+    # one tile per multiprocessor at a time; the last wave may be partly empty
     waves = tiles / sheet.sm_count
     return {f"log_waves_{name}": np.log2(waves), f"fill_{name}": waves / np.ceil(waves)}

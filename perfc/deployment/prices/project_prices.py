@@ -48,6 +48,7 @@ class Prices:
         if price is None and machine.slice is not None:
             card = self.by_target.get(machine.name.rpartition("/")[0])
             price = None if card is None else card.part(machine.slice.card_share)
+        # the project's price, that of the target's file, then the first offer of the tables
         return price or price_of_target(machine) or next(iter(self.offers(machine)), None)
 
     def offers(self, machine: Machine) -> tuple[Offer, ...]:
@@ -105,6 +106,7 @@ def _read(table: object, place: object) -> dict[str, Offer]:
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
             hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
             raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
+        # by the target's own name, as a project may use an alias
         prices[machine.name] = Offer(
             float(value), about["currency"], about["source"], about["date"]
         )
@@ -129,6 +131,7 @@ def price_of_target(machine: Machine) -> Offer | None:
     for key, rate in machine.facts.items():
         if key.startswith("price.") and key.endswith(_SUFFIX):
             currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
+            # a derived number has several sources, the file's own first
             source = machine.sources[rate.source.partition("+")[0]]
             return Offer(rate.value, currency, source.title, source.date)
     return None
