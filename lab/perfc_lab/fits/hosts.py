@@ -223,6 +223,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
         for t, b in zip(times_s, execution.bounds.kernels, strict=True)
         if b.kernel.anchor.op.kind is Kind.CONV
     )
+    # with a weight of 0 for launches inside an operator, then of 1: the difference is these
     operators = math.fsum(launch_counts(execution, 0.0))
     return HostRun(
         precision(row.deployment, stored_element(source), execution.bounds),
@@ -266,6 +267,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     """Return the host of runs, by robust least squares in the logarithm with normal priors."""
     of_board = [(r.row.deployment.target, r.run.stored, r.run.is_convolutional) for r in rows]
     of_network = [(r.row.graph, r.run.stored, r.row.deployment.target) for r in rows]
+    # numbers of parameters, so that arrays of parameters are indexed by row
     board, boards = numbered(of_board)
     host, hosts = numbered([r.host for r in rows])
     network, networks = numbered(of_network)
@@ -278,6 +280,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     measured = np.log([r.row.time_s for r in rows])
     sizes = 1, 1, len(hosts), len(boards), len(networks)
     ends = np.cumsum(sizes)[:-1]
+    # unknowns are in units of their prior's deviation, whose logarithm has the mean 0
     scale = np.repeat(list(SPREADS.values()), sizes)
 
     def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
@@ -294,6 +297,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
         error = (np.log(longer * each ** (1 / SHARPNESS) + fixed_s) - measured) / OUTLIER
         # root of the pseudo-Huber loss, as least_squares squares what it is given
         robust = np.sign(error) * np.sqrt(2 * (np.sqrt(1 + error**2) - 1)) * OUTLIER
+        # the unknowns themselves are the residuals of their priors
         return np.concatenate([weight * robust / ERROR, z])
 
     z = least_squares(residuals, np.zeros(sum(sizes)), max_nfev=80).x
@@ -390,6 +394,7 @@ def main() -> None:
     times, known = dict(OTHER_HOSTS), read_records(FILE, HostTimes)
     for name, host in CLASSES.items():
         rows = [s for s in every if s.is_of(host)]
+        # a folder of data without some sources leaves their hosts as they are
         if not rows:
             times[name], words = known[name], "no runs, times as before"
         else:

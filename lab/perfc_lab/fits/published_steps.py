@@ -61,6 +61,7 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
     stored = precision(step.deployment, stored_element(report.source), report.roofline)
     sums = sums_s(report.execution, report.prediction, stored, step.deployment.layout)
     total = report.prediction.total
+    # networks of products have no law: their time is what `perfc.analyze` predicts
     if not is_convolutional(sums):
         total = perfc.analyze(str(path), deployment=step.deployment).prediction.total
     return SummedStep(

@@ -86,6 +86,7 @@ class KernelForest(GraphPredictor):
         tables = kernel_tables(train, [train.rows[i] for i in order], limit=MOST_LAUNCHES)
         self.forests = {}
         for number in range(ROUNDS):
+            # the first round has no forests yet: `share` divides by the roofline
             seconds = np.concatenate([self.share(t) for t in tables])
             features = np.concatenate([t.features for t in tables])
             kinds = np.concatenate([t.kinds for t in tables])

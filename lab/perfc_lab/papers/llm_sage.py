@@ -50,11 +50,11 @@ class NumberedRow(GraphRow):
 
 
 class LlmSage(NetworkPredictor):
-    """Two GraphSAGE layers beside a layer of static features, 512 wide, dropout 0.05.
+    """Two GraphSAGE layers next to a layer of static features, 512 wide, dropout 0.05.
 
     Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's.
-    What a row has of its own, ``NumberedRow``, is batch, length and hardware; rows without have
-    what other networks read.
+    A ``NumberedRow`` brings batch, length and hardware; of other rows it reads what other networks
+    read.
     """
 
     name: ClassVar[str] = "llm-sage"
@@ -76,6 +76,7 @@ class LlmSage(NetworkPredictor):
         """Return the numbers of a row, NaN as 0 after logarithms."""
         if not isinstance(row, NumberedRow):
             return row_features(data, row)
+        # NaN is not equal to itself
         return [log2(1 + abs(n)) if n == n else 0.0 for n in row.known]
 
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
@@ -95,6 +96,7 @@ class LlmSage(NetworkPredictor):
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
         """Restore weights of the same features; the width of a row is that of its standard."""
+        # `network` reads the number of columns; the deviation is restored with the rest
         mean = arrays[f"standard.{ROWS}.mean"]
         self.standards[ROWS] = Standard(torch.tensor(mean), torch.ones(len(mean)))
         super().restore(arrays, meta)
@@ -118,6 +120,7 @@ class SageBesideStatic(nn.Module):
         x = torch.relu(self.dropout(self.first(batch.x, batch.edge_index)))
         x = torch.relu(self.dropout(self.second(x, batch.edge_index)))
         graphs = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / self.per
+        # a graph is passed once for all of its rows
         row = torch.cat([batch.u[batch.graph_of_row], batch.row], dim=1)
         static = torch.relu(self.dropout(self.static(row)))
         both = torch.cat([graphs[batch.graph_of_row].float(), static.float()], dim=1)

@@ -86,7 +86,9 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     """Return ``[len(GRAPH)]``."""
     table = amounts(graph, batch)
     nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
+    # density: edges over pairs of nodes
     numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]
+    # in the order of `GRAPH`
     for values in table.values():
         numbers += [values.sum(), values.mean(), float(np.median(values)), values.max()]
     carried = graph.ops.edges_at(batch)["nbytes"]
@@ -129,6 +131,7 @@ def first_groups(count: int) -> Encoding:
         [i for i, name in enumerate(schema.columns) if name in names]
         for schema in (NODES, EDGES, GRAPH)
     )
+    # a table without columns is none, so that the network has no part for it
     return Encoding(
         part(NODES, nodes),
         lambda graph, batch: node_table(graph, batch)[:, nodes],

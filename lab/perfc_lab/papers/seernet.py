@@ -31,7 +31,7 @@ TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.FeatureGr
 
 
 class SeerNetwork(nn.Module):
-    """The graph's embedding beside the row, through two layers to one number.
+    """The graph's embedding and the row, through two layers to one number.
 
     Args:
         block: gives ``[graphs, width]``.
@@ -99,6 +99,7 @@ class SeerNet(NetworkPredictor):
         read = self.encoding
         return SeerBlock(
             len(read.nodes),
+            # 0: the block has no such part
             0 if read.edge_table is None else len(read.edges),
             0 if read.graph_vector is None else len(read.whole),
             self.width,

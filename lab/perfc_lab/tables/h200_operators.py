@@ -86,6 +86,7 @@ def rows(path: Path = FILE) -> Iterator[OperatorRow]:
 
 def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
     """Yield the operator of a row of `LAWS`, with its parameters as in `FILE`."""
+    # defaults of parameters that a kind of operator does not have
     p = {"d": 1, "tb": 0, "op": "", "kind": "", **json.loads(row["parameters"])}
     p |= {new: p[old] for new, old in EXTENTS.items() if old in p and new not in p}
     p |= {"n": p.get("n", p.get("elements")), "p": p.get("k", 0) // 2, "op": p["kind"]}
@@ -103,6 +104,7 @@ def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
 
 def type_of(name: str) -> DType:
     """Return the type of elements by its name in a file; those of TF32 are stored in f32."""
+    # "fp16" is F16, "bf16" is BF16, "tf32" is F32
     return DType[name.upper().replace("P", "").replace("TF", "F")]
 
 
@@ -126,8 +128,9 @@ def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
         return None
     op, *operands = operator_and_operands
     inputs = tuple(operands)
-    given = tuple(v for v in inputs if v.known is None)
+    given = tuple(v for v in inputs if v.known is None)  # axes are known, and no inputs
     nodes: tuple[Node, ...] = ()
+    # a second operand that is stored transposed has a node in front
     if family == "bmm" and p["tb"]:
         stored = Value("T", TensorType(dtype, (p["b"], p["n"], p["k"])))
         right = Value("B", UNKNOWN)
@@ -148,6 +151,7 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
         dtype: type of the elements.
     """
 
+    # a tensor; operands of one operator need different names
     def t(*shape: int, of: DType = dtype, name: str = "") -> Value:
         return Value(name or f"x{len(shape)}_{'_'.join(map(str, shape))}", TensorType(of, shape))
 
@@ -207,12 +211,13 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
             other = t(c, name="b") if p["op"].endswith("row") else t(c, 1, name="b")
             first = t(n // c, c) if p["op"].endswith("row") else t(1, c, n // c)
             return operator(name)(), first, other
+        # with a number there is one tensor to read, as in a negation
         case "binary" if p["op"] in ("add_scalar",):
             return operator("neg")(), t(p["n"])
         case "binary" if p["op"] in ("sub", "mul", "div", "pow"):
             return operator(p["op"])(), t(p["n"]), t(p["n"], name="b")
         case "cast":
-            to = type_of(p["op"][3:])
+            to = type_of(p["op"][3:])  # "to_fp16"
             source = DType.F32 if to is not DType.F32 else dtype
             return operator("cast")(to=to), t(p["n"], of=source)
         case "concat":

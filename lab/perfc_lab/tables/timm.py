@@ -23,7 +23,7 @@ PRECISIONS: Mapping[str, Precision] = {
     "bf16": Precision.BF16,
 }
 GRAPHS = "models"
-"""Folder of ``timm__NAME__SIZE.onnx.gz``, beside the tables or beside their folder."""
+"""Folder of ``timm__NAME__SIZE.onnx.gz``, in the folder of the tables or next to that."""
 
 
 @frozen
@@ -76,6 +76,7 @@ def measured(folder: Path) -> Iterator[TimmLine]:
     frame = with_columns(folder / TABLE, names)
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
+    # millions of parameters, which a table may lack
     published = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
     for (
         device,
@@ -95,7 +96,7 @@ def measured(folder: Path) -> Iterator[TimmLine]:
         major, minor = str(version).split(".")[:2]
         setting = Setting(
             PRECISIONS[precision],
-            layout == "nhwc",
+            layout == "nhwc",  # channels last
             bool(compiled),
             (int(major), int(minor)),
             mode == "train",

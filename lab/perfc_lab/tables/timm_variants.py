@@ -97,12 +97,14 @@ def forms(counts: Sequence[int], published: Sequence[float | None]) -> list[int]
     >>> forms([28_226_000, 25_500_000], [28.21e6, 25.5e6, None])
     [0, 1, 0]
     """
-    known = {s for s in published if s is not None}
-    as_trained = max(known) if len(known) > 1 else None
+    numbers = {s for s in published if s is not None}
+    # folding only removes parameters: of several numbers the largest is that of the whole graph
+    as_trained = max(numbers) if len(numbers) > 1 else None
     return [0 if s is None or s == as_trained else _nearest(counts, s) for s in published]
 
 
 def _nearest(counts: Sequence[int], published: float) -> int:
+    """Return the form of nearest parameters; 0, the graph as it is, if none is much nearer."""
     errors = [max(abs(count - published) - ROUNDING, 0.0) for count in counts]
     best = min(range(len(counts)), key=lambda i: (errors[i], -i))
     return best if errors[best] <= NEARER * errors[0] and errors[0] > 0 else 0

@@ -117,6 +117,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
             continue
         dtype, tf32 = PRECISIONS[precision]
         dims = {"batch": int(batch)}
+        # graphs of Hugging Face take any length, others have the one that they were exported at
         if isinstance(seq, int) and str(graph).startswith("hf__"):
             dims["seq"] = seq
         deployment = Deployment(
@@ -133,6 +134,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 
 def machine(device: str, gpu: str) -> str:
     """Return the target of a device; "" where there is none."""
+    # "40 GB" and "40GB"
     label = device.replace(" ", "")
     for variant, name in VARIANTS.items():
         chip, _, size = variant.partition(" ")

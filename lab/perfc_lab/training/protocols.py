@@ -93,7 +93,7 @@ class UnseenGroups:
 
 
 def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[UnseenGroups, ...]:
-    """Return the groups of all rows, distributed over at most ``parts`` parts."""
+    """Return the groups of all rows, sorted and dealt in turn to at most ``parts`` parts."""
     keys = [np.stack([block.columns[name] for name in group], axis=1) for block in blocks]
     each = np.unique(np.concatenate(keys), axis=0).tolist()
     return tuple(
@@ -145,6 +145,7 @@ def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
     for block in blocks:
         if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
             continue
+        # a block may have rows on both sides
         out = holdout.held_out(block)
         if not out.all():
             result.train.append(block.take(~out))

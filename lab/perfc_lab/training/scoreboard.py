@@ -27,6 +27,7 @@ LEGEND = (
 
 
 def _goal(score: Score) -> str:
+    """Return the goal of a score, and whether it was missed; empty without one."""
     return "" if score.goal is None else f"{score.goal:.0%}{'' if score.met else ' missed'}"
 
 
@@ -46,6 +47,7 @@ HEAD = tuple(column.title for column in COLUMNS)
 
 def board(scores: Scores) -> Board:
     """Return the board of experiments: what is held out, and a table for each."""
+    # a single experiment titles the page, and its table needs no heading
     if len(scores) == 1:
         ((experiment, of_experiment),) = scores.items()
         table = BoardTable(

@@ -64,6 +64,7 @@ def left_out(
         if not seen:
             continue
 
+        # defaults bind this turn's rows; the function runs only if the cache has no such numbers
         def numbers(seen: Sequence[TreeRow] = seen, test: list[int] = test) -> list[float]:
             start = time.process_time()
             predictor = make()
@@ -113,7 +114,7 @@ def scores_of(
 
 
 def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
-    """Return the names of what is scored, and the tables of each."""
+    """Return the names of what is scored, and the tables of each: each alone, then totals."""
     sources = list(dict.fromkeys(row.source for row in rows))
     given = [source for source in sources if not source.endswith(PARTLY)]
     totals = {ALL_GIVEN: given} if 1 < len(given) < len(sources) else {}
@@ -133,7 +134,7 @@ def held_of(
         folds: folds of all rows.
         is_own: which rows are tested.
     """
-    is_answered = np.isfinite(ratios) & (ratios > 0)
+    is_answered = np.isfinite(ratios) & (ratios > 0)  # rows without kernels have no sum
     is_tested = is_answered & is_own
     few = len(set(folds[is_own].tolist())) <= LEAST_FOLDS
     groups = [is_tested, is_answered] if few else [is_tested]

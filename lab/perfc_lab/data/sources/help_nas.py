@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPACES = ("nasbench201", "fbnet", "ofa")
+"""Search spaces, by the names of their folders."""
 GPU = re.compile(r"(?P<device>(?:10|20)80ti|titan_?(?:x|xp|rtx)|v100)_(?P<batch>\d+)")
 
 

@@ -49,6 +49,7 @@ class LlmServingSim(PublicSource):
                     layers.append(new_layers(path, "sequences"))
                 case "layers":
                     layers.append(old_layers(path))
+                # attention.csv of both profilers
                 case _ if "perf_models" in path.parts:
                     attention.append(old_attention(path))
                 case _:
@@ -111,6 +112,7 @@ def old_attention(path: Path) -> pd.DataFrame:
     times = {f"time_stats.attn_{kind}.median": kind for kind in ("prefill", "decode")}
     frame = read_table(path, {**columns, **times})
     is_prefill = frame["is_prefill"].astype(str).str.lower().eq("true")
+    # columns of the other kind are empty: a row is a prompt or a step of decoding
     frame = frame.assign(
         is_prefill=is_prefill,
         latency_us=frame["prefill"].where(is_prefill, frame["decode"]),

@@ -95,6 +95,7 @@ def operators(clone: Path) -> pd.DataFrame:
     for path in files_in(
         clone, f"{DATA}/dataset*/*/collect/*/p*/*.csv", f"{DATA}/dataset/test/*.csv"
     ):
+        # the split is a folder of the file; files without one are left out
         split = next((p for p in path.parts[-6:] if p in ("train", "test")), "")
         frame = measured(read_table(path, ROW, {**EXTENTS, **LAUNCH}), path, "latency_us")
         frame["latency_us"] *= US_PER_MS
@@ -118,6 +119,7 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     required |= {"in_channels", "out_channels", "kernel_size", "in_hw"} if is_conv(frame) else set()
     frame = measured(frame, path, *sorted(required))
     is_rowwise = frame["op"].isin(ROWWISE)
+    # the column "batch" is the number of rows of operators that work by rows
     frame = frame.assign(
         rows=frame["batch"].where(is_rowwise),
         batch=frame["batch"].where(~is_rowwise),

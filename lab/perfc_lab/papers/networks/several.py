@@ -95,10 +95,11 @@ class SeveralQuantities(NetworkPredictor):
         self.choose(budget.is_faithful)
         tasks: set[str] = set()
         for quantity in self.quantities():
-            known = train.measured(quantity)
-            if len(known) >= LEAST_ROWS:
-                self.scales[quantity] = self.scale_for(quantity, known)
-                tasks |= {self.task(quantity, row) for row in known.rows}
+            measured = train.measured(quantity)
+            if len(measured) >= LEAST_ROWS:
+                self.scales[quantity] = self.scale_for(quantity, measured)
+                tasks |= {self.task(quantity, row) for row in measured.rows}
+        # before the network is made, which has an output for each
         self.tasks = tuple(sorted(tasks))
         super().fit(train, validation, budget, say)
 
@@ -113,6 +114,7 @@ class SeveralQuantities(NetworkPredictor):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         given: dict[Quantity, Array] = {}
         batches = self.batches(data, {})
+        # a call gives one quantity, so that the network is called for each in turn
         for quantity, scale in self.scales.items():
             batches.scale, network.quantity = scale, quantity
             with one_thread():
@@ -130,6 +132,7 @@ class SeveralQuantities(NetworkPredictor):
         for i, row in enumerate(data.rows):
             for quantity, scale in self.scales.items():
                 name, value = self.task(quantity, row), row.value(quantity)
+                # NaN is not equal to itself; 0 has no logarithm
                 if name in self.tasks and value == value and value > 0:
                     wanted[i, self.tasks.index(name)] = scale.scaled(value)
         return wanted
@@ -138,12 +141,16 @@ class SeveralQuantities(NetworkPredictor):
         """Return a loss for each task that a row of the batch was measured in."""
         assert isinstance(module, TaskNetwork)
         wanted = targets[batch.index].to(batch.y.device)
-        known = torch.isfinite(wanted)
+        is_measured = torch.isfinite(wanted)
         # zeros in place of NaN: masking the loss alone leaves a NaN gradient, as 0 · NaN is NaN
         errors = self.error(reduction="none")(
-            module.every(batch), torch.where(known, wanted, torch.zeros_like(wanted))
+            module.every(batch), torch.where(is_measured, wanted, torch.zeros_like(wanted))
         )
-        return [errors[known[:, i], i].mean() for i in range(len(self.tasks)) if known[:, i].any()]
+        return [
+            errors[is_measured[:, i], i].mean()
+            for i in range(len(self.tasks))
+            if is_measured[:, i].any()
+        ]
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
         """Return one update a mini-batch, from the mean of all tasks in it."""

@@ -96,6 +96,7 @@ def unseen_machines(
     """
     if len(targets(blocks)) < LEAST_MACHINES:
         return {"": FEWER_MACHINES}
+    # machines that are left out together are one group
     groups: dict[frozenset[str], list[LeftOut]] = {}
     for target, left_out in leaving(blocks):
         departure = depart(blocks, target, left_out, recipe, known, spread, memory)
@@ -121,6 +122,7 @@ def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
         }
         alone = frozenset({name})
         for left_out in (alone, alone | near) if near else (alone,):
+            # something must be left to train on
             if set(names) - left_out:
                 result.append((name, left_out))
     return result
@@ -147,6 +149,7 @@ def depart(
     protocols = protocols_of(blocks)
     small = recipe.for_unseen_machine()
     grown = (memory or ForestCache()).grow(train, known, protocols, small)
+    # the tested rows are limited too
     plain = replace(small, max_rows=ROWS_LEFT_OUT)
     stack = stacked(test, known, plain, protocols)
     values = stack.table.values

@@ -87,6 +87,7 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
     for index, name in enumerate(names):
         members = of_category(groups, index)
         if members:
+            # few machines of a category lend from all; variances mix, not deviations
             share = len(members) / (len(members) + BORROWED_MACHINES)
             error = float(
                 np.hypot(share**0.5 * shared_error(members), (1 - share) ** 0.5 * everything)
@@ -125,6 +126,7 @@ def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) ->
             for machine in group:
                 scores.append(machine.scores(error))
                 rows = len(scores[-1])
+                # groups count the same, and so do machines of a group, and rows of a machine
                 weights.append(np.full(rows, share / len(groups) / len(group) / rows))
     return Unseen(error * student(freedom), band(np.concatenate(scores), np.concatenate(weights)))
 
@@ -160,14 +162,17 @@ def unseen_runs(machines: Sequence[LeftOut]) -> Unseen:
     for machine in machines:
         modes = [machine.of(mode) for mode in np.unique(machine.category).tolist()]
         for mode in modes:
+            # errors around the common part of the mode, which is modelled separately
             residual = mode.residual - mode.shared
             scores.append(np.abs(residual) / mode.spread)
             weights.append(np.full(len(residual), 1 / len(machine.residual)))
         squares.append(float(np.mean([mode.shared**2 for mode in modes])))
     flat, weight = np.concatenate(scores), np.concatenate(weights)
+    # weighted quantile of absolute errors
     order = np.argsort(flat)
     position = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
     half_width = max(float(flat[order[min(position, len(order) - 1)]]), LEAST_SPREAD)
+    # the band multiplies the whole expected error: the common part is divided by it first
     return Unseen(
         GAUSSIAN * float(np.sqrt(np.mean(squares))) / half_width, Band(-half_width, half_width)
     )

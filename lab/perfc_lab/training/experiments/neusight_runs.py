@@ -81,12 +81,14 @@ class Runs(Experiment):
         for mode in GOALS:
             of_mode = [run for run in runs if run.mode == mode]
             say(f"correlation of products, {TITLES[mode]}: {correlation(of_mode)}")
+            # the width of a run's interval is chosen without runs of its network
             by_others = {
                 name: correlation(run for run in of_mode if run.model != name)
                 for name in {run.model for run in of_mode}
             }
             for run in of_mode:
                 line = run.line(by_others[run.model])
+                # of the mode, of both modes, of the mode on the machine
                 for key in ((mode, ""), ("", ""), (mode, run.device)):
                     by_slice.setdefault(key, []).append(line)
         for (mode, device), lines in sorted(by_slice.items(), key=lambda item: item[0][::-1]):

@@ -53,6 +53,7 @@ def under(runtime: str, stored: str = "") -> Slice:
     )
 
 
+# slices over all runtimes
 TOGETHER: tuple[Slice, ...] = (
     ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, GOAL_OF_ONE),
     ("all", lambda *_: True, None),
@@ -61,10 +62,10 @@ TOGETHER: tuple[Slice, ...] = (
 
 def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
     """Yield each runtime, and each of its precisions where it has several; then slices of all."""
-    known = {(run.table.runtime, run.table.stored) for run in runs}
-    for runtime in sorted({name for name, _ in known}):
+    pairs = {(run.table.runtime, run.table.stored) for run in runs}
+    for runtime in sorted({name for name, _ in pairs}):
         yield under(runtime)
-        precisions = sorted(stored for name, stored in known if name == runtime)
+        precisions = sorted(stored for name, stored in pairs if name == runtime)
         yield from (under(runtime, stored) for stored in precisions if len(precisions) > 1)
     yield from TOGETHER
 
@@ -130,7 +131,7 @@ class RuntimeExperiment(Experiment):
 
     def rows(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
         """Return every row by a model that has seen others, some of its graph."""
-        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
+        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS  # parts of equal size
         return self.left_out(runs, dealt.tolist(), ROWS, say)
 
     def sources(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
@@ -141,6 +142,7 @@ class RuntimeExperiment(Experiment):
             test = [run for run in of_default if run.row.source == source]
             graphs = {run.row.graph for run in test}
             say(f"{self.name}: {SOURCES}, {source}")
+            # other sources may have measured the same networks: these leave too
             train = [r for r in runs if r.row.source != source and r.row.graph not in graphs]
             pairs += estimates(train_runs(self.name, train, self.recipe, say), test)
         return pairs

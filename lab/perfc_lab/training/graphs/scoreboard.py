@@ -56,6 +56,7 @@ def write_plots(scores: Sequence[Score], folder: Path) -> list[Path]:
     for protocol in dict.fromkeys(f.split for f in scores):
         chosen = [f for f in scores if f.split == protocol]
         whole = [f for f in chosen if f.share >= 1]
+        # scores on a share of the training data belong to the curve alone
         families = [f for f in whole if f.is_family]
         plain_slices = [f for f in whole if not f.is_family]
         charts = {"": errors_chart(plain_slices)} if plain_slices else {}
@@ -98,6 +99,7 @@ def errors_chart(scores: Sequence[Score]) -> Mapping[str, object]:
     bars = {"mark": "bar", "encoding": encoding}
     layer = [bars, labels(encoding, "mape", ".1%", align="left", dx=3)]
     result = chart(_title(scores), values, facet={"row": row}, spec={"width": 460, "layer": layer})
+    # each facet has a width, and the whole none
     return {k: v for k, v in result.items() if k != "width"}
 
 
