@@ -55,7 +55,7 @@ def boards() -> Mapping[str, BoardPower]:
 
 
 def board_of(known: Mapping[str, BoardPower], target: str) -> BoardPower:
-    """Return the power numbers of a board, or those of `ANY_BOARD` if nobody measured it."""
+    """Return the power numbers of a board, or those of `ANY_BOARD` if it was not measured."""
     return known.get(target) or known.get(ANY_BOARD) or BoardPower()
 
 
@@ -107,6 +107,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         waiting_s = max(s.step_s - kernels_s, 0.0)
         drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
         total += s.steps * board.joules(drawn_j, idle * waiting_s)
+    # all boards of a group run the same steps
     return total * engine.parallel.tensor
 
 

@@ -82,7 +82,7 @@ def llm(
     load = Load(
         DECODER_PROMPT.get(model.family, 1) if model.encoders else given["isl"] + image_tokens,
         given["osl"],
-        0 if given["rate"] else given["concurrency"],
+        0 if given["rate"] else given["concurrency"],  # a rate has no fixed number of users
         given["rate"],
         os.fspath(given["trace"]),
         given["spread"],
@@ -151,7 +151,7 @@ def older_notes(
     isl, osl = options["isl"], options["osl"]
     users = engine.memory(isl, osl).sequences(isl + osl)
     versions = changes(engine.runtime, engine.kind.assumed)
-    # the newest change first: the first that differs much is the one to name
+    # newest change first: the first version that differs much is named
     for older, newer in reversed([*pairwise(versions)]):
         before = engine_of(config, target, {**options, "runtime_version": older})
         plan = before.memory(isl, osl)
@@ -297,6 +297,7 @@ def _without_run(
     """Return the report of engines before they serve: model, setting and memory."""
     isl, osl = load.longest
     plan = engine.memory(isl, osl)
+    # adapters are no parameters of the model
     precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
     copies = engines * engine.parallel.attention_data
     memory = MemoryView.of(engine, plan, load, copies, longest)

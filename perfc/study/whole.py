@@ -179,6 +179,7 @@ def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:
     """Return how a model is run: deployment, precision, batch and other sizes."""
     how, source, env = report.deployment, report.source, report.env
     dtype = how.dtype or stored_element(source)
+    # products of f32 run in TF32 where the deployment allows it
     precision = "tf32" if dtype == "f32" and how.rounded is not Tf32.NONE else dtype
     # models with a fixed batch have no such symbol: the first axis of the first input
     name = batch_symbol(source) or next(iter(env.keys() & {"batch"}), None)
@@ -206,7 +207,7 @@ class WholeRun:
         quantity: predicted quantity.
         notes: further warnings about the prediction.
         confidence: confidence in a time, with its main reason; None for other quantities.
-        other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
+        other_quantities: further predictions of the same predictor: ``memory_bytes``, ``energy_j``.
         mig_slice: smallest MIG slice that holds allocator and context, None if that is not known.
     """
 

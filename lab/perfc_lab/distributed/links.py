@@ -45,7 +45,7 @@ class LinkScore:
 def link_scores(data: Path) -> Iterator[LinkScore]:
     """Yield the score of every measured exchange between nodes."""
     frame = read_parquet(data / FILE)
-    # rows that span several nodes
+    # exchanges that cross nodes, without rows that the table marks as suspect
     frame = frame[(~frame["suspect"]) & (frame["devices_per_node"] < frame["num_workers"])]
     keys = ["system", "collective", "num_workers", "devices_per_node"]
     for (system, kind, ranks, per_node), block in frame.groupby(keys, observed=True):

@@ -36,7 +36,7 @@ NEUSIGHT = {
     "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
     "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
 }
-"""Machines of its training rows; its four GPUs are taken to be those of a DGX."""
+"""Machines of NeuSight's training rows; four GPUs are assumed to be in one DGX."""
 WEIGHTS = {
     "bf16": "bf16",
     "amp_bf16": "bf16",
@@ -50,11 +50,11 @@ WEIGHTS = {
     "NVFP4": "nvfp4",
     "": "f8",
 }
-"""Formats of products. Megatron-Bridge's first page names none: its rates are above those of 16
-bits."""
+"""Number formats of the linear layers. Megatron-Bridge's first page names none: its rates are above
+those of 16 bits."""
 SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
 SEQ = 1024
-"""Tokens of BigScience's samples, from its published rates."""
+"""Tokens of BigScience's samples, inferred from its published rates."""
 WIDE_SEQ, WIDE_BATCH = 2048, {"256.0": 1024, "155.0": 1024}
 LEAST_BATCH = 256
 """Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
@@ -109,6 +109,7 @@ def _neusight(r: Any) -> RunRow | None:
     config = text(r.hf_config_json)
     if parallel is None or not config or str(r.model).startswith("switch"):
         return None
+    # pp4_N: four stages, the batch in N micro-batches
     parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
     training = Training(
         int(r.seq_len),
@@ -132,6 +133,7 @@ def _neusight(r: Any) -> RunRow | None:
 
 def _foundry(r: Any) -> RunRow:
     """Return a row of llm-foundry, which shards by FSDP alone."""
+    # PyTorch's FULL_SHARD shards parameters too (ZeRO-3), SHARD_GRAD_OP only the rest (ZeRO-2)
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
     recompute = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
@@ -152,6 +154,7 @@ def _megatron(r: Any) -> RunRow | None:
     """Return a row of NeMo or Megatron-Bridge: distributed optimiser, sequence parallelism."""
     gpus, tp, pp, cp = int(r.gpus), number(r.tp, 1), number(r.pp, 1), max(number(r.cp, 1), 1)
     stages = max(number(r.vp, 1), 1) if pp > 1 else 1
+    # experts are spread over data-parallel ranks: their degree is no further factor
     data = gpus // (tp * pp * cp)
     parallel = Parallel(
         tp,
@@ -223,6 +226,7 @@ def _bigscience(r: Any) -> RunRow | None:
         return None
     gpus, dp = int(r.gpus), number(r.dp, 1)
     pp = number(r.pp, 0) or 1
+    # a missing degree follows from the others
     tp = number(r.tp, 0) or gpus // (dp * pp)
     # the product of degrees must be the number of GPUs; else one of them is wrong or missing
     if gpus != dp * tp * pp:

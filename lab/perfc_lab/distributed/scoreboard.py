@@ -63,6 +63,7 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
     scaling = tuple(scalings(evidence))
     laws = [(n, x.rows, *(getattr(x, k) for k in LEARNED)) for n, x in evidence.laws.items()]
     called = [a for a in evidence.answers if is_supported(a.row)]
+    # evenly drawn over all answers
     shown = called[:: max(1, len(called) // SHOWN)][:SHOWN]
     tables = (
         BoardTable("scores", "time of a step", RUNS, tuple(scored(evidence)), after=(RULE,)),

@@ -41,6 +41,7 @@ def answers_of(data: Path, say: Callable[[str], None]) -> list[BatchAnswer]:
     rows = list(fixed_batches(data))
     samples = sampled(rows)
     say(f"{TABLE}: {len(samples)} of {len(rows)} rows learn")
+    # predictions by laws of other models give the interval; then all rows are answered with it
     ratios = ratios_of(list(left_out([r for r in rows if law_name(r)], samples)))
     return list(left_out(rows, samples, ratios))
 

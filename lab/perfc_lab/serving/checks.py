@@ -36,7 +36,7 @@ CARDS = {
 }
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
-"""Bits of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool says."""
+"""Mean bits of a weight; Q4_K_M mixes formats, llama.cpp's quantize tool prints the mean."""
 BUILD = "b2998"
 """Build of llama.cpp in May 2024, when the table was measured."""
 CHUNK, CHUNKS = 512, 2
@@ -95,8 +95,10 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
         )
         run = simulate(Workload(requests), engine.limits(1024, 1024), engine.cost)
         count = len(requests)
+        # the simulation starts behind the server: its time per request is added
         each_s = [s.ttft_s + engine.law.before_s(s.request.input_tokens) for s in run.served]
         ttft = (rows.first_token_s - rows.queued_s).mean()
+        # the first token is no interval
         tpot = ((rows.last_token_s - rows.first_token_s) / (rows.output_tokens - 1)).mean()
         pairs = (
             ("TTFT", ttft, math.fsum(each_s) / count),
@@ -141,12 +143,13 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
             continue
         is_prompt = not str(r.phase).startswith("generate")
         precision = precision_of(model.dtype, None, FORMATS[str(r.precision)])
+        # llama.cpp divides layers over cards: pipeline stages
         shares = Parallel(1, card.cards)
         engine = Engine.of(model, machine, precision, shares, "llamacpp", BUILD, law=HostModel())
         if is_prompt:
             rate = CHUNKS * CHUNK / _prompt_s(engine)
         else:
-            rate = 1 / engine.cost.step_s((), 1, 512)
+            rate = 1 / engine.cost.step_s((), 1, 512)  # one sequence, 512 cached tokens
         yield RunCheck(LLAMA_CPP, name, str(r.phase).split()[0], float(r.tokens_per_s), rate)
 
 

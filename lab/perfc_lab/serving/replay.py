@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from perfc.serving.offline import BenchmarkFeatures
 
 ROUNDS = 10
-"""Requests of a closed loop for each of its users, who all start at once: InferenceX and
-aiconfigurator's runner of genai-perf send so many."""
+"""Requests per user of a closed loop, as InferenceX and aiconfigurator's runner of genai-perf send;
+all users start at once."""
 NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 """GPUs of a published node, and targets whose whole rack is one."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
-"""Ranks among which heads divide; others have separate sequences each."""
+"""Numbers of ranks that divide a model's heads; with others, each rank has separate sequences."""
 NO_SETTINGS = ServerSettings()
 # a host without overhead but for launches, so that kernels alone are counted
 BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS: Mapping[str, str] = data_next_to(__file__)
-"""Shipped configurations of what publishers name otherwise."""
+"""Shipped configuration of a model, by its name in a source where that differs."""
 
 
 @record
@@ -87,7 +87,7 @@ class Unanswered:
 
 @lru_cache(maxsize=64)
 def model_of(name: str) -> LanguageModel | None:
-    """Return the shipped configuration of what a publisher calls so; None where there is none."""
+    """Return the shipped configuration of a model by its name in a source; None without one."""
     config = CONFIGS.get(name, name)
     return read_config(config) if config in shipped() else None
 
@@ -106,10 +106,11 @@ def engine_of(
     version: str = "",
     expert_skew: float | None = None,
 ) -> Engine:
-    """Return an engine whose host takes nothing, so that kernels alone are counted."""
+    """Return an engine by its settings; by default its host takes no time: only kernels count."""
     described_model = model_of(model)
     assert described_model is not None
     described_model = replace(described_model, expert_skew=expert_skew)
+    # only the experts have 4 bits
     has_own = weights == EXPERTS_NVFP4
     precision = precision_of(
         described_model.dtype, described_model.quantization, "bf16" if has_own else weights, cache
@@ -117,6 +118,7 @@ def engine_of(
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
+    # 0, None and False are defaults of the engine
     given = {name: value for name, value in asdict(settings).items() if value}
     return Engine.of(
         described_model,
@@ -196,6 +198,7 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         context = row.isl + (row.osl - 1) * (i + 0.5) / points
         step = _amounts(engine, (), batch, context)
         total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
+    # the time of all tokens, which is what amounts sum up to
     value = batch * row.osl / row.measured[ServingQuantity.TOKENS_PER_S]
     return [ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, tuple(total), value)]
 
@@ -213,6 +216,7 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     parallel, groups = prefill_parallel(row), row.engines * row.attention_data
     _, _, workers = row.prefill or (1, 1, 1)
     worker = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
+    # each group of ranks is simulated alone, with its share of the users
     users = max(1, round(row.concurrency / groups))
     load = Load(row.isl, row.osl, users, spread=spread_of(row))
     work = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3)).workload(1)
@@ -268,7 +272,7 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 
 
 def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
-    """Return a run of requests that all come at once, from the first step to the last."""
+    """Return the sample of a run whose requests all arrive at once, from first to last step."""
     count = math.ceil(row.requests / (row.engines * row.attention_data))
     work = drawn_workload(count, row.isl, row.osl, count=count)
     _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
@@ -289,7 +293,7 @@ def _loop(engine: Engine, load: Load) -> dict[ServingQuantity, tuple[float, ...]
 
 
 def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumber]:
-    """Return the requests that all come at once, while every seat is taken.
+    """Return the samples of a run whose requests all arrive at once, while every seat is taken.
 
     Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
     as many requests as there are seats until all but one more than so many have ended.
@@ -307,6 +311,7 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
         ServingQuantity.TOKENS_PER_S: tuple(_between(history, first, last)),
         ServingQuantity.ENERGY_J: _energy(run.strides[first:last], engine, tokens),
     }
+    # tokens of all groups, as the measured rate is of the whole server
     share = tokens * row.engines * row.attention_data
     return [
         ReplayedNumber(
@@ -318,6 +323,7 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
 
 def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
     """Return the factors of a law's `FACTORS` in a token's joules, then seconds, of all ranks."""
+    # joules, then seconds, of each kind of kernel that a factor multiplies
     sums = [0.0] * (2 * len(FACTORS))
     for s in strides:
         each: list[float] = []

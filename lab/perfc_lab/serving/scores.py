@@ -39,7 +39,7 @@ EDGES = 0.05, 0.95
 EAGER = "-eager"
 """Suffix of names of host models that launch kernel by kernel."""
 SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
-"""Host model of ML.ENERGY's servers; without requests also that of offline benchmarks."""
+"""Name of the host model of ML.ENERGY's servers, which are full all the time."""
 SEPARATE_VERSIONS = {"trtllm": ("1.0.", "trtllm 1.0"), "vllm": ("0.12.", SATURATED)}
 """Versions with several models, so that one can be held out, and their host models; other versions
 are pooled. Before 0.14 the host of vLLM works ahead only where a setting says so (InferenceX)."""
@@ -47,7 +47,7 @@ are pooled. Before 0.14 the host of vLLM works ahead only where a setting says s
 
 @record
 class ServingEvidence:
-    """Samples of all tables, and the rows without a sample."""
+    """Samples of all tables, and the rows that cannot be replayed."""
 
     samples: tuple[ReplayedNumber, ...]
     unanswered: tuple[Unanswered, ...]
@@ -112,11 +112,13 @@ def trained(
     """
     laws: dict[str, HostModel] = {}
     every = _timed(evidence)
+    # `answers` trains a law per fold, all with the same held-out predictions: these are given
     if unseen is None:
         unseen = dict(zip(map(id, every), unseen_errors(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         of_law = [s for s in evidence.samples if law_name(s) == name]
         timed = [s for s in of_law if s.quantity is not ServingQuantity.ENERGY_J]
+        # a prior for servers with few rows
         others = of_other_hosts(evidence.samples, law_name, name)
         law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
         laws[name] = replace(
@@ -189,6 +191,7 @@ def _bands(numbers: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[s
 
 
 def _ratios(numbers: Sequence[ReplayedNumber], expected: Sequence[float]) -> list[float]:
+    """Return measured over predicted times."""
     return [s.value / max(p, 1e-12) for s, p in zip(numbers, expected, strict=True)]
 
 
@@ -219,6 +222,7 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
     large = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
     if len(large) < 2:
         return edges([r for _, r in ratios])
+    # logs of ratios: up and down count the same
     share, center = EDGES[1] - EDGES[0], median(map(median, large))
     widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in large])
     width = _ranked(share, widths)
@@ -231,7 +235,7 @@ def _ranked(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-# rows of one table that are scored together
+# slices of a table that are scored separately; a row belongs to the first that takes it
 KINDS: Mapping[str, Callable[[ServedRow], bool]] = {
     "prefill on other GPUs": lambda r: bool(r.prefill),
     "experts": lambda r: is_mixture(r.model),
@@ -330,7 +334,7 @@ def _score(
     measured = np.array([a.row.measured[quantity] for a in rows])
     value, low, high = np.array([(p.value, p.low, p.high) for p in printed]).reshape(-1, 3).T
     if quantity is ServingQuantity.TOKENS_PER_S:
-        # the error of a rate is that of its time
+        # errors of rates are those of times: 1 / rate, whose interval ends swap
         measured, value, low, high = 1 / measured, 1 / value, 1 / high, 1 / low
     command = question(rows[0].row).command if rows else ""
     result = score(

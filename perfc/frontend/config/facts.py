@@ -32,9 +32,7 @@ class ParameterCounts:
 
     Args:
         resident: all of them.
-        active: parameters that one token is multiplied by: of experts only the chosen ones, of a
-        tower
-            all.
+        active: parameters that one token is multiplied by: of experts only the chosen ones.
     """
 
     resident: int
@@ -44,6 +42,7 @@ class ParameterCounts:
 @lru_cache(maxsize=64)
 def parameters(model: LanguageModel) -> ParameterCounts:
     """Return the parameters of the whole model, counted on what it is lowered to."""
+    # unquantised and on one rank: each stored element is then one parameter
     module = lower(model, ForwardStep.PREFILL, ServingPrecision())
     resident = _held(module)
     of_tower = 0 if model.tower is None else _held(lower_images(model, ServingPrecision()))
@@ -91,6 +90,7 @@ def weight_bytes(
     """
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
+    # tables that are computed as they are used are stored nowhere
     loaded = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
     sizes = (v.nbytes for v in loaded)
     return sum(n for n in sizes if isinstance(n, int))

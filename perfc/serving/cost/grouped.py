@@ -86,8 +86,9 @@ def rereads_of(
         return Rereads.NOWHERE
     version_numbers, attentions = numbers_of(version), _attentions(model)
     numbers = version_numbers if len(version_numbers) > 1 else NEWEST
+    # query heads per key head; 1 shares nothing
     groups_used = {a.heads // a.kv_heads for a in attentions} - {1}
-    # sizes of groups that share one read: those that the version lists, or all
+    # sizes of groups that share one read: listed by the version, or all sizes
     read_once = next((sizes for until, sizes in KERNELS if numbers < until), groups_used)
     since, until = (
         (0, WIDE_KEY_REREADS["since_minor"]),

@@ -53,6 +53,7 @@ def dots_of(result: SearchResult) -> list[Dot]:
             _words(r.weights, r.gpus, r.parallel.expert, r.load.concurrency),
         )
         for r in result.pareto
+        # answers of one token have no time per token
         if r.latencies is not None and r.latencies.tpot is not None
     ]
     if not best:

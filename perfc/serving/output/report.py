@@ -25,11 +25,11 @@ from ..simulation.load import Load
 from ..simulation.metrics import Latencies, LoadThroughput
 
 LONGEST = 1 << 24
-"""Longest context that is looked at where a model has no limit of positions."""
+"""Longest context in tokens that is tried for a model without a limit of positions: 16 Mi."""
 
 
 WIDEST = 5.0
-"""Ratio of the ends of an interval above which the lower one alone is printed."""
+"""Ratio of upper to lower end above which only the lower end of an interval is printed."""
 
 
 @record

@@ -29,7 +29,7 @@ from ..simulation.metrics import Quantiles
 from .report import IntervalFactors, ServingReport
 
 PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
-"""Printed text of JSON values that are less clear."""
+"""Words that text prints instead of short JSON values."""
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
 
@@ -210,6 +210,7 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     rest = m.activation_bytes + m.overhead_bytes
     yield Fact("activations", in_bytes(rest), "plus contexts, libraries, recorded graphs")
     users = plural(m.largest_concurrency, "user")
+    # models with states alone have no tokens in the pool
     if m.kv_bytes_per_token:
         per_token = size_text(m.kv_bytes_per_token)
         users = f"{m.kv_tokens:,} tokens of {per_token}, {users}"

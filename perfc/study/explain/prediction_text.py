@@ -76,6 +76,7 @@ def law_lines(r: LawReason) -> Iterator[str]:
     """Yield the resources of a law, longest first, and its rows."""
     for name, time_s in sorted(r.terms, key=lambda term: -term[1]):
         yield f"  {time_text(time_s):>10}  {name} x {r.law.coefficients[name]:.3g}"
+    # a norm of order 1 is a sum: resources are used one after the other; high orders overlap
     how = "added" if r.law.overlap == 1 else f"joined by a norm of order {r.law.overlap:g}"
     measured = f"{plural(r.law.rows, 'kernel')} on {plural(len(r.law.machines), 'machine')}"
     yield f"  {how}; law of {r.name}, fitted to {measured}, {share(r.law.error)} off in the median"
@@ -100,6 +101,7 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
         alone, in_run = map(time_text, (alone_s, here_s))
         yield f"    = {alone} for a call measured in isolation; {in_run} within this run"
     if r.machine_distance > 0:
+        # distances are in octaves of rates
         yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"
     if r.neighbours:
         yield "  nearest training rows (extents rounded to powers of two; distance in doublings)"

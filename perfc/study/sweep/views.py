@@ -56,6 +56,7 @@ def thinned(sweep: Sweep) -> Sequence[Point]:
     """Return points for a page: all if they are few, else those where a regime changes."""
     points = sorted(sweep.points, key=lambda p: (*p.dims.values(),))
     targets = len({p.target for p in points})
+    # each target has a row per point
     if len(points) <= MAX_ROWS * targets:
         return points
     changes = [c for c in sweep.crossovers if c.what == "model"]

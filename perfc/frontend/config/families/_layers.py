@@ -97,7 +97,7 @@ def kinds_of(
     unknown = sorted(set(given) - known)
     if unknown:
         raise keys.unsupported(f"no kind of layer {unknown[0][:40]!r}")
-    return given[:count]
+    return given[:count]  # without those of predictors
 
 
 def plain(heads: int, head_dim: int, *, is_biased: bool, kv_heads: int = 0) -> Attention:

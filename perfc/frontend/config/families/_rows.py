@@ -125,7 +125,7 @@ def keys_of(family: str) -> frozenset[str]:
     left_out = {n for n, e in row.items() if isinstance(e, dict) and "is" in e and n not in used}
     shown = {name: entry for name, entry in row.items() if name not in left_out}
     names_read = {n for text in _expressions(shown) for n in names_of(text)}
-    if "layer_kind" in row:
+    if "layer_kind" in row:  # `kinds` reads it, no expression does
         names_read.add("layer_types")
     names = row.get("names", {})
     return frozenset(names.get(name, name) for name in names_read) - BOUND
@@ -187,6 +187,7 @@ class _RowReader:
                 refusal = re.sub(r"\{(.+?)\}", lambda m: str(scope.of(m[1])), message)
                 raise self.keys.unsupported(refusal)
         if count > MOST_LAYERS:
+            # the error names the key of the configuration, not that of the row
             name = next(names_of(row["layers"]))
             name = row.get("names", {}).get(name, name)
             raise self.keys.wrong(name, count, f"at most {MOST_LAYERS}")
@@ -235,6 +236,7 @@ class _RowReader:
         for i, kind in enumerate(kinds):
             bound |= {"i": i, "layer": kind}
             layer = tuple([self.residual(entry, norm) for entry in self.row["residuals"]])
+            # a layer may lack a part, as an MLP; its residual is then empty
             layer = tuple([r for r in layer if r.branches])
             result.append(distinct.setdefault(layer, layer))
         return tuple(result)

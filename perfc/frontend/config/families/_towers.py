@@ -14,9 +14,9 @@ from ..model import ImageScaling, PatchEmbedding, Projection, Projector, Stack, 
 from ._layers import activation, biased_mlp, layer_norm, pre_norm, rms
 
 PATCHES_ALONG = 1540 // 14
-"""Patches along an edge of a large image after Pixtral's processor."""
+"""Most patches along an edge at native size, by Pixtral's processor: 1,540 pixels."""
 QWEN_ALONG = 3584 // 14
-"""The same of Qwen2.5-VL's, whose published processor allows 12,845,056 pixels."""
+"""Most patches along an edge of Qwen2.5-VL, whose processor allows 12,845,056 = 3,584² pixels."""
 NATIVE_EDGE = 448
 """Default edge of an image, in pixels."""
 
