@@ -23,6 +23,7 @@ from perfc.passes.runtimes import Tf32
 from .costs.both_passes import BothPasses, Ran, Waiter, both_passes
 
 Env = Mapping[str, int]
+"""Extents by name."""
 CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
 """Kinds whose results selective checkpointing recomputes: they read more than they compute."""
 
@@ -355,6 +356,7 @@ def _is_wide(v: Value) -> bool:
 
 
 def _nbytes(v: Value, env: Env) -> float:
+    """Return the bytes of a tensor at given extents."""
     assert isinstance(v.type, TensorType)
     assert v.type.nbytes is not None
     return float(evaluate(v.type.nbytes, env))

@@ -55,6 +55,7 @@ def columns(seq: int) -> tuple[Column, ...]:
 
 
 PARALLEL = Column("parallel", is_name=True, wraps=True, cell=lambda c: c.parallel.described())
+"""Column of the degrees of parallelism."""
 LAST = (
     Column("mfu", "MFU", cell=lambda c: Amount(c.mfu, Unit.SHARE)),
     Column("memory_bytes", "memory", cell=lambda c: in_bytes(c.memory.total)),

@@ -36,6 +36,7 @@ FINDINGS = 1
 ALL = "all"
 """Value of ``--predictor`` that stands for every predictor."""
 FORMATS = ("text", "json", "csv", "markdown", "html")
+"""Output formats, the default first."""
 DOCUMENTS = {
     "compare": "perfc.study.comparison.data_form:ComparisonView",
     "cost": "perfc.study.comparison.bills:CostsView",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perfc.review.lint.settings import Settings
 
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+"""Output formats of findings; corrected models are ONNX."""
 EXPLAINED = ("text", "json", "markdown")
 """Formats of `--explain`."""
 UNREADABLE = 2

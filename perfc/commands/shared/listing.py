@@ -14,6 +14,7 @@ from perfc.common import plugins
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "perfc.commands"
+"""Package in the folder ``ROOT``."""
 SECTIONS = ("analysis", "workloads", "measurement", "review", "help")
 """Folders of the commands that follow ``perfc``, in the order of its help."""
 DEV = "dev"

@@ -30,6 +30,7 @@ from .operations import AnswerForm, catalogue, failed, opened
 from .policy import page_policy
 
 PAGE = Path(__file__).parent / "page"
+"""Folder with the files of the page."""
 MOST_FILES = 64
 """Maximum files of a request, which are parsed before its operation checks them."""
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0

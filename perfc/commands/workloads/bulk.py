@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 """Exit code under ``--strict`` if a model has no answer."""
 FORMATS = ("text", "markdown", "html")
+"""Output formats, the default first."""
 
 
 class RunOrReport(DefaultGroup):

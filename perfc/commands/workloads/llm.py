@@ -51,6 +51,7 @@ KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
 FINDINGS = 1
 """Exit code if the model does not fit, or no setting meets the SLO."""
 FORMATS = ("text", "json", "markdown", "html")
+"""Output formats, the default first."""
 
 
 def usual() -> Mapping[str, str]:

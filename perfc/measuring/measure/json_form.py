@@ -11,6 +11,7 @@ from perfc.ir.record import project
 from .matching.compare import Compared, Measurement
 
 SCHEMA = "perfc-measure/1"
+"""Schema of the JSON document."""
 NOT_COMPARED = {"floor_s": None, "prediction_s": None, "residual_s": None, "badge": ""}
 """Fields that require a target."""
 

@@ -33,6 +33,7 @@ NO_TARGET = (
     "nothing to compare with: no --target says which machine this is; --target host is this "
     "processor, and perfc calibrate -o my.toml measures another device"
 )
+"""Note on a measurement without a target."""
 
 GENERIC = "generic"
 """Vendor of fully assumed targets."""

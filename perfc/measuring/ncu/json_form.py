@@ -14,6 +14,7 @@ from .report import KernelCounters, NcuReport
 from .standing import KernelStanding
 
 SCHEMA = "perfc-ncu/1"
+"""Schema of the JSON document."""
 
 
 @record

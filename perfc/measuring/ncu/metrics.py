@@ -27,20 +27,26 @@ LEVELS = {
     "l2": ("lts__t_bytes.sum",),
     "device": ("dram__bytes.sum",),
 }
+"""Bytes that pass each memory level."""
 SECTORS = _DATA["sectors"]
+"""Sectors that pass a level, where its bytes are not counted."""
 SECTOR_BYTES = 32
 """Bytes of a sector, the unit of accesses to L1 and L2. Source: Nsight Compute, Kernel Profiling
 Guide."""
 DRAM_PARTS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+"""Bytes of both directions, where their sum is not counted."""
 DEVICE_NAME = "device__attribute_display_name"
+"""Name of the chip."""
 
 SCALAR, SCALAR_OPS = _DATA["letters"], _DATA["flop"]
 """Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type, and flop of each instruction."""
 SCALAR_PATTERN = "{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
 """Threads whose instruction was not predicated off; letters are f, h, d for the types."""
 PER_CYCLE = ".per_cycle_elapsed"
+"""Suffix of a counter over the elapsed cycles."""
 
 PIPE_TENSOR = "sm__inst_executed_pipe_tensor.sum"
+"""Instructions of the tensor pipe, of whichever kind."""
 PIPE_TENSOR_OPS, OPS_PATH_TYPES = _DATA["pipes"], _DATA["types"]
 """Counters by pipe; source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
 # operations by the type of operands, maybe also by type of result, sparsity, or a cycle

@@ -128,6 +128,7 @@ def _columns(shown: Shown) -> Iterator[Column]:
 
 
 def _unit(s: KernelStanding) -> str | None:
+    """Return the type and unit of most of the work; None without arithmetic."""
     unit, dtype = s.kernel.main
     return f"{dtype} {unit.value}" if s.kernel.flop else None
 

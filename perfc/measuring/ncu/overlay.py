@@ -222,10 +222,16 @@ def _joined(
 
 
 def _listed(value: object) -> list[object]:
+    """Return a list of the document; empty for anything else."""
     return value if isinstance(value, list) else []
 
 
 def _number(value: object) -> float:
+    """Return a number of the document.
+
+    Raises:
+        ValueError: no number, or one that no amount has.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"a number, {value!r} instead")
     if not math.isfinite(value) or value < 0:

@@ -147,6 +147,7 @@ class _Sum:
     is_bound: bool = False
 
     def add(self, c: LaunchQuantities) -> None:
+        """Add one launch."""
         self.launches += 1
         self.time_s += c.time_s or 0.0
         self.is_bound |= c.is_bound
@@ -195,6 +196,7 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
 
 
 def _kernel(key: tuple[str, NvtxPhase], s: _Sum) -> KernelCounters:
+    """Return the kernel of a sum, by its name and phase."""
     # bytes of some launches alone would be too few
     complete = {x: sum(v) for x, v in s.nbytes.items() if len(v) == s.launches}
     flop = {k: v for k, v in s.flop.items() if v > 0}

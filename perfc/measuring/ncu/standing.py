@@ -112,6 +112,7 @@ def problems(
 
 
 _LEVELS = frozenset(level.title for level in RoofLevel)
+"""Names of ceilings that are memory levels."""
 
 
 def _name(machine: Machine | None) -> str:

@@ -19,6 +19,7 @@ MISSING, _PREFIXES, _TIMES, _COUNTS = itemgetter("missing", "prefixes", "times",
 )
 """Placeholders for missing values, and factors of prefixes and times; units of counts."""
 _WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECASE)
+"""A unit of bytes or of frequency, ``Gbyte`` or ``GHz``, with its prefix."""
 
 
 class NumberFormat(Enum):
@@ -50,6 +51,7 @@ _LONG_FRACTION = {
 }
 """Fractions of other than three digits are no group of thousands."""
 _EXPONENT = re.compile(r"e[+-]?\d+$", re.IGNORECASE)
+"""Exponent of a number, which shows no convention."""
 
 
 def convention_of(texts: Iterable[str]) -> NumberFormat | None:

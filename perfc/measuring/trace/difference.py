@@ -37,6 +37,7 @@ from .output import noted
 from .summary import KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace-diff/1"
+"""Schema of the JSON document."""
 
 
 class Match(Enum):
@@ -89,6 +90,7 @@ class KernelChange:
 
 
 Change = GroupChange | KernelChange
+"""Row of any table of the difference."""
 
 
 @record

@@ -17,6 +17,7 @@ from .notes import notes_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
 SCHEMA = "perfc-trace/1"
+"""Schema of the JSON document."""
 WITHHELD = "withheld"
 """Limit of a lower bound above the measured time, of which one is wrong."""
 

@@ -12,6 +12,7 @@ from perfc.errors import ModelError, ParseError
 from .facts import FEWER
 
 Fields = dict[str, Any]
+"""Fields of one message by name."""
 MOST_MESSAGES = 12_000_000
 """Maximum messages of a trace, counted while it is read: a small file may unpack to many."""
 

@@ -39,6 +39,7 @@ _NAMES, _OTHERS = data_next_to(__file__).values()
 NEAREST = 32
 """Launches by which an operator may come earlier or later than its kernel."""
 COSTLY = frozenset({TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION})
+"""Classes of the most costly operators, by which a trace is aligned first."""
 _CLASSES = {
     kind: TracedClass[name]
     for kind in Kind

@@ -29,6 +29,7 @@ LOOSE, MOST_RATIO = 16 << 20, 64
 """A gzip file that unpacks to more than these bytes and to more than this multiple of its size is
 no profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
+"""Blanks and commas between two values."""
 
 LONGEST_NUMBER = 32
 """Maximum characters of a number in text; longer ones would be slow to convert."""
@@ -36,6 +37,7 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 Event = Mapping[str, object]
+"""One event, as JSON has it."""
 LISTENERS: list[Callable[[int, int], None]] = []
 """Functions that are called with the bytes that were read and those of the file."""
 

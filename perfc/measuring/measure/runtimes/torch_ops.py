@@ -18,6 +18,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from perfc.common.fitted import data_next_to
 
 Attributes = dict[str, Any]
+"""Attributes of a node by name."""
 OPERATORS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": lambda torch, attrs, x, s, b, m, v: torch.nn.functional.batch_norm(
         x, m, v, s, b, False, 0.0, attrs.get("epsilon", 1e-5)

@@ -68,6 +68,7 @@ _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Log", "PRelu"}
 _PASSING = frozenset({"Cast", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Identity"})
 """Operators that pass a weight on with its values."""
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+"""Operators whose weights have the inputs of a unit along their last axis."""
 
 
 @record
@@ -342,22 +343,26 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
 
 
 def _packed() -> frozenset[int]:
+    """Return the element types of ONNX of which a byte has two."""
     import onnx
 
     return frozenset({onnx.TensorProto.INT4, onnx.TensorProto.UINT4, onnx.TensorProto.FLOAT4E2M1})
 
 
 def _zeros(nbytes: int) -> Iterator[bytes]:
+    """Yield zero bytes, a block at a time."""
     for start in range(0, nbytes, BLOCK):
         yield bytes(min(BLOCK, nbytes - start))
 
 
 def _ones(count: int) -> Iterator[bytes]:
+    """Yield elements of one byte that are 1, a block at a time."""
     for start in range(0, count, BLOCK):
         yield b"\x01" * min(BLOCK, count - start)
 
 
 _BLOCKS: dict[int, np.ndarray[tuple[int], np.dtype[np.float32]]] = {}
+"""Random numbers of the last seed."""
 
 
 def normal(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

@@ -28,6 +28,7 @@ from .path import critical_path
 from .stack import StackBy, StackTime, stack_times
 
 IDLE, PATH = "idle", "path"
+"""Breakdowns by other things than events of the host."""
 TITLES = {
     IDLE: "Idle time by cause",
     PATH: "Critical path",
@@ -37,6 +38,7 @@ TITLES = {
         StackBy.CALL.value: "Call tree",
     },
 }
+"""Headings of breakdowns."""
 OUTSIDE = "(outside)"
 """Row of the time outside of all modules or lines."""
 

@@ -374,6 +374,7 @@ COLUMNS = (
     Column("exposed_s", "exposed", Unit.SECOND, "nothing else ran"),
     Column("overlapped_s", "overlapped", Unit.SECOND, "computation ran at the same time"),
 )
+"""Columns of collectives of one trace; those of several ranks share the first."""
 
 
 def collective_sections(times: Sequence[CollectiveTime], top: int | None) -> Iterator[Section]:

@@ -23,6 +23,7 @@ MOST_STACKS = 100_000
 BLOCK = 1 << 16
 """Events that are converted to numbers of Python at a time."""
 NOTHING = array("q")
+"""Column of a thread without events."""
 Span = tuple[int, int, int]
 """Thread, begin and end of an event of the host."""
 

@@ -118,6 +118,7 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
 
 
 LaneKey = tuple[LaneKind, str, str]
+"""Kind, group and title of a lane."""
 
 
 def marked(trace: DeviceTrace, begin_ns: int, end_ns: int) -> dict[LaneKey, list[Span]]:

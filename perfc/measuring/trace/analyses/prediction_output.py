@@ -31,6 +31,7 @@ def gap_csv(gap: PredictionGap) -> str:
 
 
 NOT_PREDICTED = "launches without a predicted kernel less predicted kernels without a launch"
+"""Legend of the time of what ran otherwise than predicted."""
 NUMBERS = (
     Column("kernels", "kernels", Unit.COUNT, "predicted launches"),
     Column("launches", "launches", Unit.COUNT),
@@ -39,12 +40,14 @@ NUMBERS = (
     Column("launches_s", "not as predicted", Unit.SECOND, NOT_PREDICTED),
     Column("speed_s", "slower", Unit.SECOND, "launches that were predicted"),
 )
+"""Columns that classes and kernels share."""
 CLASS = Column("class_name", "class", is_name=True, cell=lambda k: abbreviated(k.class_name))
 NAMES = (
     Column("kernel", is_name=True, cell=lambda k: abbreviated(k.kernel)),
     Column("node", is_spare=True, cell=lambda k: abbreviated(k.node)),
     replace(CLASS, is_name=False, is_spare=True),
 )
+"""First columns of kernels."""
 
 
 def gap_sections(gap: PredictionGap, top: int | None) -> Iterator[Section]:

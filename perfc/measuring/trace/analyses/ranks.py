@@ -23,6 +23,7 @@ from .collectives import BusyTime, Collective, CollectiveKind, communicates, mes
 from .rank_files import files_of, numbered
 
 SCHEMA = "perfc-trace-ranks/1"
+"""Schema of the JSON document."""
 MOST_ARRIVALS = 2_000_000
 """Maximum collectives of all ranks together, which are matched in memory."""
 MOST_NAMED = 5

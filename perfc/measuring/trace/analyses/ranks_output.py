@@ -24,6 +24,7 @@ RANKS = (
     Column("last", "last", Unit.COUNT, "collectives at which it arrives last"),
     Column("late_s", "late", Unit.SECOND, "after the rank before it, in all"),
 )
+"""Columns of ranks."""
 COLLECTIVES = (
     *COLUMNS[:5],
     Column("count", "count", Unit.COUNT),
@@ -36,6 +37,7 @@ COLLECTIVES = (
     Column("last_rank", "last rank", Unit.COUNT, "arrives last most often"),
     Column("last_share", "of times", Unit.SHARE),
 )
+"""Columns of collectives: what each is, as in one trace, then times over all ranks."""
 
 
 def to_json(view: RanksView) -> str:

@@ -28,6 +28,7 @@ from ..summary import KernelTime, summarized
 from ..work.operands import dtype_in, dtype_of
 
 SCHEMA = "perfc-replay/1"
+"""Schema of the JSON document."""
 
 
 @record

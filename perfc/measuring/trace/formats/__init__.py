@@ -16,6 +16,7 @@ from ..facts import DeviceTrace
 from ..notes import notes_of
 
 READ = "PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime and TensorRT profiles are read"
+"""Hint for a file of no known format."""
 
 
 class TraceFormat(Protocol):

@@ -24,6 +24,7 @@ from ..facts import (
 )
 
 EVENTS = ("traceEvents",)
+"""Key of the list of events, if the profile is not that list itself."""
 MOST_EVENTS = 4_000_000
 """Maximum executed nodes, which are sorted in memory."""
 Executed = tuple[int, int, str, object, OperatorCall | None]
