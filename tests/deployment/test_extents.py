@@ -136,7 +136,7 @@ def test_dim_batch_means_the_batch_where_no_symbol_is_called_so(
         (("--batch", ""), "is no size"),
         (("--batch", "0"), "0 runs nothing"),
         (("--batch", "-1"), "is no size"),
-        (("--batch", "1:8"), "is no size, as in --batch 8; perfc sweep takes ranges"),
+        (("--batch", "1:8"), "is not NAME=N"),
         (("--batch", "8", "--dim", "batch=4"), "batch is given as 8 and as 4"),
     ],
 )

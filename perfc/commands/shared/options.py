@@ -203,9 +203,8 @@ def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     """Validate a number, a range of `sweep`, or `auto` for commands that search for it."""
     if value == AUTO and ctx.command.name in FINDING_BATCHES:
         return value
-    is_swept = ctx.command.name == "sweep"
-    marks, more = (":*,", " or 1:64") if is_swept else ("", "; perfc sweep takes ranges")
-    if value is not None and (not value or set(value) - {*"0123456789", *marks}):
+    if value is not None and (not value or set(value) - set("0123456789:*,")):
+        more = " or 1:64" if ctx.command.name == "sweep" else "; perfc sweep takes ranges"
         raise click.BadParameter(f"{value[:32]!r} is no size, as in {param.opts[-1]} 8{more}")
     if value is not None and not value.strip("0"):
         raise click.BadParameter("0 runs nothing: at least 1")
