@@ -34,12 +34,14 @@ def taken(source: Type, result: Type) -> Dim | None:
     """Return bytes of ``source`` that must be read to produce ``result`` from its elements."""
     if not isinstance(source, TensorType) or not isinstance(result, TensorType):
         return None
+    # at most one element of the source per element of the result, as for a slice or a gather
     wanted = None if result.shape is None else element_count(result.shape)
     return packed(lesser(source.numel, wanted), source.dtype)
 
 
 def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
     """Return the traffic of given byte counts, a lower bound if any of them is unknown."""
+    # unknown amounts count 0 in the sums
     reads, writes = list(read), list(written)
     return Traffic(
         dim_sum(r for r in reads if r is not None),

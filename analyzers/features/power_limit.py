@@ -58,9 +58,11 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     >>> [f"{matrix_flop_per_s('bf16', board) / 1e12:.0f}" for board in boards]
     ['114', '70']
     """
+    # the sheet holds the results, as features of every product read them
     known = sheet.sustained
     if dtype not in known:
         rates = physics.matrix_flop_per_s(dtype, sheet), flop_per_s(dtype, sheet)
+        # (r1^-p + r2^-p)^(-1/p): the smaller rate, and less where both are near
         known[dtype] = float(sum(rate**-ORDER for rate in rates) ** (-1 / ORDER))
     return known[dtype]
 
@@ -75,6 +77,7 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
     >>> f"{flop_per_s('f16', Sheet(load_machine('t4'))) / 1e12:.1f}"
     '23.9'
     """
+    # TF32 is stored in 32 bits, so bits do not identify it
     gain = TF32 if dtype == "tf32" else NARROWER.get(bits_of(dtype))
     amd = AMD_FLOP_PER_JOULE.get(sheet.machine.arch)
     per_joule = flop_per_joule(sheet) if amd is None else amd
@@ -102,6 +105,7 @@ def flop_per_joule(sheet: Sheet) -> float | None:
     if not measured:
         return None
     newest = max(measured)
+    # at most 1: more power than the measured board does not raise the voltage in this fit
     share = sheet.power_w / sheet.sm_count / POWER_PER_SM_W[newest]
     return float(FLOP_PER_JOULE[newest] * min(share, 1.0) ** -VOLTAGE_EXPONENT)
 

@@ -30,6 +30,7 @@ class Sheet:
         """
         if class_name not in TWINNED or machine.takes("bf16"):
             return cls(machine)
+        # the entry under the name of bf16 is the machine's rate in f16
         half = {(Unit.MATRIX, "bf16"): machine.entry(Unit.MATRIX, "f16")}
         return cls(replace(machine, compute={**machine.compute, **half}))
 
@@ -45,6 +46,7 @@ class Sheet:
         They do if bf16 is as fast as f16. NVIDIA's GeForce boards are rated twice as fast in f16
         with sums in f16; frameworks sum in f32, which takes as long as bf16.
         """
+        # so on NVIDIA the f16 rate may be up to twice the bf16 one
         half, brain = (self.machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
         doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0
         return doubled * brain >= half
@@ -156,4 +158,5 @@ class Sheet:
         return rate.value if rate is not None else otherwise
 
     def _level(self, name: str) -> MemoryLevel | None:
+        """Return a level of memory, None if the target has none of this name."""
         return self.machine.level(name)

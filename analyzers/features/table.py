@@ -91,6 +91,7 @@ def complete(kind: KernelClass, rows: Columns) -> Columns:
         column = np.full(count, value) if given is None else np.asarray(given, np.float64)
         columns[name] = np.where(np.isnan(column), value, column)
     for name, column in columns.items():
+        # NaN fails this test as well: in a required column there is no default
         if len(column) != count or not bool((np.isfinite(column) & (column >= 0)).all()):
             raise KernelError(f"{kind.name}: {name!r} holds what is no extent")
     return columns
@@ -121,12 +122,14 @@ def tabulate(
     columns = complete(kind, rows)
     features = dict(kind.features(columns, dtype, sheet))
     count = len(columns[kind.parameters[0]])
+    # of a single protocol the feature would be constant in the training rows
     if len(protocols) > 1:
         for one in protocols:
             features[PROTOCOL + one.value] = np.full(count, float(one is protocol))
     if len(frameworks) > 1:
         for name in frameworks:
             features[FRAMEWORK + name] = np.full(count, float(name == framework))
+    # float32, as the forest's thresholds are
     values = np.empty((count, len(features)), np.float32)
     for index, column in enumerate(features.values()):
         values[:, index] = column

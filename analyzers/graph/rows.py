@@ -134,10 +134,12 @@ def drawn(rows: Sequence[GraphRow], seed: int, count: int) -> list[GraphRow]:
     """Draw at most ``count`` rows at random, at most one of each architecture."""
     import random
 
+    # all rows are shuffled, so that the draw of a larger count begins with that of a smaller one
     generator = random.Random(seed)
     shuffled = generator.sample(range(len(rows)), len(rows))
     drawn_rows: dict[str, GraphRow] = {}
     for i in shuffled:
+        # the first row of an architecture in the shuffled order represents it
         drawn_rows.setdefault(rows[i].architecture, rows[i])
         if len(drawn_rows) == count:
             break

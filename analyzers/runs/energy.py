@@ -118,6 +118,7 @@ def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
     >>> share_of_cap(model, {"device": 0.0}), round(share_of_cap(model, {"device": 1.0}), 3)
     (0.5, 0.816)
     """
+    # idle units give `base`; units without a rate in the fit add nothing
     exponent = math.fsum(model.rates.get(unit, 0.0) * u for unit, u in busy.items())
     return 1 - (1 - model.base) * math.exp(-exponent)
 
@@ -137,6 +138,7 @@ def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, fl
         "device": n.nbytes / sheet.device_bytes_per_s,
         "l2": n.nbytes / sheet.l2_bytes_per_s,
     }
+    # at most 1: a kernel predicted shorter than a unit's time keeps that unit busy throughout
     shares = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
     shares["duration"] = duration(busy_s / bound.launches)
     return shares
@@ -163,6 +165,7 @@ def energy_of(bound: KernelBound, time: Interval, wait_s: float, sheet: Sheet) -
     if machine.kind == "cpu" or sheet.power_w <= 0 or time.mid <= 0:
         return None
     model = power_model()
+    # while the device waits for its host it draws idle power
     busy_s = max(time.mid - wait_s, 0.0)
     power_w = 0.0
     if busy_s > 0:
@@ -184,6 +187,7 @@ def idling(wait_s: float, machine: Machine) -> Energy | None:
 
 def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: float) -> Energy:
     """Return an energy with the interval that follows from those of time and power."""
+    # `ends` is the size of an error, a factor of at least 1, so that the lower end divides by it
     low = ends(time.low / time.mid, low_ratio)
     high = ends(time.high / time.mid, high_ratio)
     power_w = energy_j / time.mid
@@ -208,6 +212,7 @@ def summed(parts: Iterable[Energy | None], time: Interval) -> Energy | None:
     energy_j = math.fsum(e.energy_j for e in energies)
     if energy_j <= 0:
         return None
+    # fully correlated errors add linearly: the mean of the ratios, weighted by energy
     low_ratio = math.fsum(e.energy_j * e.low_ratio for e in energies) / energy_j
     high_ratio = math.fsum(e.energy_j * e.high_ratio for e in energies) / energy_j
     return with_ends(energy_j, time, low_ratio, high_ratio)

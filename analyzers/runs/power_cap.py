@@ -38,8 +38,7 @@ EDGES = (
     2.0,
     10.0,
 )
-"""Edges of the bins of limit over uncapped power, one knot of the fit each; narrow where the ratio
-changes most."""
+"""Edges of the bins of limit over uncapped power, one knot of the fit each."""
 
 
 @record
@@ -61,6 +60,7 @@ class CapLaw:
 
         The result is at most the ratio itself, as a board stays within its limit.
         """
+        # below the first knot nothing was measured: the power stays that of the knot
         return min(self._at(demand, self.powers), max(demand, self.powers[0]))
 
     def time(self, demand: float) -> float:
@@ -69,6 +69,7 @@ class CapLaw:
 
     def _at(self, demand: float, values: tuple[float, ...]) -> float:
         """Return values at the knots interpolated in their logarithm, constant beyond the ends."""
+        # the first knot at or above the demand
         i = bisect_left(self.demands, demand)
         if i >= len(values):
             return values[-1]

@@ -41,6 +41,7 @@ class Doing(Enum):
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
         """Return the kind of a kernel."""
+        # before the kind, which is MATMUL for experts as well
         if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS
         match kernel.kind:
@@ -123,6 +124,7 @@ F32_TYPES = ("f32", "tf32")
 @cache
 def laws() -> Mapping[str, RunLaw]:
     """Return the shipped fits, by framework and GPU generation."""
+    # missing before the first training of the law
     if not FILE.exists():
         return {}
     return read_records(FILE, RunLaw)
@@ -143,6 +145,7 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
     if framework not in frameworks():
         hint = f"there are {', '.join(frameworks())}"
         raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
+    # the generation matters more than the framework: it stays longer in the order of fall-backs
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
 
@@ -164,5 +167,6 @@ def framework_laws(arch: str, *, is_f32: bool = False) -> Mapping[str, RunLaw]:
         arch: GPU generation, as ``sm_90``.
         is_f32: True for runs in FP32, which have separate fits.
     """
+    # names are ``framework arch``, with the suffix -f32 of the framework for runs in FP32
     named = {name.partition(" ")[0]: law for name, law in laws().items() if name.endswith(arch)}
     return {n: law for n, law in named.items() if n != USUAL and n.endswith("-f32") is is_f32}

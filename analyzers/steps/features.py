@@ -69,6 +69,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
     nbytes = a["read_bytes"] + a["write_bytes"]
     vector = sheet.vector_flop_per_s("f32")
     rate = sheet.matrix_flop_per_s(dtype)
+    # libraries run depthwise convolutions without tensor cores, at the FP32 rate of the lanes
     depthwise = columns.kind == LaunchKind.DEPTHWISE.number
     padding = np.clip(padded(traits["n"]) * padded(traits["k"]), 1.0, MOST_PADDING)
     matrix_s = 2 * a["mac"] / rate

@@ -100,6 +100,7 @@ def by_card(
         WeightsError: there are no such weights.
     """
     card = shipped.named(predictor, quantity)
+    # refused here: runs on GPUs say nothing of processors, however wide the interval
     if machine.kind == "cpu" and not read_card(card).has_processors:
         raise ModelError("all its runs are of GPUs", hint="--predictor kernels")
     name = shipped.known_name(str(machine.path))
@@ -150,8 +151,10 @@ def estimate(
     card = card or shipped.covering(name, setting, quantity) or shipped.named("", quantity)
     weights, weights_card = shipped.loaded(card)
     size = batch_size(module, batch, dims or {})
+    # reading the weights is not part of `taken_s`: it happens once per process
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
+    # a data set of one row, whose measured time is unknown, as predictors take data sets
     (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
     row = replace(row, floor_s=max(row.floor_s, floor_s))
     data = Measurements("model", {"model": graph}, (row,))
@@ -159,6 +162,7 @@ def estimate(
     other = {q: float(values[0]) for q, values in weights.other_quantities(data).items()}
     taken_s = time.perf_counter() - start
     outside, widening = reach_of(weights_card, row, graph, weights, is_far=bool(numbers.far[0]))
+    # after widening, so that ends beyond a physical limit are moved to it
     limits = PhysicalLimits.of(graph, row)
     run, notes = limited(_interval(numbers, card, widening), weights, limits)
     other, other_notes = limits.others(other, run.mid)
@@ -181,6 +185,7 @@ def reach_of(
     card: GraphCard, row: GraphRow, graph: ModelGraph, made: GraphPredictor, *, is_far: bool
 ) -> tuple[tuple[str, ...], float]:
     """Return the reasons why a run extrapolates a card, and the factor that widens its interval."""
+    # a machine without rows widens more than a setting or a size outside of the rows
     is_strange = row.target not in card.targets
     inner = tuple(reasons(card, row, Extent.of(graph, row.batch), by_launch=made.reads_launches))
     if not inner and is_far:
@@ -215,6 +220,7 @@ def limited(
         case Quantity.MEMORY:
             return raised(run, Interval.exactly(limits.memory_bytes), "memory", MEMORY)
         case Quantity.POWER:
+            # both ends move with the estimate: the interval is one of ratios
             power_w = limits.power_w(run.mid)
             return run * (power_w / run.mid), tuple(moved(Quantity.POWER, run.mid, power_w))
         case _:
@@ -244,6 +250,7 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     """
     if batch is not None and batch < 1:
         raise ModelError(f"a batch of {batch}", where=module.name, hint="1 or more")
+    # the batch is the one symbol that the command line leaves free
     free = [s for s in module.symbols if s.name not in dims]
     if len(free) > 1:
         hint = f"give all but the batch, by --seq N or --dim NAME=N, of {described(module)}"
@@ -251,6 +258,7 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
         raise ModelError(what, where=module.name, hint=hint)
     if free:
         return max(free[0].default, 1) if batch is None else batch
+    # no free symbol: the batch is fixed in the file, as first extent of the first ranked input
     shapes = [v.type.shape for v in module.graph.inputs if isinstance(v.type, TensorType)]
     leading = next((s[0] for s in shapes if s), 1)
     fixed = leading if isinstance(leading, int) else dims.get(str(leading), 1)

@@ -57,6 +57,7 @@ def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Ar
     columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
     columns += [modes[:, i].astype(np.float64) for i in range(len(RunMode))]
     columns += [np.array([float(s.precision is p) for s in settings]) for p in Precision]
+    # cumulative: a newer version adds its difference from the one before
     columns += [(ages >= age).astype(np.float64) for age in range(1, len(AGES) + 1)]
     shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
     at_age = [
@@ -87,6 +88,7 @@ def deviations(trained: Collection[str], machines: int) -> Array:
         trained: names of the execution modes of the training rows.
         machines: number of training machines.
     """
+    # in the order of the columns of `design`
     modes = [WAY if m.value in trained else UNTRAINED for m in RunMode]
     plain = [MACHINE, WAY, *modes, *[WAY] * (len(Precision) + len(AGES)), *[KIND] * KINDS]
     at_age = [AGE] * (len(RunMode) * (len(AGES) + 1))

@@ -99,6 +99,7 @@ def tabulated_runs(
         wanted: measured sums, ``[rows]``; any positive number if unknown.
         sheets: function from a machine's name to its data sheet.
     """
+    # sorted, so that indices do not depend on the order of rows
     known = tuple(sorted({configuration_of(r) for r in data.rows}))
     place = {configuration: i for i, configuration in enumerate(known)}
     names: tuple[str, ...] = ()
@@ -111,6 +112,7 @@ def tabulated_runs(
         width = (len(columns), len(CONTEXT))
         values.append(np.hstack([table.values, np.broadcast_to(context, width)]))
         kind.append(columns.kind.astype(np.intp))
+        # rows are distinct launches; times and bounds are of all repetitions
         scale.append(table.scale_s * columns.times)
         floor.append(table.floor_s * columns.times)
         times.append(columns.times)
@@ -131,6 +133,7 @@ def tabulated_runs(
 
 def by_kind(stack: SumStack, per_launch: Array) -> Array:
     """Return the sums by run and kind, ``[runs, kinds]``."""
+    # one bin per run and kind, in row-major order
     flat = np.bincount(stack.row * KINDS + stack.kind, per_launch, len(stack) * KINDS)
     return flat.reshape(len(stack), KINDS).astype(np.float64)
 
@@ -154,6 +157,7 @@ class KindRates:
         """
 
         def similarity(other: RunConfiguration) -> tuple[bool, ...]:
+            # compared from left to right, so the order is that of importance
             return (
                 (other.mode, other.layout) == (configuration.mode, configuration.layout),
                 other.mode == configuration.mode,
@@ -167,6 +171,7 @@ class KindRates:
         scores = [similarity(other) for other in self.known]
         best = max(scores)
         chosen = [i for i, score in enumerate(scores) if score == best]
+        # multipliers are ratios, so their logarithms are averaged
         mean: Array = np.exp(np.log(self.table[chosen]).mean(axis=0))
         return mean
 
@@ -194,6 +199,7 @@ class Pruned:
         """Divide launches into those of at least `LEAST_SHARE` of a run, and the rest."""
         scale = rates.scaled(stack)
         is_long = scale >= LEAST_SHARE * stack.total(scale)[stack.row]
+        # features of short launches are not needed: no tree is evaluated on them
         short = replace(
             stack, row=stack.row[~is_long], kind=stack.kind[~is_long], scale_s=scale[~is_long]
         )

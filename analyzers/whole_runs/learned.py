@@ -68,11 +68,13 @@ class Learned:
 
     def sums(self, pruned: Pruned) -> Array:
         """Return the time of each kind with the mean factor of all parts, ``[runs, kinds]``."""
+        # the mean of logarithms: a geometric mean of the parts' factors
         factors = [one(pruned.stack.values) for one in self.factors]
         return pruned.seconds(np.mean(factors, axis=0))
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
         """Return the sums of runs, ``[runs]``, and their pooled features, ``[runs, features]``."""
+        # ones in place of measured times, which a prediction does not have
         runs = tabulated_runs(data, np.ones(len(data)), effective_sheet)
         return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
 
@@ -81,5 +83,6 @@ class Learned:
     ) -> tuple[Array, NDArray[np.float32]]:
         """Return sums and features, as `features` does, from the launches of the runs."""
         by_kinds = self.sums(pruned)
+        # the sum without trees is a feature as well: it shows how far they moved the estimate
         plain = runs.stack.total(self.rates.scaled(runs.stack))
         return by_kinds.sum(axis=1), pooled(data, runs, by_kinds, plain)

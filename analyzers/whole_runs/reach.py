@@ -47,6 +47,7 @@ def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:
 
     Runs are compared by peak bytes, not by samples, as large images are run in smaller batches.
     """
+    # activations grow with the batch: bytes per sample
     alive_bytes = extent.peak_bytes / row.batch
     small_bytes = card.small_peak_bytes(row.target, row.setting)
     return round(small_bytes / alive_bytes) if alive_bytes > 0 else 0
@@ -76,6 +77,7 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
         yield f"batch {row.batch:,} is far below the measured batches, {small:,} and more"
     if len(operators) > card.most_operators:
         yield f"{len(operators):,} operators, the largest graph in training {card.most_operators:,}"
+    # a card without a list of operators cannot be compared
     absent = sorted(set(operators) - set(card.operators)) if card.operators else []
     absent = [op for op in absent if not (by_launch and is_plain(op))]
     if absent:

@@ -32,6 +32,7 @@ def cards(folder: Path = FOLDER) -> tuple[tuple[Path, GraphCard], ...]:
         WeightsError: a file is no card.
     """
     every = [(path, read_card(path)) for path in sorted(folder.glob("*.json"))]
+    # callers take the first that fits: more rows first; equal numbers stay in order of file names
     return tuple(sorted(every, key=lambda one: -one[1].rows))
 
 
@@ -81,6 +82,7 @@ def in_measured_half(
     Machines with equal rates for f16 and bf16 take about as long in both: 0.974 to 1.011 times for
     90 % of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
     """
+    # the precision as given comes first, then its twin: f16 for bf16, and bf16 for f16
     choices = [setting, replace(setting, precision=setting.precision.twin)]
     if choices[0] == choices[1] or not Sheet(machine).has_equal_halves:
         return setting
@@ -116,6 +118,7 @@ def source_of(name: str, folder: Path | None = None) -> str:
     """Return a hint on how to get weights of a predictor: by training it, or which there are."""
     from ..graph.predictor import begins_from, files
 
+    # a name may have a variant after a colon: roofline:scaled
     stem = name.partition(":")[0].replace("-", "_")
     if stem in files():
         if command := begins_from(stem):
@@ -125,6 +128,7 @@ def source_of(name: str, folder: Path | None = None) -> str:
             f"then --predictor weights/{name.replace('-', '_').replace(':', '-')}-timm-time_s.json"
         )
     known = f"there are {', '.join(names(folder)) or 'none'}; or give a card, NAME.json"
+    # predictors of papers are in the lab package; without it the hint says how to install it
     is_whole = any(True for _ in plugins.modules(plugins.PREDICTORS))
     return known if is_whole else f"{known}; published predictors: {plugins.LAB_HINT}"
 
@@ -173,4 +177,5 @@ def known_name(target: str) -> str:
         named = load_machine(machine.name)
     except TargetError:
         return str(target)
+    # a user's file may have the name of a shipped target and other numbers
     return machine.name if replace(named, path=machine.path) == machine else str(target)

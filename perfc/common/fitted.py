@@ -78,6 +78,7 @@ class FittedConstant:
         return {name: float(n) for name, n in self._of(dict).items()}
 
     def _of(self, kind: Any) -> Any:
+        """Return the value if it is of a kind; an error of the file otherwise."""
         if not isinstance(self.value, kind):
             raise TypeError(f"{self.value!r} is not of {kind}")
         return self.value
@@ -108,6 +109,7 @@ def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
     Keys that are no fields, and values outside of tables, are ignored.
     """
     tables = remembered(path.read_text(encoding="utf-8"))
+    # files also have figures for readers, such as numbers of rows
     known = {f.name for f in fields(of)}
     return {
         name: of(

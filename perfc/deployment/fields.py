@@ -38,6 +38,7 @@ class Mode(Enum):
 
 
 def _target(value: object, where: str) -> str:
+    """Parse the name or file of a target, which `perfc.machine` reads later."""
     name = text_of(value, where).strip()
     if not name:
         raise ParseError("names no target", where=where, hint="`perfc targets` lists them")
@@ -45,6 +46,7 @@ def _target(value: object, where: str) -> str:
 
 
 def _runtime(value: object, where: str) -> dict[str, Any]:
+    """Parse a runtime, with the number of its streams after a colon: ``tensorrt:4``."""
     name = text_of(value, where)
     base, colon, streams = name.partition(":")
     try:
@@ -55,6 +57,7 @@ def _runtime(value: object, where: str) -> dict[str, Any]:
 
 
 def _version(value: object, where: str) -> str:
+    """Parse a version; "" means the newest one measured."""
     text = text_of(value, where)
     if text and VERSION.fullmatch(text) is None:
         raise ParseError(f"{text[:32]!r} is no version", where=where, hint="as in 2.9")
@@ -62,6 +65,7 @@ def _version(value: object, where: str) -> str:
 
 
 def _dtype(value: object, where: str) -> str:
+    """Parse a precision by any of its names, such as ``fp16`` or ``amp-bf16``."""
     try:
         return precision_name(text_of(value, where))
     except PassError as error:
@@ -69,6 +73,7 @@ def _dtype(value: object, where: str) -> str:
 
 
 def _tf32(value: object, where: str) -> Tf32 | None:
+    """Parse whether products use TF32; None leaves it to the runtime."""
     if value is None or isinstance(value, Tf32):
         return value
     if isinstance(value, bool) or value == Tf32.CONVOLUTIONS.value:
@@ -78,6 +83,7 @@ def _tf32(value: object, where: str) -> Tf32 | None:
 
 
 def _streams(value: object, where: str) -> int:
+    """Parse the number of streams."""
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
     if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
@@ -88,6 +94,7 @@ def _streams(value: object, where: str) -> int:
 
 
 def _parallel(value: object, where: str) -> Parallel:
+    """Parse degrees of parallelism by name."""
     if isinstance(value, Parallel):
         return value
     if not isinstance(value, Mapping):
@@ -96,15 +103,18 @@ def _parallel(value: object, where: str) -> Parallel:
 
 
 def _dims(value: object, where: str) -> dict[str, int]:
+    """Parse sizes of symbols by name."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
+    # only for its errors; `index` also converts integers of NumPy
     sizes_of(value, where)
     return {str(name): index(extent) for name, extent in value.items()}
 
 
 def _seconds(value: object, where: str) -> float | None:
+    """Parse a duration, such as ``5us``."""
     return None if value is None else seconds_of(value, where)
 
 

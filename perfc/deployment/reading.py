@@ -51,6 +51,7 @@ def lowered(
     Raises:
         PerfcError: an unreadable model.
     """
+    # before the return, so that wrong sizes are refused for modules as well
     sizes, known = sizes_of(dims or {}), known_contents(values)
     if isinstance(model, Module):
         return model
@@ -83,6 +84,7 @@ def located(model: Any) -> Iterator[None]:
     try:
         yield
     except PerfcError as error:
+        # errors of parsers have the file already
         if path and path not in str(error):
             error.where = f"{path}: {error.where}" if error.where else path
         raise

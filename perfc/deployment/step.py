@@ -36,12 +36,14 @@ def one_of(kind: type[E], value: object, where: str) -> E:
 
 
 def _train(value: object, where: str) -> str:
+    """Parse an optimizer, or `PROGRAM`."""
     from perfc.passes.training.optimizer import names
 
     return _named(value, where, "optimizer", (*names(), PROGRAM))
 
 
 def _loss(value: object, where: str) -> str:
+    """Parse the name of a loss."""
     from perfc.passes.training.loss import names
 
     return _named(value, where, "loss", names())
@@ -56,16 +58,19 @@ def _named(value: object, where: str, field: str, names: Sequence[str]) -> str:
 
 
 def _flag(value: object, where: str) -> bool:
+    """Parse a switch, which must be a boolean: in text "false" would be true."""
     if not isinstance(value, bool):
         raise ParseError(f"{value!r} is neither true nor false", where=where)
     return value
 
 
 def _share(value: object, where: str, most: float = 1.0) -> float:
+    """Parse a number from 0 to ``most``."""
     try:
         share = float(str(value))
     except ValueError:
-        share = -1.0
+        share = -1.0  # fails the check below
+    # negated, so that NaN fails it too
     if isinstance(value, bool) or not 0 <= share <= most:
         hint = f"0 to {most:g}"
         raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint=hint)
@@ -73,6 +78,8 @@ def _share(value: object, where: str, most: float = 1.0) -> float:
 
 
 def _number(value: object, where: str, least: int, most: int) -> int:
+    """Parse an integer within a range, given as a number or as text."""
+    # `isascii`, since `isdigit` accepts digits of other scripts; `int` gets a bounded text
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
     if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
@@ -114,6 +121,7 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
     Raises:
         ParseError: a field has no effect.
     """
+    # a field is given if it differs from that of a deployment without any argument
     usual = type(how)()
     given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
     if given and not how.train:
@@ -138,6 +146,7 @@ def of_configuration(how: Deployment) -> Deployment:
     is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
     if not is_trainer or how.dtype.startswith("amp-"):
         return replace(how, runtime=how.stated_runtime)
+    # explicit fields stay; the others take the defaults, and `usual` lists these
     dtype = how.dtype or usual_type(machine.takes)
     keeps = dtype not in SINGLE_TYPES if how.master_weights is None else how.master_weights
     step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)
@@ -158,6 +167,7 @@ def as_configured(how: Deployment, origin: ModelOrigin) -> Deployment:
     if not fields:
         hint = "the name of a Trainer, or a function that returns (trainer, module) of Lightning"
         raise ParseError("the model is no trainer", where="--train", hint=hint)
+    # a field of the trainer counts unless the command line has another value than the default
     usual = replace(type(how)(), train=PROGRAM, runtime=TRAINING_DEFAULT)
     return how.with_values(
         {k: v for k, v in fields.items() if getattr(how, k) == getattr(usual, k)}
@@ -169,6 +179,7 @@ def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
     usual = how.usual.difference(fields)
     if not usual or not how.train or "target" not in fields:
         return replace(how, **fields, usual=usual)
+    # defaults of the old target are reset, so that those of the new one are chosen
     plain = {name: getattr(type(how)(), name) for name in usual}
     return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
 

@@ -56,6 +56,7 @@ class Reserve:
         """
         if isinstance(value, Reserve):
             return value
+        # a bool is an int, so that True would be one byte
         text = "" if value is None or isinstance(value, bool) else str(value)
         if value in (None, ""):
             return cls()
@@ -115,6 +116,7 @@ def capacity_of(machine: Machine, reserve: Reserve = NOTHING) -> Capacity | None
     device = machine.level("device")
     if device is None:
         return None
+    # the margin is a share of what the reserve leaves
     usable = device.usable_bytes - reserve.of(device.usable_bytes)
     context = 0 if machine.kind == "cpu" else CONTEXT_BYTES
     return Capacity(usable, context, int(MARGIN * usable))

@@ -65,6 +65,7 @@ def peak(device: str, dtype: str = "bf16") -> DevicePeak:
 def _peak(machine: Machine, dtype: str) -> DevicePeak:
     """Return the rates of the faster of matrix and vector unit for a type."""
     code = dtype_named(dtype).code
+    # the table itself, not `Machine.entry`, which falls back to other types
     listed = [(u, machine.compute.get((u, code))) for u in (Unit.MATRIX, Unit.VECTOR)]
     rates = [(unit, entry) for unit, entry in listed if entry is not None]
     if not rates:
@@ -74,6 +75,7 @@ def _peak(machine: Machine, dtype: str) -> DevicePeak:
         raise TargetError(f"no peak rate of {machine.name} for {code}", hint=hint)
     unit, entry = max(rates, key=lambda rate: rate[1].nominal.value)
     dense: Rate = entry.nominal
+    # no estimate uses sparsity, so it is only among the facts
     sparse = machine.facts.get(f"compute.{unit.value}.{code}.sparse_flop_per_s")
     power = machine.device("tdp_w")
     return DevicePeak(
@@ -133,6 +135,7 @@ def current_machine() -> Machine:
     if torch is not None and torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         machine = load_machine(properties.name)
+        # cards of several variants have one name in the driver and differ in multiprocessors
         count = properties.multi_processor_count
         if machine.slice is None and count != machine.sm_count:
             message = f"{properties.name} has {count} multiprocessors, {machine.name} has "

@@ -138,6 +138,7 @@ def named(name: str) -> KernelClass | None:
 
     Files of other classes are not imported, which would take longer.
     """
+    # a name may come from a file: only identifiers become module names
     path = f"{__name__}.{name}"
     if not name.isidentifier() or find_spec(path) is None:
         return None

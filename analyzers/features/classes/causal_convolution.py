@@ -48,6 +48,7 @@ class CausalConvolution(KernelClass):
         """Return the amounts: inputs and results once; single tokens read the cached inputs too."""
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
+        # a window of `taps` reaches taps - 1 tokens back
         cached = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
         read = np.where(rows["query_len"] == 1, cached, 0.0)
         nbytes = bits_of(dtype) / 8
@@ -58,6 +59,7 @@ class CausalConvolution(KernelClass):
         log = np.log2
         nbytes = moved(rows, dtype)
         ones = np.ones_like(nbytes)
+        # blocks across the channels and along the tokens, with the share that the last one fills
         across = np.ceil(rows["channels"] / CHANNELS)
         along = np.ceil(rows["query_len"] / STEPS)
         return {
@@ -89,5 +91,6 @@ def moved(rows: Columns, dtype: str) -> Array:
     """Return the bytes of inputs and results, and of the cache, which is read and written."""
     tokens = rows["batch"] * rows["query_len"]
     cached = rows["batch"] * (rows["taps"] - 1)
+    # 2: read and written
     nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8
     return nbytes

@@ -69,6 +69,7 @@ class Collective(KernelClass):
         """Return the features: sizes and wire times, ranks, and the link."""
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
+        # a ring takes n - 1 steps to reduce and n - 1 to gather, all others one round of n - 1
         ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
         features = {
             "log_nbytes": log(rows["nbytes"]),
@@ -94,6 +95,7 @@ class Collective(KernelClass):
         is_ring = (_direct(rows, sheet) == 0) & (rows["operation"] == Operation.ALL_REDUCE)
         ring_share = 2 * (rows["ranks"] - 1) / rows["ranks"]
         wire_s = wire_bytes(rows) * np.where(is_ring, ring_share, 1) / link_bytes_per_s(rows, sheet)
+        # a launch in a recorded graph, or one by the host where graphs do not exist
         is_recorded = sheet.machine.vendor != "Intel"
         return wire_s + (physics.latency_s(protocol, sheet) if is_recorded else INTEL_LAUNCH_S)
 
@@ -128,6 +130,7 @@ class Collective(KernelClass):
             expected[at] = networks.time_s(message)
         if np.isnan(expected).all():
             return None
+        # rows that are not NaN here bypass the forest
         return expected * LAW_LOW, expected, expected * LAW_HIGH
 
 
@@ -173,8 +176,10 @@ def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
 
 def _direct(rows: Columns, sheet: Sheet) -> Array:
     """Return the rate in one direction of direct links between all ranks; 0 without any."""
+    # each number of ranks is looked up once: rows have few distinct ones
     counts, place = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
+    # fewer joined ranks than the exchange has: some pairs have PCIe only, which sets the pace
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
     result: Array = np.where(within & (rows["nodes"] <= 1), rates[place.reshape(-1)], 0.0)
     return result

@@ -47,6 +47,7 @@ class Elementwise(Called):
         Other features of the machine would stand for hosts, which differ more than GPUs do.
         """
         body = self.body_s(rows, dtype, sheet)
+        # a feature of the device is 0 for bodies that the host's call hides
         large = body > self.eager_s / 2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         special = rows["sfu"] / np.maximum(rows["elements"], 1)
@@ -62,6 +63,7 @@ class Elementwise(Called):
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """Return the time of all bytes at the bandwidth that kernels reach."""
+        # at least one byte, as the logarithm is a feature
         nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
         body: Array = nbytes / reach.memory_bytes_per_s(sheet)
         return body

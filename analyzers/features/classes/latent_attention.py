@@ -90,6 +90,7 @@ class LatentAttention(KernelClass):
         return of_products(
             mac,
             np.where(8 * cached < bits_of(dtype), mac / 2, mac),
+            # queries and results may come in the type of the cache: a lower bound
             latents * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
             queries * rows["value_dim"] * np.minimum(computed, cached),
         )
@@ -127,6 +128,7 @@ class LatentAttention(KernelClass):
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the longest of products, traffic and a prompt tile's pass, plus launches."""
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
+        # kernels divide the keys of single tokens among blocks, so that no tile passes over all
         walk_s = np.where(rows["query_len"] > 1, walk_s, 0.0)
         longest = np.maximum(np.maximum(compute_s, traffic_s), walk_s)
         return longest + 4 * physics.latency_s(protocol, sheet)
@@ -149,6 +151,7 @@ def is_latent(rows: Columns) -> NDArray[np.bool_]:
 
 def pairs(rows: Columns) -> Array:
     """Return the number of causal pairs of query and key, over all heads and sequences."""
+    # each query sees all cached tokens, and of the new ones those up to itself
     queries, cached = rows["query_len"], np.maximum(rows["kv_len"] - rows["query_len"], 0)
     seen = queries * cached + queries * (queries + 1) / 2
     return rows["batch"] * rows["heads"] * seen
@@ -156,6 +159,7 @@ def pairs(rows: Columns) -> Array:
 
 def width(rows: Columns) -> Array:
     """Return the multiply-accumulates of one pair in the given kernel."""
+    # over latents: a key has RANK + ROPE elements and a value RANK
     is_over_latents = is_latent(rows) | np.isin(rows["kernel"], LATENT)
     return np.where(is_over_latents, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])
 

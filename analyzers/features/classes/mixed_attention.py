@@ -82,6 +82,7 @@ class MixedAttention(FusedAttention):
         log = np.log2
         walk = schedule(rows, dtype, sheet)
         ones = np.ones_like(walk.total_s)
+        # features are shares of the whole, which stay in the trained range for longer sequences
         blocks = rows["batch"] * rows["heads"] * np.ceil(rows["query_len"] / BLOCK_QUERIES)
         chunk_waves = blocks / sheet.sm_count
         longest_s = np.maximum(walk.chunk_s, walk.token_s)
@@ -169,6 +170,7 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
     width, one_key_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)
     seen = length_of(decode_rows(rows))
     chunks = prefill_rows(rows)
+    # pairs per block of queries: the keys that all blocks together pass over
     keys = rows["batch"] * pairs(chunks) / np.minimum(rows["query_len"], BLOCK_QUERIES)
     chunk_s, token_s = one_key_s * np.minimum(rows["kv_len"], reach(rows)), one_key_s * seen
     waves = rows["decodes"] * rows["heads"] / sm
@@ -180,10 +182,12 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
     )
     # share that L2 does not hold: 0 up to half of its capacity, 1 from all of it
     beyond = np.clip(2 * head_bytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
+    # query heads of a group that run at the same time share what they read
     group = rows["heads"] / rows["kv_heads"]
     rereads = np.clip(group * rows["decodes"] / sm, 1, group)
     traffic_s = head_bytes * rows["kv_heads"] / sheet.device_bytes_per_s
     traffic_s = traffic_s * (1 + beyond * (rereads - 1))
+    # evenly spread work, whole waves of tokens, waves of the chunk, memory: the longest decides
     total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, traffic_s])
     return TileSchedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s

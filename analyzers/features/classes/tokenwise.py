@@ -71,6 +71,7 @@ class Tokenwise(KernelClass):
             "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,
         }
         for operation in TokenOperation:
+            # all zeros stand for pointwise
             if operation is not TokenOperation.POINTWISE:
                 is_operation = (rows["operation"] == operation).astype(float)
                 features[f"operation={operation.name.lower()}"] = is_operation

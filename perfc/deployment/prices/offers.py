@@ -104,6 +104,7 @@ def offers_of(
     if cloud and cloud not in {o.cloud for o in every.get("", ())}:
         hint = f"there are {', '.join(sorted({o.cloud for o in every['']}))}"
         raise ParseError(f"no prices of {cloud[:32]!r}", where="--cloud", hint=hint)
+    # tables list whole cards
     name = split(machine.name)[0]
     share = machine.slice.card_share if machine.slice is not None else 1.0
     matching = [
@@ -111,6 +112,7 @@ def offers_of(
         for o in every.get(name, ())
         if terms in (None, o.terms) and (not cloud or o.cloud == cloud)
     ]
+    # sorting is stable: offers of one date stay in order of their price
     matching.sort(key=lambda o: o.per_hour)
     return tuple(sorted(matching, key=lambda o: o.date, reverse=True))
 
@@ -146,9 +148,11 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
         raise ParseError(f"{usual['currency']!r} is not a currency", where=where)
     pue = amount_in(tree, "pue", path, 1, 5)
     for table in tables:
+        # keys of a row replace those of its file
         market = member(Market, str({**tree, **table}.get("market", Market.LIST.value)), where)
         target = _target(text_in(table, "target", path), where)
         cloud = text_in({"cloud": usual["cloud"], **table}, "cloud", path)
+        # prices of tables are those of an instance with several cards
         gpus = amount_in(table, "gpus", path, 1, 1024) or 1.0
         name = text_in(table, "instance", path) if "instance" in table else ""
         for terms in RentalTerms:

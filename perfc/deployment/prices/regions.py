@@ -57,6 +57,7 @@ def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
     by_name: dict[str, Region] = {}
     for path, tree in tables_in(folders):
         for name, region in _regions(path, tree).items():
+            # folders of users come first, so that their numbers replace shipped ones
             by_name.setdefault(name, region)
     return by_name
 
@@ -78,6 +79,7 @@ def region_named(text: str, where: str = "--region") -> Region:
     Raises:
         ParseError: if the text is neither.
     """
+    # a number first: no region has a number as its name
     try:
         grams = float(text)
     except ValueError:
