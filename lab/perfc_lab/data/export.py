@@ -81,6 +81,7 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
     with silenced():
         try:
             model = built(create_model, name, size)
+            # zeros: only shapes are traced
             given = torch.zeros(EXAMPLES, channels(model), size, size)
             shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
             with as_run(model):
@@ -92,6 +93,7 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
                     verbose=False,
                     dynamic_shapes=shapes,
                 )
+        # models and exporters raise errors of any kind
         except Exception as error:
             raise PerfcError(f"{name} at {size} cannot be exported: {why(error)}") from None
     if program is None:
@@ -133,6 +135,7 @@ def stripped(proto: Any) -> Any:
 def compressed(proto: Any) -> bytes:
     """Return a compressed file, the same bytes every time."""
     buffer = io.BytesIO()
+    # a head without time and name of a file
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as stream:
         stream.write(proto.SerializeToString())
     return buffer.getvalue()

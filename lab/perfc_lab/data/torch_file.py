@@ -55,6 +55,7 @@ def torch_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> object:
     """
     try:
         if zipfile.is_zipfile(io.BytesIO(content)):
+            # a small archive may unpack to far more bytes than it has
             value, storages = from_archive(content, min(MAX_FILE_BYTES, LARGEST_NUMBER * most))
         else:
             value, storages = from_pickles(content)
@@ -104,6 +105,7 @@ def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
     keys = PickleMachine().run(stream)
     storages: dict[str, bytes] = {}
     for key in keys if isinstance(keys, list) else []:
+        # its number of elements, then their bytes
         count = int.from_bytes(stream.read(8), "little")
         width = int(machine.storages[str(key)].dtype[2:])
         if not 0 <= count <= MAX_ELEMENTS:
@@ -131,7 +133,7 @@ class Resolver:
         if isinstance(value, str | bytes | int | float | None):
             return value
         if id(value) not in self.known:
-            self.known[id(value)] = None  # a value within itself
+            self.known[id(value)] = None  # what a value that contains itself has there
             self.known[id(value)] = self.plain(value)
         return self.known[id(value)]
 
@@ -201,7 +203,7 @@ def dtype_of(call: object) -> str:
     """Return the type of an array in this byte order: floats, integers or truth values."""
     if not isinstance(call, TorchCall) or call.name != "numpy.dtype":
         raise TypeError("an array of no dtype")
-    name = str(call.arguments[0])
+    name = str(call.arguments[0])  # "f4"
     order = call.state[1] if isinstance(call.state, tuple) else "<"
     if name[:1] not in "fiub" or order not in ("<", "|", "="):
         raise ValueError(f"an array of {name}")

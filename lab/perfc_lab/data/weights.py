@@ -52,6 +52,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
     content = packed(arrays)
     folder.mkdir(parents=True, exist_ok=True)
+    # on the card, so that arrays of another training are noticed
     digest = hashlib.sha256(content).hexdigest()
     write_whole(target.with_suffix(".npz"), content)
     write_whole(target, card_text(card, digest).encode())
@@ -139,6 +140,7 @@ def _value(value: object, indent: str = "") -> str:
             inner = f"{indent}  "
             lines = (f"{inner}{json.dumps(k)}: {_value(v, inner)}" for k, v in value.items())
             return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+        # nine digits restore a number of 32 bits exactly
         case float() if math.isfinite(value):
             return f"{value:.9g}"
         case list() | tuple():

@@ -44,7 +44,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
     """Return ``[4]``, by their logarithm."""
     facts = graph.ops.at(batch)
-    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]  # a multiply-accumulate is two
     access_bytes = facts["read_bytes"] + facts["write_bytes"]
     parameters = graph.ops.whole_at(batch)["parameters"]
     numbers = (float(flop.sum()), parameters, float(access_bytes.sum()), batch)

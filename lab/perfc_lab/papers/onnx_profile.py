@@ -48,6 +48,7 @@ def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:
     """Return operations, parameters and memory in bytes of each node."""
     facts, ops = graph.ops.at(batch), graph.ops.ops
     outputs, inputs = facts["output_elements"], facts["input_elements"]
+    # a pool has an operation for each element of its window, a dense layer's bias an addition
     windows = np.array([op in POOLS for op in ops]) * facts["kernel_h"] * facts["kernel_w"]
     biases = np.array([op == "gemm" for op in ops]) * (facts["has_bias"] > 0)
     per_output = np.array([PER_OUTPUT.get(op, 0) for op in ops]) + windows + biases

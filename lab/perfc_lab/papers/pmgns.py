@@ -123,7 +123,7 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
 class PmgnsNetwork(TaskNetwork):
-    """Graph layers, a sum over operators beside the static features, a number for each quantity."""
+    """Graph layers, a sum over operators with the static features, a number for each quantity."""
 
     def __init__(
         self, summed: SummedNetwork, tasks: tuple[str, ...], quantity: Quantity, *, is_raw: bool

@@ -113,12 +113,14 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
             "causal": zeros,
         }
     owner, heads_of, values = NARROW_VALUES
+    # 0 stands for values as wide as keys
     result |= {
         "kv_heads": numbers_of("num_key_value_heads"),
         "window": numbers_of("window_size"),
         "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
         "value_dim": np.where((result["head_dim"] == heads_of) & (framework == owner), values, 0.0),
     }
+    # a step has one new token for each sequence, after the cached ones
     if file == GENERATION:
         return result | {"cached_len": numbers_of("kv_step")}
     return result | {
@@ -129,9 +131,9 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
 
 def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:
     """Return the family of a kernel; plain FlashAttention is the one built for the machine."""
-    known = KERNELS.get(name)
-    if known is not None:
-        return known
+    listed = KERNELS.get(name)
+    if listed is not None:
+        return listed
     if "flash_att" not in name:
         return AttentionKernel.UNKNOWN
     # major compute capability; 0 where the machine is not NVIDIA's

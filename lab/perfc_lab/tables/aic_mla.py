@@ -69,6 +69,7 @@ class AicMla(TableSource):
 def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
     """Return the shape parameters of a block by the names that the kernel class uses."""
     numbers_of = partial(numbers, block)
+    # steps multiply queries into the space of the latents, prompts expand keys and values
     key, value = EXPANDED if is_prompt else LATENT
     constant = np.ones(len(block))
     return {

@@ -93,7 +93,7 @@ def channels(block: pd.DataFrame) -> dict[str, Array]:
         framework, version = (str(block[name].iloc[0]) for name in ("framework", "version"))
         if framework == "trtllm" or (framework, version) in KEYS_ALONE:
             values = np.zeros_like(keys)
-    else:
+    else:  # Mamba-2: two projections of the groups, and the heads
         keys = 2 * numbers(block, "n_groups") * numbers(block, "d_state")
         values = numbers(block, "nheads") * numbers(block, "head_dim")
     return {"channels": keys + values, "taps": numbers(block, "d_conv")}
@@ -101,6 +101,7 @@ def channels(block: pd.DataFrame) -> dict[str, Array]:
 
 def heads(block: pd.DataFrame) -> dict[str, Array]:
     """Return the heads, extents of their states, and whose kernel it is."""
+    # Mamba-2 has no heads of values, and its states no delta rule
     if "num_v_heads" not in block:
         return {
             "heads": numbers(block, "nheads"),

@@ -43,7 +43,7 @@ DTYPES: Mapping[str, str] = {
 class DeepBenchTable(TableSource):
     """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest.
 
-    Products of int8 are left out: on these machines they run beside the matrix unit.
+    Products of int8 are left out: on these machines they do not run on the matrix unit.
     """
 
     name: ClassVar[str] = "deepbench"
@@ -84,6 +84,7 @@ class DeepBenchTable(TableSource):
                 "",
                 {
                     **{n: c[n] for n in ("batch", "in_channels", "out_channels", "in_h", "in_w")},
+                    # windows that fit into the padded image
                     "out_h": (c["in_h"] + 2 * c["pad_h"] - c["filter_h"]) // c["stride_h"] + 1,
                     "out_w": (c["in_w"] + 2 * c["pad_w"] - c["filter_w"]) // c["stride_w"] + 1,
                     "kernel_h": c["filter_h"],
@@ -109,6 +110,7 @@ def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
             continue
         extents = {"m": "n", "n": "m", "k": "k"}  # ours by theirs
         columns = {ours: block[theirs].to_numpy(float) for ours, theirs in extents.items()}
+        # the class in f32 has layouts as parameters
         if dtype == "f32":
             columns["transposed"] = turned(block["a_transpose"])
             columns[OTHER_LAYOUT] = turned(block["b_transpose"])

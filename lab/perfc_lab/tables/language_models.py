@@ -102,7 +102,7 @@ def moved(layer: str, e: TokenExtents) -> tuple[TokenOperation, float, float] | 
             return TokenOperation.NORMALIZATION, e.hidden, e.hidden
         case layer if layer == OF_HEADS:
             return TokenOperation.NORMALIZATION, e.rotated, e.rotated
-        case "add":
+        case "add":  # of a residual
             return TokenOperation.POINTWISE, 2 * e.hidden, e.hidden
         case "act_fn" | "mlp_act":
             return TokenOperation.ACTIVATION, (1 + e.is_gated) * e.inner, e.inner
@@ -181,5 +181,6 @@ def _token_columns(
     import pandas as pd
 
     whole = pd.concat(parts)
+    # what is left after `pop` are the columns of the class
     latency_us: Array = whole.pop("latency_us").to_numpy(np.float64)
     return {str(n): whole[n].to_numpy(np.float64) for n in whole.columns}, latency_us

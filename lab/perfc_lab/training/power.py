@@ -77,21 +77,23 @@ def _blocks(folder: Path) -> Iterator[Watched]:
 
     rng = np.random.default_rng(0)
     for source in sources().values():
+        # the tables that have power
         if not source.name.startswith("aic_"):
             continue
         for block in source.rows(folder):
             if block.power_w is None or block.class_name not in classes():
                 continue
-            known = np.flatnonzero(np.isfinite(block.power_w) & (block.power_w > 0))
-            if not len(known):
+            measured = np.flatnonzero(np.isfinite(block.power_w) & (block.power_w > 0))
+            if not len(measured):
                 continue
-            sample = block.take(rng.choice(known, min(SAMPLE, len(known)), replace=False))
+            sample = block.take(rng.choice(measured, min(SAMPLE, len(measured)), replace=False))
             kind, sheet = classes()[sample.class_name], Sheet(load_machine(sample.target))
             amounts = kind.amounts(complete(kind, sample.columns), sample.dtype)
             ceilings = physics.ceilings_s(amounts, sample.dtype, sheet)
             ceilings[matrix_key(sample.dtype)] = ceilings.pop("matrix")
             ceilings["duration"] = duration(sample.time_s) * sample.time_s
             zero = np.zeros(len(sample))
+            # utilisation: the least time that a unit needs over the time of the kernel
             busy = np.stack([ceilings.get(u, zero) / sample.time_s for u in UNITS], axis=1)
             assert sample.power_w is not None
             yield Watched(

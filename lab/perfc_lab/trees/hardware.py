@@ -59,7 +59,7 @@ GIB = float(1 << 30)
 
 @record
 class HostProcessors:
-    """The processors beside a GPU.
+    """The processors of the system that a GPU is in.
 
     Args:
         target: name of the processor's target file.
@@ -103,6 +103,7 @@ def _gpu(machine: Machine) -> tuple[float, ...]:
     """Return the first 13; both rates as measured, if they were: the thesis measured them."""
     compute = machine.entry(Unit.VECTOR, "f32")
     device = machine.level("device")
+    # "sm_90a" is 9.0; other makers have no compute capability
     capability = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", machine.arch)
     is_cuda = capability is not None
     major, minor = map(float, capability.groups()) if capability else (math.nan, math.nan)

@@ -34,6 +34,7 @@ def roofline_s(columns: Columns, row: GraphRow) -> Array:
     longest: Array = np.maximum(
         2 * columns.amounts["mac"] / rate, nbytes / machine.device_bytes_per_s
     )
+    # a row of launches stands for `times` equal ones
     return longest * columns.times * passes
 
 

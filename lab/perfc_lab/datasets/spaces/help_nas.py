@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LATENCIES, ARCHITECTURES = "help_nas_latency.parquet", "help_nas_archs.parquet"
 SETTING = Setting(Precision.F32, version=(1, 8))
+"""Eager f32; the version is assumed."""
 TARGETS: Mapping[str, str] = {
     "1080ti": "gtx1080ti",
     "2080ti": "rtx2080ti",
@@ -71,6 +72,7 @@ class SearchSpace(GraphDataset):
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """Return the network of a row's architecture."""
+        # "fbnet-123": the index of the table behind the name of the space
         arch = architectures(folder, self.space).get(int(graph.rpartition("-")[2]))
         return None if arch is None else encode_module(graph, self.network(arch), settings)
 

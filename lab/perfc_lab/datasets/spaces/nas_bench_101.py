@@ -42,6 +42,7 @@ def parse(adjacency: str, labels: str) -> tuple[Matrix, tuple[int, ...]]:
     except (ValueError, TypeError):
         matrix, names = (), ()
     count = len(names)
+    # nothing on or below the diagonal
     forward = all(not row[j] for i, row in enumerate(matrix) for j in range(min(i + 1, len(row))))
     if (
         not 2 <= count <= MOST_VERTICES
@@ -78,6 +79,7 @@ def network(adjacency: str, labels: str) -> Module:
 def pruned(matrix: Matrix, names: tuple[int, ...]) -> tuple[Matrix, tuple[int, ...]]:
     """Return a cell without vertices that no path from the input to the output visits."""
     count = len(names)
+    # vertices that the input reaches, and those that reach the output; edges only lead forward
     after, before = {0}, {count - 1}
     for i in range(count):
         if i in after:

@@ -43,12 +43,14 @@ def parse(arch: str) -> Cell:
     """
     nodes: list[tuple[tuple[str, int], ...]] = []
     for text in arch.split("+"):
+        # an edge ends with the bar that the next one begins with
         edges = re.findall(r"\|([a-z_0-9]+)~(\d)(?=\|)", text)
         nodes.append(tuple((name, int(source)) for name, source in edges))
+    # each of three nodes reads all nodes before it, in their order
     sizes = [len(edges) for edges in nodes]
     sources = [[source for _, source in edges] for edges in nodes]
-    known = all(name in OPERATORS for edges in nodes for name, _ in edges)
-    if sizes != [1, 2, 3] or sources != [[0], [0, 1], [0, 1, 2]] or not known:
+    is_listed = all(name in OPERATORS for edges in nodes for name, _ in edges)
+    if sizes != [1, 2, 3] or sources != [[0], [0, 1], [0, 1, 2]] or not is_listed:
         raise ArchitectureError("no cell of NAS-Bench-201", where=arch[:120])
     return tuple(nodes)
 
@@ -80,6 +82,7 @@ def _cell(b: NetworkBuilder, x: Value, cell: Cell) -> Value:
 
 
 def _edge(b: NetworkBuilder, x: Value, name: str) -> Value:
+    """Return the operator of an edge; a convolution follows ReLU and precedes the norm."""
     match name:
         case "none":
             return b.zero(x)

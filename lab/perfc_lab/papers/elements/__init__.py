@@ -79,6 +79,7 @@ def board() -> Board:
         "Each equation, table, figure and recipe of the sources, and how it stands in perfc. "
         "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares."
     )
+    # one table of all sources, then a table for each
     counts = [(s.title, Counter(e.standing for e in s.elements)) for s in seeds()]
     numbers = [BoardColumn(e.value, partial(_count, e), "d") for e in ElementStatus]
     summary = BoardTable("seeds", "", (BoardColumn("seed", 0), *numbers), counts)

@@ -28,6 +28,7 @@ OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
 
 
 def _columns() -> tuple[str, ...]:
+    # in the order of `vector`: logarithms, digits of the same numbers, kinds of layers
     names = [f"total {name}" for name in TOTALS]
     names += [f"kind {k} {name}" for k in range(KINDS) for name in LAYER_FIELDS]
     digits = [f"{i}{d}" for i in ("first ", "second ", "third ") for d in range(10)]
@@ -79,6 +80,7 @@ def vector(counted: GraphSummary) -> list[float]:
     for number in numbers:
         logs += digits(number)
     logs += [0.0] * (missing * DIGITS)
+    # an operator outside of the vocabulary has zeros
     position = {name: i for i, name in enumerate(VOCABULARY)}
     kinds = [0.0] * (KINDS * len(VOCABULARY))
     for k, layer in enumerate(counted.layers[:KINDS]):

@@ -66,6 +66,7 @@ def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
         _take(lines, STAGES, stages / name)
     for key in (INFERENCE, *keys):
         _take(lines, RESULTS, folder / f"{key}.json")
+    # sorted and compact: the same results are the same bytes
     texts = [
         json.dumps({"place": place, "file": name, "content": content}, separators=(",", ":"))
         for (place, name), content in sorted(lines.items())

@@ -75,7 +75,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         read = latencies(written)
         self.attempts += len(written)
         self.failed += read.failures
-        usual_s = self.scale.value(0.0)
+        usual_s = self.scale.value(0.0)  # the mean of the rows trained on, scaled, is 0
         # NaN is an answer that could not be read
         scaled = [self.scale.scaled(t if t == t else usual_s) for t in read.time_s.tolist()]
         return torch.tensor(scaled, dtype=torch.float32, device=batch.x.device)

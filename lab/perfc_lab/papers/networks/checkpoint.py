@@ -48,6 +48,7 @@ def read_state(folder: Path | None, fingerprint: str) -> dict[str, Any] | None:
     """Return the state of a training with that fingerprint; None if the folder has none."""
     if folder is None or not (folder / STATE).is_file():
         return None
+    # a training with other settings begins from the start
     content: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
     return content if content.pop("fingerprint", "") == fingerprint else None
 
@@ -77,6 +78,7 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Te
     for name, tensor in under(tensors, "optimiser.").items():
         number, _, slot = name.partition(".")
         slots.setdefault(int(number), {})[slot] = tensor
+    # groups and rates are those of the fresh optimiser
     optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
 
 

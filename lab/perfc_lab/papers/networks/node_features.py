@@ -54,7 +54,7 @@ def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
     What is not listed is ``other`` where that is, else zeros.
     """
     position = {name: i for i, name in enumerate(vocabulary)}
-    rest = position.get(OTHER, -1)
+    rest = position.get(OTHER, -1)  # −1: a row of zeros
     columns = np.array([position.get(name, rest) for name in names], np.int64)
     matrix = np.zeros((len(names), len(vocabulary)))
     is_listed = columns >= 0

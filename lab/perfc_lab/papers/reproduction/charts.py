@@ -1,4 +1,4 @@
-"""Charts beside the papers' tables: losses, predictions against measurements, embeddings."""
+"""Draw the charts below the papers' tables: losses, predictions over measurements, embeddings."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
     Raises:
         MissingExtraError: vl-convert is not installed.
     """
+    # tables by family have no charts
     if published.families:
         return []
     names = []
@@ -104,7 +105,7 @@ def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obje
         {"predictor": d.line.label, "epoch": epoch, "loss": loss}
         for d in done
         for epoch, loss in (d.results[0]["curve"] if d.results else ())
-        if loss > 0
+        if loss > 0  # the axis is logarithmic
     ]
     if not values:
         return None

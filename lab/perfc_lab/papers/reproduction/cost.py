@@ -73,6 +73,7 @@ class EpochCost:
 
 def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
     """Yield one epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
+    # a table without lines, for its choice of rows alone
     rows = PaperTable("", "", "", "", RowSelection.BOTH, (), ())
     data = chosen_rows(
         Job(rows, PublishedLine("", ""), 0, graphs, PRESETS["paper"], is_faithful=True)
@@ -82,6 +83,7 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
     timed, checked = thinned(fold, share).train, fold.validation
     architectures = checked.architectures[: max(round(share * len(checked.architectures)), 1)]
     checked = checked.where(lambda row: row.architecture in architectures)
+    # the time of an epoch grows with its rows, those of validation included
     row_ratio = (len(fold.train) + len(fold.validation)) / (len(timed) + len(checked))
     for name in names:
         model = predictor(name)

@@ -33,6 +33,7 @@ def where(
             and dtype in ("", rows.dtype)
             and protocol in (None, rows.protocol)
         )
+        # machine, type and protocol are of a whole block, columns of single rows
         result: NDArray[np.bool_] = everything(rows) & of_block
         for name, value in columns.items():
             result &= rows.columns.get(name, np.zeros(len(rows))) == value
