@@ -91,12 +91,12 @@ def kind_command(name: str, kernel: KernelKind) -> click.Command:
         show(Kernels.of(module, how), compared(module, how, options), form, output)
 
     formats = format_options("text", "json", "csv", "markdown")
-    function: Callable[..., Any] = deployment_options(formats(color_option(run)))
+    decorated: Callable[..., Any] = deployment_options(formats(color_option(run)))
     # click lists the option that decorates last first
     for option in reversed(list(extent_options(kernel))):
-        function = option(function)
-    function.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
-    return grouped_command(name, epilog=calls(name, kernel))(function)
+        decorated = option(decorated)
+    decorated.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
+    return grouped_command(name, epilog=calls(name, kernel))(decorated)
 
 
 def calls(name: str, kernel: KernelKind) -> str:
@@ -110,13 +110,13 @@ def extent_options(kernel: KernelKind) -> Iterator[Callable[[Any], Any]]:
     for name, extent in kernel.extents.items():
         if name in ("batch", "seq"):
             continue  # among the options of every deployment
-        usual = f" (default: {extent.default})" if extent.default else ""
-        words = f"{extent.words[:1].upper()}{extent.words[1:]}{usual}."
+        default = f" (default: {extent.default})" if extent.default else ""
+        words = f"{extent.words[:1].upper()}{extent.words[1:]}{default}."
         flag = FLAG.format(name.replace("_", "-"))
         yield click.option(flag, name, type=int, metavar="N", help=words)
     if kernel.functions:
-        usual = kernel.functions[0]
-        words = f"Function: {', '.join(kernel.functions)} (default: {usual})."
+        default = kernel.functions[0]
+        words = f"Function: {', '.join(kernel.functions)} (default: {default})."
         yield click.option("--function", default="", metavar="NAME", help=words)
 
 
@@ -177,11 +177,11 @@ def document(kernels: Kernels, comparison: Comparison) -> Document:
         Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
         Fact("traffic", in_bytes(kernels.bytes), f"{reads} read, {writes} written"),
     )
-    rows = side_by_side(comparison)
-    section = rows.sections[0]
+    targets = side_by_side(comparison)
+    section = targets.sections[0]
     notes = tuple(note_of(kernels, row) for row in comparison.rows)
     work = Section("kernel", "kernel", (Facts(facts),))
-    return replace(rows, sections=(work, replace(section, parts=(*section.parts, *notes))))
+    return replace(targets, sections=(work, replace(section, parts=(*section.parts, *notes))))
 
 
 def note_of(kernels: Kernels, row: Row) -> Note:
@@ -192,8 +192,10 @@ def note_of(kernels: Kernels, row: Row) -> Note:
     counts = ((kernels.flop, Unit.FLOP_PER_S), (kernels.bytes, Unit.BYTE_PER_S))
     rates = [quantity(n / row.time_s, unit) for n, unit in counts if n and row.time_s]
     text = f"{row.verdict.target}: {' and '.join(rates)} at the expected time"
-    sure = row.verdict.confidence
-    return Note(f"{text}; {sure.grade.value} confidence: {sure.reason}" if sure else text)
+    confidence = row.verdict.confidence
+    return Note(
+        f"{text}; {confidence.grade.value} confidence: {confidence.reason}" if confidence else text
+    )
 
 
 for _name, _kernel in KERNELS.items():

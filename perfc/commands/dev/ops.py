@@ -16,6 +16,7 @@ from ..shared.output import emit, format_options, output_format
 from ..shared.table import table_options
 
 FORMATS = ("text", "markdown")
+"""Output formats of lists and descriptions; the coverage has text alone."""
 
 
 @grouped_command("ops")
@@ -68,6 +69,7 @@ def _described(name: str, form: str) -> str:
         raise click.UsageError(f"no operator {name!r}{guess and f'; {guess}'}")
     text = "\n".join(describe(operator))
     if form == "text":
+        # the description is Markdown: its bold names and heading become plain
         text = text.replace("**", "").removeprefix("## ")
     return text.rstrip() + "\n"
 

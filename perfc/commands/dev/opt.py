@@ -68,7 +68,7 @@ def command(
         instruments.append(PrintAfter(names))
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
-    am = Analyses(tuple(instruments))
+    analyses = Analyses(tuple(instruments))
     # a configuration is lowered in another way if a training step is made of it
     is_trained = any(isinstance(p, Train) for p in pipeline.passes)
     module = pipeline.run(
@@ -77,9 +77,9 @@ def command(
             parse_dims(dims),
             is_trained=is_trained,
         ),
-        am,
+        analyses,
     )
-    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, analyses)), output)
     if time_passes:
         for line in str(timing).splitlines():
             say(line, is_error=True)

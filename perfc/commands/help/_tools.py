@@ -184,23 +184,25 @@ def command_line(
         if name not in names:
             raise PerfcError(f"{KIND} is {name!r}", hint=f"one of {', '.join(names)}")
         chosen = commands[names.index(name)]
-    known = dict(chosen.parameters)
+    parameters = dict(chosen.parameters)
     options: list[tuple[str, Any]] = []
     positional: list[tuple[str, Any]] = []
-    for name, parameter in known.items():
+    for name, parameter in parameters.items():
         if parameter.required and given.get(name) in (None, [], ""):
             raise PerfcError(f"{' '.join(chosen.path)} needs {name!r}")
     for name, value in given.items():
-        if name not in known:
+        if name not in parameters:
             what = f"no argument {name[:64]!r} of {' '.join(chosen.path)}"
-            raise PerfcError(what, hint=suggestion(name, known))
-        check_type(name, value, parameter_schema(known[name]))
-        (positional if isinstance(known[name], click.Argument) else options).append((name, value))
+            raise PerfcError(what, hint=suggestion(name, parameters))
+        check_type(name, value, parameter_schema(parameters[name]))
+        (positional if isinstance(parameters[name], click.Argument) else options).append(
+            (name, value)
+        )
     # JSON objects have no order: arguments go in that of the command
-    positional.sort(key=lambda pair: list(known).index(pair[0]))
-    line = [*chosen.path, *(["--no-cache"] if "no_cache" in known else [])]
+    positional.sort(key=lambda pair: list(parameters).index(pair[0]))
+    line = [*chosen.path, *(["--no-cache"] if "no_cache" in parameters else [])]
     for name, value in options:
-        line += words(known[name], value, root)
+        line += words(parameters[name], value, root)
     line.append("--")  # a value that begins with a hyphen is no option
     for name, value in positional:
         for word in value if isinstance(value, list) else [value]:

@@ -90,11 +90,11 @@ def modules_of(
         if is_named(f)
     ]
     points = [] if files else entry_points(here, is_foreign)
-    is_asked = sys.stdin.isatty() and sys.stdout.isatty()
+    is_at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     chosen = [
         e.name
         for e in points
-        if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")
+        if is_at_terminal and e.has_examples and click.confirm(f"Check {e.name} too?")
     ]
     modules += [NamedModule(name) for name in chosen]
     for module in modules:
@@ -106,6 +106,7 @@ def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
     """Reject anything that would overwrite a file.
 
     Raises:
+        UsageError: an option that a new perfc.toml cannot follow.
         ParseError: a file exists already.
     """
     from perfc.deployment import project_file
@@ -125,7 +126,7 @@ def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
 
 
 def below(files: Sequence[str], here: Path) -> list[str]:
-    """Return files by their names in budgets.
+    """Return the model files among files and folders, relative to ``here`` as budgets name them.
 
     Raises:
         ModelError: a file is outside of the folder or not a model.

@@ -76,7 +76,7 @@ SWITCHES = frozenset(name for name, (flags, _) in FIELDS.items() if "/" in flags
 def by_default(usual: Usual) -> Callable[[F], F]:
     """Set command-specific defaults in the help of deployment options.
 
-    Place it above ``deployment_options``.
+    Place it above ``deployment_options``, as decorators apply from below.
     """
 
     def decorate(function: F) -> F:
@@ -96,7 +96,7 @@ def reads(
 ) -> Callable[[F], F]:
     """Restrict a command to some deployment options; others are rejected by name.
 
-    Place it above ``deployment_options``.
+    Place it above ``deployment_options``, as decorators apply from below.
 
     Args:
         what: subject of the message: ``a collective``.

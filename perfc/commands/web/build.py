@@ -27,6 +27,7 @@ from .operations import catalogue
 from .policy import page_policy
 
 PAGE = Path(__file__).parent / "page"
+"""Folder with the files that the page itself consists of."""
 LAZY = re.compile(
     r"perfc/(analyzers/weights/.*\.npz|frontend/diffusion/graphs/.*\.gz|commands/web/samples/.*\.gz)"
 )

@@ -21,7 +21,7 @@ def limit(memory_bytes: int, time_s: int) -> None:
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, time_s),
         (resource.RLIMIT_FSIZE, 1 << 26),  # 64 MiB for each file that it writes
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 0),  # no image of its memory if it crashes
     ):
         _, hard = resource.getrlimit(kind)
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -17,11 +17,15 @@ from perfc.ir import frozen
 SUFFIXES = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json", ".tflite")
 """Suffixes of model files; other files, Python sources among them, are not opened."""
 CONFIG = "config.json"
+"""File with the configuration of a checkpoint."""
 WEIGHTS = ".safetensors"
+"""Suffix of the weights of a checkpoint."""
 Reply = dict[str, str | int]
 """``output`` of a command, or ``error`` in one line; ``line`` as a user types it; exit ``code``."""
 _NUMBER = re.compile(r"[1-9]\d{0,6}")
+"""Whole numbers from 1 to 9999999."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
+"""Names of machines and choices: no path, and no option, which begins with a hyphen."""
 _FILE = re.compile(r"[\w(\[][\w .()\[\]+=,@-]{0,199}")
 """Names of uploaded files: without separators, so that none leaves its folder."""
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -96,14 +100,14 @@ _TABLE = data_next_to(__file__)
 
 def _setting(row: str | dict[str, Any]) -> PageSetting:
     """Return a setting by its fields, or by the name of one that several operations have."""
-    given = _TABLE["settings"][row] if isinstance(row, str) else row
-    return PageSetting(**{**given, "kind": SettingKind(given["kind"])})
+    fields = _TABLE["settings"][row] if isinstance(row, str) else row
+    return PageSetting(**{**fields, "kind": SettingKind(fields["kind"])})
 
 
 def _operation(row: dict[str, Any]) -> PageOperation:
     """Return an operation by its row; lists become tuples."""
-    texts: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
-    return PageOperation(**{**texts, "settings": tuple(map(_setting, row["settings"]))})
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    return PageOperation(**{**fields, "settings": tuple(map(_setting, row["settings"]))})
 
 
 OPERATIONS = tuple(map(_operation, _TABLE["operations"]))
@@ -141,20 +145,20 @@ def arguments(name: str, settings: Mapping[str, str], answer: AnswerForm) -> lis
         ParseError: an unknown operation or setting, or a value that it cannot have.
     """
     operation = operation_named(name)
-    known = {s.name: s for s in operation.settings}
+    allowed = {s.name: s for s in operation.settings}
     for key in settings:
-        if key not in known:
-            raise ParseError(f"no setting {key[:32]!r}", where=name, hint=", ".join(known))
+        if key not in allowed:
+            raise ParseError(f"no setting {key[:32]!r}", where=name, hint=", ".join(allowed))
     words: list[str] = []
     for setting in operation.settings:
         if value := settings.get(setting.name, "").strip():
             words += [setting.flag, checked(setting, value)]
-    more = {
+    fixed = {
         AnswerForm.QUICK: operation.quick,
         AnswerForm.PAGE: operation.page,
         AnswerForm.WHOLE: (),
     }
-    return [*words, *more[answer]]
+    return [*words, *fixed[answer]]
 
 
 def checked(setting: PageSetting, value: str) -> str:

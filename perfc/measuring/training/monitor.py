@@ -153,13 +153,13 @@ class StepMonitor:
         step_s = (time.perf_counter() - self._since) / self._steps
         used = memory_in_use()
         values = {"step_s": step_s, "memory_bytes": float(used)}
-        if (want := self.expected) is not None:
+        if (expected := self.expected) is not None:
             values |= {
-                "mfu": want.flop / step_s / want.peak_flop_per_s,
-                "predicted_step_s": want.step_s,
-                "step_ratio": step_s / want.step_s,
-                "predicted_memory_bytes": float(want.memory_bytes),
-                "memory_ratio": used / want.memory_bytes,
+                "mfu": expected.flop / step_s / expected.peak_flop_per_s,
+                "predicted_step_s": expected.step_s,
+                "step_ratio": step_s / expected.step_s,
+                "predicted_memory_bytes": float(expected.memory_bytes),
+                "memory_ratio": used / expected.memory_bytes,
             }
         self.restart()
         return {f"{PREFIX}{name}": value for name, value in values.items()}
