@@ -196,8 +196,10 @@ def _enough(
 ) -> tuple[int, float]:
     """Return the repeats of a long enough sample, and the seconds of one repeat."""
     needed = _needed(settings)
+    # each step aims at the wanted length, so that few are taken where the clock is sound
     for _ in range(40):
         elapsed = run.sample(repeats)
+        # four fifths of the wanted length will do
         if elapsed >= needed * 0.8:
             # One sample may be long because something interrupted it.
             repetitions = 2 if elapsed < 0.05 and not deadline.is_over else 0

@@ -1,4 +1,4 @@
-"""A fusion group under construction."""
+"""Fusion group under construction: nodes that `Grouping` joins until they are one kernel."""
 
 from __future__ import annotations
 

@@ -215,6 +215,8 @@ def steps_of(near: Neighbourhood) -> list[FusionStep]:
 def access_of(node: Node) -> Access:
     """Return how a node reads its operands."""
     kind = node.op.kind
+    # TVM tags the loops of a resize as injective (topi/image/resize.py); what Relax fuses with a
+    # batch normalization at inference shows the same
     if isinstance(node.op, BatchNormalization | Resampling):
         return Access.INJECTIVE
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:

@@ -131,6 +131,14 @@ class Roofline(Analysis[RooflineTable]):
         return bounds(table, load_machine(self.target), env, tf32=self.tf32)
 
 
+def launch_s(machine: Machine, launch: LaunchMode) -> float:
+    """Return the time between the starts of two empty kernels, in seconds; 0 if unknown."""
+    overhead = machine.launch_overhead_s
+    gap_s = overhead.value if overhead is not None else 0.0
+    # kernels of a graph follow each other without the host
+    return gap_s * GRAPH_GAP if launch is LaunchMode.GRAPH else gap_s
+
+
 def bounds(
     table: KernelTable, machine: Machine, env: Env, *, tf32: Tf32 | None = None
 ) -> RooflineTable:
@@ -139,11 +147,7 @@ def bounds(
     at = table.numbers(env)
     sizes, counts, traffic = table.once("counts", env, lambda: evaluated(table, at))
     charged = missed(traffic, capacity(machine, "l2"))
-    overhead = machine.launch_overhead_s
-    gap_s = overhead.value if overhead is not None else 0.0
-    # kernels of a graph follow each other without the host
-    if table.runtime.launch is LaunchMode.GRAPH:
-        gap_s *= GRAPH_GAP
+    gap_s = launch_s(machine, table.runtime.launch)
     rates = rates_by_kind(machine, tf32)
     bound_of: dict[tuple[int, float], KernelBound] = {}
     bounded: list[KernelBound] = []

@@ -92,7 +92,7 @@ class Errors:
     @property
     def error(self) -> Array:
         """Return the logarithm of measured over predicted time."""
-        measured, _, mid, _ = self.times_s.T
+        measured, _, mid, _ = self.times_s.T  # the others are the ends of the interval
         clipped: Array = np.clip(np.log(measured / mid), -MOST, MOST)
         return clipped
 
@@ -127,9 +127,11 @@ def held_out(
         every_fold(experiment.group) if experiment.every_fold else (UnseenShapes(experiment.group),)
     )
     ways: list[tuple[Holdout, ...]] = [shapes]
+    # one training for each machine: the hour that `--machines` takes
     if machines:
         ways.append(tuple(UnseenMachine(t) for t in targets(blocks)))
     for holdouts in ways:
+        # forests that several machines share are grown once
         memory, tested = ForestCache(), list[Tested]()
         for holdout in holdouts:
             cache = memory if isinstance(holdout, UnseenMachine) else None
@@ -145,6 +147,7 @@ def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
     parts: dict[tuple[object, ...], list[Errors]] = {}
     for t in tested:
         columns = complete(kind, t.rows.columns)
+        # a derived column follows from the others and adds no distance
         free = [column for name, column in sorted(columns.items()) if name not in kind.derived]
         place = np.stack([coordinates_of(column) for column in free], axis=1)
         estimates = t.estimates
@@ -175,7 +178,7 @@ def processor(path: Path, kind: str) -> list[Errors]:
     """Return kernels of a processor over the sustained roofline, by threads; each kernel once."""
     rows = pd.read_csv(path)
     rows = rows[(rows.kind == kind) & (rows.time_s > rows.inserted_s) & (rows.sustained_s > 0)]
-    # the runtime merged the others
+    # the runtime merged the others with neighbours, so that their time is that of several
     rows = rows[rows.part_s == rows.time_s]
     rows = rows.assign(
         ratio=(rows.time_s - rows.inserted_s) / rows.sustained_s,
@@ -187,6 +190,7 @@ def processor(path: Path, kind: str) -> list[Errors]:
         once = block.groupby(["op", *names], as_index=False)[["ratio", "sustained_s"]].median()
         low, mid, high = once.ratio.quantile([0.05, 0.5, 0.95])
         place = np.stack([coordinates_of(once[n].to_numpy(float)) for n in names], axis=1)
+        # predicted is the roofline times the median ratio, its interval the range of nine in ten
         times_s = np.outer(once.sustained_s, [1.0, low, mid, high])
         times_s[:, 0] *= once.ratio
         result.append(Errors(place, times_s))
@@ -199,6 +203,7 @@ def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
     squares: list[list[float]] = [[] for _ in EDGES[1:]]
     centres: list[list[float]] = [[] for _ in EDGES[1:]]
     for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
+        # each pair of kernels once: the upper triangle of all differences
         above = np.triu_indices(len(machine.error), 1)
         squared = sum(np.subtract.outer(c, c)[above] ** 2 for c in machine.place.T)
         distance = np.sqrt(squared)
@@ -206,6 +211,7 @@ def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
         for k, (low, high) in enumerate(pairwise(EDGES)):
             inside = (distance >= low) & (distance < high)
             if inside.sum() >= LEAST_PAIRS:
+                # half the square of the deviation of a normal distribution with as many inside
                 squares[k].append((float(np.quantile(off[inside], 0.9)) / NINE_IN_TEN) ** 2 / 2)
                 centres[k].append(float(distance[inside].mean()))
     nan = float("nan")
@@ -219,10 +225,11 @@ def fitted(ways: Sequence[Sequence[Errors]]) -> FittedSemivariogram:
     worst = max(range(len(each)), key=lambda k: float(np.nanmax(each[k][1])))
     centre = each[worst][0]
     value = np.fmax.reduce([v for _, v in each])
-    known = np.isfinite(centre) & np.isfinite(value)
-    centre, value = centre[known], value[known]
+    has_pairs = np.isfinite(centre) & np.isfinite(value)
+    centre, value = centre[has_pairs], value[has_pairs]
     print("   ", " ".join(f"{c:.2g}: {v:.2f}" for c, v in zip(centre, value, strict=True)))
     sill = float(value.max())
+    # a grid of nugget, reach and power; the sill is the largest bin
     best = (float("inf"), sill, 1.0, 1.0)
     for nugget in np.linspace(0.1, 1.0, 91) * sill:
         for reach, power in product(np.geomspace(0.25, 16, 49), POWERS):
@@ -257,6 +264,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
                 )
                 for k in (i, j)
             ]
+            # an edit that replaces the first kernel by the second
             interval = difference(sides[:1], sides[1:])
             k = int(np.searchsorted(EDGES, distance, side="right")) - 1
             if interval is not None and k < len(inside):
@@ -329,6 +337,7 @@ def main() -> None:
     for group, ways in errors.items():
         print(group)
         fits[group] = fitted(ways)
+    # classes without a fit take the widest of all
     worst = max(fits.values(), key=lambda fit: fit.sill)
     nugget = max(fit.nugget for fit in fits.values())
     rows = sum(fit.rows for fit in fits.values())
@@ -336,6 +345,7 @@ def main() -> None:
     text = "\n".join([HEAD, *(table(*entry) for entry in fits.items())])
     FILE.write_text(text, encoding="utf-8")
     print(text)
+    # coverage is of the file just written
     semivariograms.cache_clear()
     for group, ways in errors.items():
         for machines in ways:

@@ -64,6 +64,7 @@ def target_of(product: str) -> str:
     Raises:
         TargetError: perfc has none.
     """
+    # targets are named without trademarks, the vendor's name and the word behind it
     plain = product.replace("(R)", "").replace("(TM)", "").removesuffix(" Graphics")
     return load_machine(plain.removeprefix("Intel ")).name
 
@@ -165,6 +166,7 @@ def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[RowBlock]:
     blocks = list(frame.groupby(keys, observed=True, sort=True))
     newest: dict[tuple[str, str], str] = {}
     for (device, framework, version, _), _ in blocks:
+        # compared as text
         newest[device, framework] = max(newest.get((device, framework), ""), version)
     for (device, framework, version, kind), rows in blocks:
         superseded = version != newest[device, framework]

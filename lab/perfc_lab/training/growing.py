@@ -143,6 +143,7 @@ def stacked(
         )
         parts.append(table)
         factor.append(np.log(chosen.time_s / table.scale_s))
+        # a sampled row counts for the rows that it was drawn from
         stands_for = 1 / share if recipe.keep_small else 1.0
         weight.append(np.full(len(chosen), stands_for * float(len(block)) ** -recipe.balance))
         index.append(np.full(len(chosen), number))
@@ -201,6 +202,7 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
     ``levels`` the forest is that of a machine of median level.
     """
     if recipe.general:
+        # the first forest balances blocks as a training for unmeasured machines does
         small = recipe.for_unseen_machine()
         general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
         rest = stack.log_factor - general(stack.table.values)
@@ -208,6 +210,7 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
             general, grow(replace(stack, log_factor=rest), replace(recipe, general=False))
         )
     forest = grown(stack, recipe)
+    # levels are residuals of a forest that was grown with the last levels subtracted
     for _ in range(recipe.levels):
         residual = stack.log_factor - forest(stack.table.values)
         level = levels(residual, stack)
@@ -236,6 +239,7 @@ def levels(residual: Array, stack: StackedTables) -> Array:
         family: float(np.median([m for (_, f), m in means.items() if f == family]))
         for family in {f for _, f in means}
     }
+    # blocks without rows have no mean
     of_block = [means.get(o, 0.0) - middle.get(o[1], 0.0) for o in stack.owner]
     level: Array = np.array(of_block)[stack.block]
     return level
@@ -280,6 +284,7 @@ def boost(
     Raises:
         MissingExtraError: xgboost is not installed.
     """
+    # one thread, and a seed: the same rows give the same trees on every machine
     library = xgboost()
     matrix = library.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
     options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}

@@ -67,16 +67,17 @@ NOTES = (
 
 
 def _rmse(s: Score) -> str:
+    """Return the root mean square error with its unit; bytes of memory as GB."""
     target = Target(s.quantity)
     return f"{s.rmse / 1e9 if target is Target.MEMORY else s.rmse:.3g} {UNITS[target]}"
 
 
 def _published(s: Score) -> str:
     """Return the thesis's figure of the same predictor, where it is of random folds."""
-    known = {PLAIN: thesis.TREES, GNN: thesis.GNN}.get(s.predictor)
-    if known is None or s.split != HeldOutKind.RANDOM.value or "," in s.slice:
+    cells = {PLAIN: thesis.TREES, GNN: thesis.GNN}.get(s.predictor)
+    if cells is None or s.split != HeldOutKind.RANDOM.value or "," in s.slice:
         return DASH
-    cell = known[Target(s.quantity)]
+    cell = cells[Target(s.quantity)]
     return f"{cell.mape:.2%}, {cell.rmse:g}, {cell.tau:g}"
 
 
@@ -158,6 +159,7 @@ def ratio(speeds: Iterable[Speed]) -> BoardColumn:
 
 def ablation(scores: Iterable[Score]) -> list[tuple[str | float, ...]]:
     """Return rows of a target and its features, with the errors of each kind of folds."""
+    # scores of the ablation have the set of features as the name of their predictor
     errors = {(s.quantity, s.predictor, s.split): s.mape for s in scores}
     return [
         (

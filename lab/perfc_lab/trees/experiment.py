@@ -132,6 +132,7 @@ def compared(
         DataError: a table is missing.
         MissingExtraError: there is time for a network, and no PyTorch.
     """
+    # fails now, not after the trees, where PyTorch is not installed
     if gnn_s:
         network_of(Target.THROUGHPUT)
     rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
@@ -173,6 +174,7 @@ def compared_rows(
             for name, make in makers(settings, limit_s).items():
                 words = str(words_of.get(name, ""))
                 scores += scores_of(train, name, make, kind, say, cache, words)
+            # sets of features are compared by trees with the same settings
             for line in ways.ABLATION:
                 words = f"alone, {ABLATED}"
                 every = scores_of(train, line.name, _with(line), kind, say, cache, words)
@@ -236,6 +238,7 @@ def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
 def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
     """Yield the scores of rows of Qwen2.5 by predictors trained on the other tables."""
     train = learned_from(rows, Target.THROUGHPUT)
+    # rows without parts have no kernel sum, which would answer NaN
     tested = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
     makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
         PLAIN: ways.PlainTrees,
@@ -268,7 +271,7 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
     train = learned_from(rows, Target.THROUGHPUT)
     if not train:
         return
-    repeated = [train[i % len(train)] for i in range(SPEED_ROWS)]
+    repeated = [train[i % len(train)] for i in range(SPEED_ROWS)]  # where rows are fewer
     plain = ways.PlainTrees(settings=THESIS)
     plain.fit(train, HeldOutKind.RANDOM)
     table = ways.table_of(repeated)
@@ -315,6 +318,7 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
         for row, value in zip(chosen, values, strict=True):
             base = in_16_bits.get((row.model, row.served.isl))
             if base is not None:
+                # logarithms: the exponential of their mean is the geometric mean
                 pair = math.log(row.value / base[0]), math.log(float(value) / base[1])
                 ratios.setdefault(row.served.dataset, []).append(pair)
         for weights, pairs in sorted(ratios.items()):

@@ -52,7 +52,7 @@ def active_share(name: str) -> float:
     if model is None:
         return math.nan
     counts = parameters(model)
-    return counts.active / counts.resident
+    return counts.active / counts.resident  # below 1 with experts
 
 
 @lru_cache(maxsize=256)
@@ -65,6 +65,7 @@ def grouping(name: str) -> float:
             case Attention():
                 return mixer.heads / mixer.kv_heads
             case LatentAttention():
+                # all query heads read the same latents
                 return float(mixer.heads)
     return math.nan
 
@@ -113,6 +114,7 @@ class KernelSum:
     def __init__(self, train: Sequence[TreeRow], keeps_up: bool = False) -> None:
         self.keeps_up = keeps_up
         samples = [s for row in train for _, s in row.parts]
+        # laws are of times; energies are fitted below, with these laws
         timed = [s for s in samples if s.quantity is not ServingQuantity.ENERGY_J]
         by_law: dict[str, list[ReplayedNumber]] = {}
         for sample in timed:
@@ -169,6 +171,7 @@ class KernelSum:
         """Return the energy per token in joules: of kernels, of waiting boards, and as measured."""
         (_, energy), (_, time) = row.parts
         law = self.law(time)
+        # of the measured run, so that energy is per token
         tokens = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
         return parts_of(law, energy, predicted(law, time) / tokens)
 
@@ -201,6 +204,7 @@ class KernelSum:
                 shares[name] += weight * getattr(law, name) * amount
                 counts[name] += weight * amount
         time_s = max(total, SMALLEST)
+        # what is neither kernels nor exchanges is the host
         kernels, exchanges = shares["kernels"] + shares["prompts"], shares["exchanges"]
         sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
         # a sequence has half of its answer in the mean

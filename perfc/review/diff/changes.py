@@ -81,16 +81,12 @@ def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
         for a, b in alignment.pairs
         if b in alignment.moved or left.strict(a) != right.strict(b)
     }
-    made_new = {v for b in differ for v in b.results} | {
-        v for n in alignment.added for v in n.results
-    }
-    gone = {v for n in alignment.removed for v in n.results}
     for new, old in differ.items():
         details = tuple(_details(old, new, left, right))
         if new in alignment.moved:
             all_changes.append(Change(Status.MOVED, old, new, (f"from {old.name}",)))
         elif details:
-            carried = is_carried(old, new, left, right, made_new, gone)
+            carried = is_carried(old, new, left, right)
             all_changes.append(Change(Status.CHANGED, old, new, details, carried))
     all_changes += [Change(Status.REMOVED, n, None) for n in alignment.removed]
     for n in alignment.added:
@@ -101,19 +97,12 @@ def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
     return all_changes
 
 
-def is_carried(
-    old: Node,
-    new: Node,
-    left: Labels,
-    right: Labels,
-    made_new: set[Value],
-    gone: set[Value],
-) -> bool:
+def is_carried(old: Node, new: Node, left: Labels, right: Labels) -> bool:
     """Return True if a node changed only because of its operands.
 
-    This holds if an operand from a changed, added or removed node, or an input of the model, has
-    another type, and the node itself is unchanged. Groups of a depthwise convolution follow its
-    channels. Weights follow, unless extents changed that no operand has.
+    This holds if an operand has another type, and the node itself is unchanged. Groups of a
+    depthwise convolution follow its channels. Weights follow, unless extents changed that no
+    operand has.
     """
     fed = [
         (a, b)

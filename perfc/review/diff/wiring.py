@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,11 +36,6 @@ class DiffWiring:
                     is_ordered = self.is_ordered and not self.nodes[i].op.is_commutative
                     readers[p].append((i, slot if is_ordered else 0))
         return readers
-
-    @cached_property
-    def index(self) -> Mapping[Node, int]:
-        """Return the number of each node."""
-        return {node: i for i, node in enumerate(self.nodes)}
 
 
 def wiring(graph: Graph) -> DiffWiring:

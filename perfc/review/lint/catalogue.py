@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 """Headings in the docstring of a rule."""
-CODE = re.compile(r"PF\d{3}")
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
 
 

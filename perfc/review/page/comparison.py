@@ -9,7 +9,7 @@ from perfc.ir import record
 from perfc.review.diff.kernels import status_of
 from perfc.view.html.blocks import section_block
 from perfc.view.html.page import CHARTS, PRINTED, Tables, rendered
-from perfc.view.html.payload import Json, number, payload, table, time_s
+from perfc.view.html.payload import Json, number, payload, table
 from perfc.view.html.verdict import VerdictBlock
 from perfc.view.report import Views, collect, document
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Section, Table
@@ -143,11 +143,11 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
     delta: list[float | None] = [None] * len(kernels)
     row_of: list[int | None] = [None] * len(kernels)
     for place, r in enumerate(every):
-        alone_s = sum(time_s(kernels[i]) for i in r.new)
+        alone_s = sum(kernels[i].time_s for i in r.new)
         for i in r.new:
             row_of[i] = place
             # new kernels of a pair share its change by their time, or equally without any
-            part = time_s(kernels[i]) / alone_s if alone_s else 1 / len(r.new)
+            part = kernels[i].time_s / alone_s if alone_s else 1 / len(r.new)
             delta[i] = number(r.delta_s * part)
     return {
         "table": table(pair_table(comparison, every)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from perfc.passes.roofline.roofline import GRAPH_GAP
+from perfc.passes.roofline.roofline import GRAPH_GAP, launch_s
 from perfc.passes.runtimes import LaunchMode, recorded
 from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Subject
 from perfc.view.report.units import plural, share
@@ -67,8 +67,8 @@ class LaunchBound(Rule):
 
 def replayed(subject: Subject) -> Gain:
     """Return the gain with the launch gaps of a recorded graph."""
-    table, overhead = subject.report.prediction, subject.report.machine.launch_overhead_s
-    gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
+    table = subject.report.prediction
+    gap_s = launch_s(subject.report.machine, LaunchMode.GRAPH)
     times_s = {
         i: k.relaunched_s(k.device_s, b.launches * gap_s, 0.0)
         for i, (k, b) in enumerate(zip(table.launched, subject.kernels, strict=True))

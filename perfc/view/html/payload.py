@@ -16,7 +16,7 @@ from perfc.view.chart.marks import MarkPoint
 from perfc.view.report import Views, document
 from perfc.view.report.formats.document import Amount, Cell, Name, Table
 from perfc.view.report.formats.text import elided, is_numeric, scales_of, titled
-from perfc.view.report.sections.kernels import KernelRow, groups
+from perfc.view.report.sections.kernels import groups
 
 from .layers import Edge, drawing
 from .modules import ModuleTree, tree
@@ -56,12 +56,7 @@ def total_s(views: Views) -> float | None:
 
 def kernels_s(views: Views) -> float:
     """Return the sum of the kernels; the run may differ."""
-    return math.fsum(map(time_s, views.kernels))
-
-
-def time_s(row: KernelRow) -> float:
-    """Return the predicted time of a kernel, or that at measured rates without a prediction."""
-    return row.roofline_time_s if row.predicted is None else row.predicted.time_s
+    return math.fsum(k.time_s for k in views.kernels)
 
 
 def label(views: Views) -> str:
@@ -88,7 +83,7 @@ def kernels(views: Views) -> Json:
         "bound": interned(lambda i: rows[i].bound, len(rows)),
         "equal_to": [r.alike for r in rows],
         "frames": interned(lambda i: "\n".join(map(text, rows[i].frames)), len(rows)),
-        "time_s": [time_s(r) for r in rows],
+        "time_s": [r.time_s for r in rows],
         "low_s": [number(r.predicted.low_s) if r.predicted else None for r in rows],
         "high_s": [number(r.predicted.high_s) if r.predicted else None for r in rows],
         "floor_s": [number(r.floor_s) for r in rows],

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perfc.ir import frozen
+from perfc.passes.roofline.roofline import launch_s
 
 from . import counts
 from .amounts import open_symbols
@@ -160,7 +161,8 @@ class LazyViews(Views):
     @cached_property
     def critical(self) -> Critical:
         """Return the kernels that take most of the time."""
-        return critical.collect(self.kernels, bottlenecks.launch_s(self.report))
+        runtime = self.report.kernels.runtime
+        return critical.collect(self.kernels, launch_s(self.report.machine, runtime.launch))
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:

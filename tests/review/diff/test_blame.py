@@ -306,7 +306,6 @@ def test_wires_lead_from_makers_to_readers() -> None:
     assert kept.before == [(), (0,)]
     assert kept.after == [[(1, 0)], []]
     assert not kept.is_ordered
-    assert wires.index[wires.nodes[2]] == 2
 
 
 def test_large_gaps_are_halved_and_small_ones_aligned() -> None:

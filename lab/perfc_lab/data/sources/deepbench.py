@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"DeepBench_(?:NV|AMD)_(?P<device>[^_]+(?:_Pascal)?)")
 UNIT = re.compile(r"\(?\b(usec|us|msec|ms)\b\)?")
 TIMES = ("forward_latency_us", "backward_input_latency_us", "backward_weight_latency_us")
+# columns of our table, each with the headings that may stand for it
 PRODUCT = {
     "m": ("m",),
     "n": ("n",),
@@ -51,6 +52,7 @@ CONVOLUTION = {
     "forward_algorithm": ("fwd algo", "forward algorithm"),
 }
 OPTIONAL = {"a_transpose", "b_transpose", "forward_algorithm", *TIMES[1:]}
+"""Columns that a table may lack: sheets of inference have no backward passes."""
 
 
 class DeepBench(PublicSource):
@@ -94,6 +96,7 @@ def tables_of(path: Path) -> pd.DataFrame:
         precision = right_of(cells, "precision")
         for start, row in enumerate(cells):
             headings = [heading(cell) for cell in row]
+
             for op, names in (("conv", CONVOLUTION), ("gemm", PRODUCT)):
                 places = placed(headings, names)
                 if places is not None:
@@ -137,6 +140,7 @@ def below(
         if column in places:
             unit = UNIT.search(str(row[places[column]]).lower())
             times = pandas().to_numeric(frame[column], errors="coerce")
+            # "ms" or "msec"; microseconds where a heading names no unit
             frame[column] = times * (1000 if unit and unit[1].startswith("m") else 1)
     return frame
 
@@ -163,6 +167,7 @@ def read_sheets(path: Path) -> dict[str, list[list[object]]]:
         raise MissingExtraError("spreadsheets need openpyxl", hint=install("train")) from None
     try:
         with zipfile.ZipFile(checked(path)) as archive:
+            # Python's objects of cells are larger than the XML that they are read from
             if sum(info.file_size for info in archive.infolist()) > MAX_FILE_BYTES // 4:
                 raise FetchError("too large when unpacked", where=str(path))
         book = load_workbook(path, read_only=True, data_only=True)

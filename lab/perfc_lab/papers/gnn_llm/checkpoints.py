@@ -112,14 +112,14 @@ class Stages:
         model = "" if language_model is None else os.fspath(language_model.resolve())
         card = CheckpointCard(preset_name, model, seed, NODES.digest, SUMS.digest)
         if (folder / CARD).is_file():
-            known = cls.open(folder)
-            if known.card != card:
+            existing = cls.open(folder)
+            if existing.card != card:
                 raise PerfcError(
                     "the folder holds stages of another preset, seed or language model",
                     where=os.fspath(folder),
                     hint="name another folder",
                 )
-            return known
+            return existing
         write_file(folder / CARD, (json.dumps(asdict(card), indent=2) + "\n").encode())
         return cls(folder, card)
 
@@ -152,6 +152,7 @@ class Stages:
 
     def digest(self, readout: Readout = Readout.NUMBERS) -> str:
         """Return the digest of the card, the small decoder, stage 1, and stage 2 with a readout."""
+        # weights of stage 3 name it: they stand on these files alone
         digest = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
         for path in (self.folder / name for name in files):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SUMMARISE = "Summarise the graph"
 """The question of stage 2."""
+# answers of the model in the words of `GraphSummary.text`; lengths are bounded by MAX_CHARACTERS
 _HEAD = re.compile(
     r"The graph contains (?P<nodes>.+?) nodes and (?P<edges>.+?) edges\. "
     r"The batch size is (?P<batch>[0-9]{1,9})\. "
@@ -140,6 +141,7 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
         of_kind = names == kind
         sums = {name: round(float(column[of_kind].sum())) for name, column in counts.items()}
         layers.append(LayerSummary(kind, int(of_kind.sum()), **sums))
+    # further keys decide between layers without FLOP, so that the order is always the same
     layers.sort(key=lambda layer: (-layer.flop, -layer.parameters, -layer.count, layer.kind))
     return GraphSummary(
         len(graph.ops),
@@ -183,12 +185,14 @@ def fields_of(text: str) -> dict[str, int]:
     for line in _LAYER.finditer(text):
         for name in LAYER_FIELDS:
             key = f"{line['kind']}.{name}"
+            # a kind with two lines has no one answer
             repeated |= {key} & answered.keys()
             answered[key] = count_of(line[name].strip())
     return {n: v for n, v in answered.items() if v is not None and n not in repeated}
 
 
 def _number(name: str, words: str) -> int | None:
+    """Return the number of a field: FLOP have a unit, all others are counts."""
     return flop_of(words) if name == "flop" else count_of(words)
 
 
@@ -220,7 +224,9 @@ def as_json(graph: ModelGraph, batch: int, *, nodes: int | None = None) -> str:
 
 
 def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
+    """Yield the mapping of each operator, in the order of the graph."""
     facts, counts = graph.ops.at(batch), node_counts(graph, batch)
+    # operators that each one reads from, by position
     sources: dict[int, list[int]] = {}
     for source, target in graph.ops.edges.T.tolist():
         sources.setdefault(target, []).append(source)

@@ -91,6 +91,7 @@ FEW_OPERATORS = frozenset(
     {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
 )
 """Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
+# `True` where every row of the data set stands for the paper's
 KEPT: Mapping[RowSelection, Callable[[GraphRow], bool]] = {
     RowSelection.STEPS: lambda r: r.target == MACHINE and r.setting.mode is RunMode.TRAINING,
     RowSelection.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
@@ -193,6 +194,7 @@ class PaperTable:
     @property
     def has_order(self) -> bool:
         """Return True if the paper has numbers of two lines or more in a column."""
+        # one number has no order
         columns = zip_longest(*(line.published for line in self.lines))
         return any(sum(x is not None for x in column) > 1 for column in columns)
 

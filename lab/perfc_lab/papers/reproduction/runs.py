@@ -107,6 +107,7 @@ class Job:
             p.epochs,
             self.is_faithful,
         ]
+        # only faithful recipes changed with the format: other results keep their names
         parts += [RESULT_FORMAT] if self.is_faithful else []
         # only where a table has one of them: other results keep their names
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
@@ -117,6 +118,7 @@ class Job:
     def budget(self, limit_s: float) -> TrainingBudget:
         """Return the preset's budget within a time limit; none for a line with given epochs."""
         chosen = self.preset
+        # as many epochs as the line names, however long they take
         limit_s = limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         return TrainingBudget(
@@ -186,7 +188,7 @@ def is_final(job: Job, content: Mapping[str, Any]) -> bool:
     Annealed trainings end with their limit, and those of few epochs need not converge. One
     that is far from its extrapolated error is not repeated either.
     """
-    came = convergence(content)
+    came = convergence(content)  # None of a predictor without epochs, as trees are
     is_short = not job.is_faithful or job.preset.epochs is not None
     if came is None or is_short or content.get("is_repeated"):
         return True
@@ -195,8 +197,8 @@ def is_final(job: Job, content: Mapping[str, Any]) -> bool:
 
 def is_open(folder: Path, job: Job) -> bool:
     """Return True if a training, or its repetition, is still to be run."""
-    known = stored(folder, job)
-    return known is None or not is_final(job, known)
+    content = stored(folder, job)
+    return content is None or not is_final(job, content)
 
 
 def write_result(folder: Path, job: Job, content: Mapping[str, Any]) -> None:
@@ -307,7 +309,7 @@ def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
 
 @cache
 def _whole(graphs: Path, dataset: str) -> Measurements:
-    # its graphs are held once, whatever rows of it a table has
+    # cached: its graphs are in memory once, whatever rows of it a table has
     return load(graphs, dataset)
 
 

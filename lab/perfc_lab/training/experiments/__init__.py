@@ -198,6 +198,7 @@ class OperatorExperiment(Experiment):
                 context: [] for context in self.contexts(blocks)
             }
             for target in names:
+                # `memory` stores forests, so that equal trainings of the two turns run once
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
                 # without a twin the second turn would repeat the first
@@ -233,6 +234,7 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {holdout.name}")
         is_machine = isinstance(holdout, UnseenMachine)
         is_whole = not isinstance(holdout, UnseenShapes)
+        # groups of shapes have the recipe that ships
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         how = self.calibrating
         how = replace(how, turns=how.turns_left_out) if is_whole else how

@@ -1,4 +1,7 @@
-"""Blocks of language models left out: every kernel of a block summed, beside the measured sum."""
+"""Blocks of language models left out: predicted kernels of a block, summed, against measured ones.
+
+A block is a transformer layer: products, tokenwise kernels and one attention.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,14 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 DTYPE = "bf16"
+"""Element type of the rows; those of others are not read."""
 TESTED_ROWS = 30_000
 """Rows of a class that a model tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
 """Classes of all kernels of a block but attention."""
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
-"""Replaces the recipe of attention, whose own takes hours for all models."""
+"""Replaces parts of the recipe of attention, which takes hours for all models."""
 
 
 def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
@@ -99,6 +103,7 @@ class Blocks(Experiment):
             say(f"{self.name}: without {model_name}")
             for name, rows in blocks.items():
                 tested[name] += left_out(name, rows, model)
+        # every model is tested by now: scores are of all of them together
         lines = {figure.slice: figure for figure in figures_of(tested)}
         yield from lines.values()
         machines = {name: with_several_models(rows) for name, rows in blocks.items()}
@@ -107,6 +112,7 @@ class Blocks(Experiment):
             for name, of_class in tested.items()
         }
         for line in figures_of(of_several):
+            # only where machines of a single model were left away
             if line.rows != lines[line.slice].rows:
                 yield replace(line, slice=f"{line.slice}, machines of several models")
 
@@ -143,6 +149,7 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
     """Return a class learned without a model, tested on it."""
     training, tests = [], []
     for rows in blocks:
+        # rows that name no model have −1, and are trained on
         is_model = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
         if not is_model.all():
             training.append(rows.take(~is_model))
@@ -179,7 +186,7 @@ def recipe_of(experiment: OperatorExperiment) -> Recipe:
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
     """Yield the layers alone where a source has no attention, else with each row of attention."""
-    layers = layer_sums([one for name in LAYERS for one in tested[name]])
+    layers = layer_sums([block for name in LAYERS for block in tested[name]])
     frameworks = np.array([key[1] for key in layers.key])
     alone = np.flatnonzero(frameworks == "torch")
     if len(alone):
@@ -197,19 +204,21 @@ def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
 def layer_sums(tested: Sequence[Tested]) -> Sums:
     """Return the layers of each block of which both products and others were measured."""
     kinds: dict[tuple[str, str, float, float, float], dict[str, list[Array]]] = {}
-    for one in tested:
-        columns, rows = one.rows.columns, one.rows
+    for block in tested:
+        columns, rows = block.rows.columns, block.rows
+        # a product has a row of the matrix for each token
         tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
         times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
-        ends = np.stack([rows.time_s, *ends_of(one)])
+        ends = np.stack([rows.time_s, *ends_of(block)])
         # a kernel counts as often as it is in a block
         for i in np.flatnonzero(times > 0):
             owner = (float(columns[MODEL][i]), float(columns[SHARDS][i]), float(tokens[i]))
             of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
             of_class.setdefault(rows.class_name, []).append(times[i] * ends[:, i])
+    # blocks that lack one of the classes are not whole
     whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
     sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
-    table = np.array(sums).T.reshape(5, -1)
+    table = np.array(sums).T.reshape(5, -1)  # also without any block
     return Sums(tuple(whole), table[0], table[1:])
 
 
@@ -238,11 +247,13 @@ def joined(
 ) -> tuple[Array, Array]:
     """Return each attention with the layers of as many tokens, where those were measured."""
     parts: list[Array] = []
-    for one in tested:
-        rows, columns = one.rows, one.rows.columns
+    for block in tested:
+        rows, columns = block.rows, block.rows.columns
+        # tokens of a step: new ones of each prompt, and one of each sequence that decodes
         tokens = columns["batch"] * columns.get("query_len", np.ones(len(rows)))
         tokens = tokens + columns.get("decodes", np.zeros(len(rows)))
-        ends = np.stack([rows.time_s, *ends_of(one)])
+        ends = np.stack([rows.time_s, *ends_of(block)])
+        # layers were measured under profilers alone
         if rows.protocol is not Protocol.KERNELS:
             continue
         for i in range(len(rows)):

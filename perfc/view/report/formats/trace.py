@@ -73,7 +73,7 @@ def slices(views: Views) -> Iterator[dict[str, object]]:
     live = dict(zip(views.memory.nodes, views.memory.live_bytes, strict=True))
     start_us = 0.0
     for row in views.kernels:
-        time_us = (row.predicted.time_s if row.predicted else row.roofline_time_s) * 1e6
+        time_us = row.time_s * 1e6
         about = {"ph": "X", "pid": PROCESS, "name": printable(row.label), "cat": row.kind}
         stamp = round(start_us, 4)  # to a tenth of a nanosecond
         yield {**about, "tid": DEVICE, "ts": stamp, "dur": round(time_us, 4), "args": facts(row)}

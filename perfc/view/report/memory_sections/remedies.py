@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfc.deployment.extents import batch_symbol
 from perfc.errors import PerfcError
 from perfc.ir import DType, TensorType, record
-from perfc.passes.roofline.roofline import GRAPH_GAP
+from perfc.passes.roofline.roofline import launch_s
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, of_steps, recorded, runtime, tables
 
 from ..names import runtime_title
@@ -71,8 +71,8 @@ def collect(
             basis = "analyzed with this change"
             remedies.append(Remedy(name, option, time_s, items, saved_s, basis))
     if may_record(report):
-        time_s, overhead = recorded_s(), report.machine.launch_overhead_s
-        gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
+        time_s = recorded_s()
+        gap_s = launch_s(report.machine, LaunchMode.GRAPH)
         basis = f"assumed launch gaps of {time_text(gap_s)}"
         remedies.append(Remedy(RECORDED, "", time_s, 1, total_s - time_s, basis))
     useful = (r for r in remedies if r.saving_s > 0)

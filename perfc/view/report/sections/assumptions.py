@@ -9,8 +9,7 @@ from perfc.deployment.step import training_types
 from perfc.ir import Basis, DType, record
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
-from perfc.passes.roofline.roofline import GRAPH_GAP, TILE
-from perfc.passes.runtimes import LaunchMode
+from perfc.passes.roofline.roofline import TILE, launch_s
 
 from ..amounts import title
 from ..formats.document import Column, Fact, Facts, Section, Table, tabulate
@@ -162,7 +161,6 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
     """Collect the assumptions of ``report``."""
     origin, machine, runtime = report.source.origin, report.machine, report.kernels.runtime
     overhead = machine.launch_overhead_s
-    gap = GRAPH_GAP if runtime.launch is LaunchMode.GRAPH else 1.0
     rates = tuple(rates_used(report))
     names = dict.fromkeys(n for r in rates for n in r.source.split("+"))
     if overhead is not None:
@@ -183,7 +181,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
         runtime.title,
         runtime.source,
         runtime.launch.value,
-        overhead.value * gap if overhead else 0.0,
+        launch_s(machine, runtime.launch),
         str(overhead.origin) if overhead else "",
         report.dtype,
         training_types(report.deployment),

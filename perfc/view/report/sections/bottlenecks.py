@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
-from perfc.passes.runtimes import LaunchMode
+from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound, launch_s
 
 from ..amounts import key, ratio, title
 from ..formats.document import Column, Note, Section, tabulate
@@ -137,13 +136,6 @@ def collect(
     )
 
 
-def launch_s(report: Report) -> float:
-    """Return the time between the starts of two empty kernels, in seconds."""
-    overhead = report.machine.launch_overhead_s
-    value = overhead.value if overhead is not None else 0.0
-    return value * GRAPH_GAP if report.kernels.runtime.launch is LaunchMode.GRAPH else value
-
-
 Factor = Callable[[KernelBound, Ceiling], float]
 """Function that returns the factor for the time of a kernel under a ceiling."""
 
@@ -180,12 +172,7 @@ class ChangedRun:
         is_predicted = bool(kernels) and kernels[0].predicted is not None
         table = report.prediction if is_predicted else None
         total_s = table.total.time_s if table is not None else report.roofline.time_s
-        return cls(kernels, launch_s(report), table, total_s)
-
-    @property
-    def kernels_s(self) -> float:
-        """Sum of the times of all kernels."""
-        return math.fsum(k.count * self.time_s(k) for k in self.kernels)
+        return cls(kernels, launch_s(report.machine, report.kernels.runtime.launch), table, total_s)
 
     def time_s(self, kernel: Repeated) -> float:
         """Return the time of one kernel, including its launch."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -145,7 +144,7 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
         for (name, tier), nodes in opaque.items()
     ]
     # the number of nodes, with those in regions
-    in_file = Counter(True for _ in walk(report.source.graph))[True]
+    in_file = sum(1 for _ in walk(report.source.graph))
     return Coverage(
         in_file,
         executed,

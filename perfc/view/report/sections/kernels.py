@@ -105,6 +105,16 @@ class KernelRow:
         return self.bound if self.predicted is None else self.predicted.bound
 
     @property
+    def time_s(self) -> float:
+        """Return its predicted time, or that at measured rates without a prediction."""
+        return self.roofline_time_s if self.predicted is None else self.predicted.time_s
+
+    @property
+    def share(self) -> float:
+        """Return its share of the predicted time, or of that at measured rates."""
+        return self.roofline_share if self.predicted is None else self.predicted.share
+
+    @property
     def is_bound(self) -> bool:
         """Return True if its numbers are lower bounds."""
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
@@ -239,16 +249,12 @@ class KernelGroup:
     @property
     def predicted_s(self) -> float:
         """Return the total predicted time; sustained time without a prediction."""
-        first = self.first
-        return len(self.rows) * (
-            first.predicted.time_s if first.predicted else first.roofline_time_s
-        )
+        return len(self.rows) * self.first.time_s
 
     @property
     def predicted_share(self) -> float:
         """Return the share of the predicted time."""
-        first = self.first
-        return len(self.rows) * (first.predicted.share if first.predicted else first.roofline_share)
+        return len(self.rows) * self.first.share
 
 
 def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:

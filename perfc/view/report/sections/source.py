@@ -65,9 +65,7 @@ def by_line(rows: Sequence[KernelRow]) -> dict[tuple[str, int], list[KernelRow]]
 
 def sums(rows: Sequence[KernelRow]) -> tuple[float, float, Amount]:
     """Return share, time and compulsory bytes of kernels."""
-    parts = [r.predicted.share if r.predicted else r.roofline_share for r in rows]
-    times = [r.predicted.time_s if r.predicted else r.roofline_time_s for r in rows]
-    return sum(parts), sum(times), traffic(rows)
+    return sum(r.share for r in rows), sum(r.time_s for r in rows), traffic(rows)
 
 
 def traffic(rows: Sequence[KernelRow]) -> Amount:
