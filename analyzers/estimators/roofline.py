@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import Kind, record
 
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from .estimator import Estimator, Execution
 
-FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
 """Key of the ratio of all kinds of kernels together."""
 
@@ -55,7 +53,7 @@ def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
 
     Made by ``lab/perfc_lab/fits/roofline_spread.py``.
     """
-    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    data = data_next_to(__file__)
     return {
         machine: {
             kind: Interval(entry["low"], entry["mid"], entry["high"])

@@ -24,6 +24,7 @@ from perfc.ir import (
     Type,
     Value,
     dim_sum,
+    element_count,
     walk,
 )
 from perfc.ir.problem import Problem, SlidingWindow
@@ -32,7 +33,7 @@ from perfc.passes.memory.liveness import Liveness
 from perfc.passes.roofline.cost import Cost, CostTable
 
 from ..steps.columns import LinearColumns, tabulated
-from ..steps.geometry import product, shape
+from ..steps.geometry import shape
 from ..steps.launch import Launch
 from ..steps.launches import launches
 from ..steps.setting import Setting
@@ -180,8 +181,8 @@ def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers])
     live = am.get(Liveness(), module)
     graph = module.graph
     totals: tuple[Dim, ...] = (_stored(cost), cost.weight_bytes)
-    ends = [sum(float(number(product(shape(v)))) for v in graph.inputs) for number in at]
-    outs = [sum(float(number(product(shape(v)))) for v in graph.outputs) for number in at]
+    ends = [sum(float(number(element_count(shape(v)))) for v in graph.inputs) for number in at]
+    outs = [sum(float(number(element_count(shape(v)))) for v in graph.outputs) for number in at]
     peaks = [float(max((number(d) for d in set(live.live)), default=0)) for number in at]
     rows = [
         [*(float(number(d)) for d in totals), peaks[i], ends[i], outs[i]]
@@ -264,7 +265,7 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
     data = [v for v in node.inputs if v is not None and v.weight is None]
     read: Dim = 0
     for extents in map(shape, data):
-        read = read + (product(extents) if extents else 0)
+        read = read + (element_count(extents) if extents else 0)
     return [
         work.mac,
         work.floor_mac,
@@ -274,7 +275,7 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
         traffic.read_bytes,
         traffic.write_bytes,
         read,
-        product(out) if out else 0,
+        element_count(out) if out else 0,
         *_extents(shape(_data(node))),
         *_extents(out),
     ]
@@ -283,7 +284,7 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
 def _extents(extents: tuple[Dim, ...]) -> list[Dim]:
     """Return `RANK` extents: further ones multiplied into the last, missing ones 0."""
     if len(extents) > RANK:
-        extents = (*extents[: RANK - 1], product(extents[RANK - 1 :]))
+        extents = (*extents[: RANK - 1], element_count(extents[RANK - 1 :]))
     return [*extents, *[0] * (RANK - len(extents))]
 
 
@@ -291,7 +292,7 @@ def _tensor(kind: Type) -> list[Dim]:
     """Return the columns `EDGE_SCALED` of a tensor."""
     nbytes = kind.nbytes if isinstance(kind, TensorType) else None
     extents = (kind.shape or ()) if isinstance(kind, TensorType) else ()
-    return [nbytes or 0, product(extents) if extents else 1, *_extents(extents)]
+    return [nbytes or 0, element_count(extents) if extents else 1, *_extents(extents)]
 
 
 def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:

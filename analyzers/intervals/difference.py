@@ -16,13 +16,13 @@ searched.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import read_records
 from perfc.ir import record
 
 from ..estimate.interval import Interval
@@ -111,12 +111,7 @@ def semivariograms() -> Mapping[str, Semivariogram]:
 
     Written by ``lab/perfc_lab/fits/difference_spread.py``.
     """
-    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {
-        name: Semivariogram(entry["nugget"], entry["sill"], entry["reach"], entry["power"])
-        for name, entry in data.items()
-        if isinstance(entry, dict)
-    }
+    return read_records(FILE, Semivariogram)
 
 
 def semivariogram_of(group: tuple[str, str]) -> Semivariogram:

@@ -9,14 +9,12 @@ longer. Fitted to epochs of six networks on three boards (Zeus);
 from __future__ import annotations
 
 import math
-import tomllib
 from bisect import bisect_left
 from functools import cache
-from pathlib import Path
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
-FILE = Path(__file__).parent / "power_cap.toml"
 EDGES = (
     0.0,
     0.45,
@@ -83,5 +81,5 @@ class CapLaw:
 @cache
 def cap_law() -> CapLaw:
     """Return the fit in ``power_cap.toml``."""
-    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    data = data_next_to(__file__)
     return CapLaw(*(tuple(data[n]) for n in ("demands", "powers", "times")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir import Dim, Kind, TensorType, Value
@@ -42,15 +41,6 @@ def shape(v: Value | None) -> tuple[Dim, ...]:
     if v is None or not isinstance(v.type, TensorType):
         return ()
     return v.type.shape or ()
-
-
-@lru_cache(maxsize=4096)
-def product(extents: tuple[Dim, ...]) -> Dim:
-    """Return the product of extents."""
-    result: Dim = 1
-    for d in extents:
-        result = result * d
-    return result
 
 
 def geometry(kernel: Kernel) -> Geometry:

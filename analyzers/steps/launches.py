@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value
+from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value, element_count
 from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.problem import Span
 from perfc.passes.fusion.fuse import Fuse, KernelTable
@@ -14,7 +14,7 @@ from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 
-from .geometry import geometry, kind_of, product, shape, span_of
+from .geometry import geometry, kind_of, shape, span_of
 from .launch import Amount, Launch
 from .launch_kind import LaunchKind
 from .setting import Setting
@@ -211,7 +211,7 @@ class LaunchWalk:
         return launch
 
     def _moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
-        count = self.amount(product(shape(v)))
+        count = self.amount(element_count(shape(v)))
         amounts = {
             "read_bytes": tuple([n * old / 8 for n in count]),
             "write_bytes": tuple([n * new / 8 for n in count]),
@@ -348,8 +348,8 @@ class LaunchWalk:
     def traits(self, kernel: Kernel, read: float, written: float) -> dict[str, float]:
         """Return the traits of every kernel: layout, types and operands."""
         out = shape(kernel.writes[0]) if kernel.writes else ()
-        read_count = sum(self.number(product(shape(v))) for v in kernel.reads)
-        write_count = sum(self.number(product(shape(v))) for v in kernel.writes)
+        read_count = sum(self.number(element_count(shape(v))) for v in kernel.reads)
+        write_count = sum(self.number(element_count(shape(v))) for v in kernel.writes)
         return {
             "inner": self.number(out[-1]) if out else 1.0,
             "permuted": self.strides.permuted_share(kernel),
@@ -364,7 +364,8 @@ class LaunchWalk:
         match kernel.kind:
             case Kind.REDUCTION:
                 out = shape(kernel.writes[0]) if kernel.writes else ()
-                return self.number(product(largest)) / max(self.number(product(out)), 1.0)
+                written = max(self.number(element_count(out)), 1.0)
+                return self.number(element_count(largest)) / written
             case Kind.SOFTMAX:
                 return self.number(largest[-1]) if largest else 1.0
             case Kind.NORMALIZATION if span_of(kernel) is not Span.CHANNEL:

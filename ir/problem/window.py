@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from ..symbolic.dim import Dim
+from ..tensors.types import element_count
 
 MOST_GAIN = 4.0
 """Maximum gain of minimal filtering F(4, r) along an axis, for any ``r``."""
@@ -87,12 +88,12 @@ class SlidingWindow(NamedTuple):
     @property
     def taps(self) -> Dim:
         """Return the number of elements of the window."""
-        return _product(self.extents)
+        return element_count(self.extents)
 
     @property
     def positions(self) -> Dim:
         """Return the elements of a channel in all results together."""
-        return self.batch * _product(self.out_extents)
+        return self.batch * element_count(self.out_extents)
 
     @property
     def stride(self) -> int:
@@ -134,11 +135,3 @@ class SlidingWindow(NamedTuple):
             # of an odd total SAME_UPPER has the larger part behind, SAME_LOWER before
             before.append(total // 2 if self.auto_pad == "SAME_UPPER" else total - total // 2)
         return tuple(before)
-
-
-def _product(extents: tuple[Dim, ...]) -> Dim:
-    """Return the product of extents, which may be symbolic."""
-    product: Dim = 1
-    for d in extents:
-        product = product * d
-    return product

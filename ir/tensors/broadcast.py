@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ..symbolic.dim import Dim, Poly, dim_max, interval, symbol
+from ..symbolic.dim import Dim, dim_max, interval, symbol
 from ..syntax.names import symbol_name
 from .types import Shape
 
@@ -74,8 +74,3 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
                 extent = broadcast_extent(extent, s[at])
         out.append(extent)
     return tuple(out)
-
-
-def is_static(shape: Shape | None) -> bool:
-    """Return True if every extent is a number."""
-    return shape is not None and not any(isinstance(d, Poly) for d in shape)

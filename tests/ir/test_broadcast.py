@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from perfc.errors import ShapeError
 from perfc.ir.symbolic.dim import Dim, dim_max, interval, symbol
 from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.tensors.broadcast import broadcast, broadcast_extent, is_static
+from perfc.ir.tensors.broadcast import broadcast, broadcast_extent
 
 N, M = symbol("n"), symbol("m")
 MAYBE_EMPTY = symbol("z", 0)
@@ -75,7 +75,3 @@ def test_shapes_are_numpys_wherever_it_takes_them(
 def test_an_unknown_rank_leaves_the_rank_unknown() -> None:
     assert broadcast([(2, 3), None]) is None
     assert broadcast([None]) is None
-    assert is_static((2, 3))
-    assert is_static(())
-    assert not is_static((2, N))
-    assert not is_static(None)

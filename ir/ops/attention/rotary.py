@@ -20,13 +20,13 @@ from ... import (
     dim_min,
     dim_sum,
     each_once,
+    element_count,
     frozen,
     has,
     shape_at,
     storage_bytes,
     tensor,
 )
-from ..convolution.window import product
 
 
 @frozen
@@ -69,8 +69,8 @@ class RotaryEmbedding(Op):
             return {}
         if d is None or rotated is None:
             # without a number of heads a whole head rotates
-            return {"e": product(x), "r": 1, "d": 1}
-        return {"e": product(x), "r": rotated, "d": d}
+            return {"e": element_count(x), "r": 1, "d": 1}
+        return {"e": element_count(x), "r": rotated, "d": d}
 
     def read_parts(self, ins: Inputs) -> Parts:
         x = shape_at(ins, 0)
@@ -83,7 +83,7 @@ class RotaryEmbedding(Op):
             operand = tensor(ins, i)
             parts[i] = operand.nbytes or 0
             if i in self.caches and operand.shape:
-                rows = dim_min(positions, product(operand.shape[:-1]))
+                rows = dim_min(positions, element_count(operand.shape[:-1]))
                 parts[i] = storage_bytes(rows * operand.shape[-1], operand.dtype.bits)
         return {i: part for i, part in parts.items() if ins[i] is not None}
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import combinations
 
-from ... import Dim, Extents, Work, dim_min
-from ..convolution.window import product
+from ... import Dim, Extents, Work, dim_min, element_count
 
 Letters = frozenset[str]
 NONE: Letters = frozenset()
@@ -85,4 +84,4 @@ def _union(parts: Iterable[Letters]) -> Letters:
 
 
 def _size(letters: Letters, extents: Extents) -> Dim:
-    return product(tuple(extents[x] for x in sorted(letters)))
+    return element_count(tuple(extents[x] for x in sorted(letters)))

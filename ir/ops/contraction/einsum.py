@@ -17,6 +17,7 @@ from ... import (
     Types,
     Work,
     dim_min,
+    element_count,
     first_dtype,
     frozen,
     shape_at,
@@ -24,7 +25,6 @@ from ... import (
     total_work,
 )
 from ...tensors.broadcast import broadcast_extent
-from ..convolution.window import product
 from .contraction import least_mac, left_to_right, pair
 
 ELLIPSIS = "..."
@@ -147,7 +147,8 @@ class Einsum(Op):
         operands = [self._letters(ins, i) for i in range(len(ins))]
         result = frozenset(axes)
         if len(operands) == 1:
-            return Work(alu=product(tuple(extents.values()))) if operands[0] - result else NO_WORK
+            whole = Work(alu=element_count(tuple(extents.values())))
+            return whole if operands[0] - result else NO_WORK
         steps = left_to_right(operands, result)
         sequential = total_work(
             pair(a, b, later, extents) for (a, later), b in zip(steps, operands[1:], strict=True)

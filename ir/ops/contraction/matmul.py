@@ -14,6 +14,7 @@ from ... import (
     Op,
     Shape,
     Types,
+    element_count,
     frozen,
     has,
     same,
@@ -23,7 +24,6 @@ from ... import (
 from ...problem import Product
 from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast
-from ..convolution.window import product
 from .epilogue import Epilogue, activation_cost
 
 
@@ -107,7 +107,7 @@ class MatMul(Epilogue):
         m = a[-2] if len(a) > 1 else 1
         n = b[-1] if len(b) > 1 else 1
         x, y = self.epilogue(ins)
-        batch = product(broadcast([a[:-2], b[:-2]]) or ())
+        batch = element_count(broadcast([a[:-2], b[:-2]]) or ())
         return {"b": batch, "m": m, "n": n, "k": k, "x": x, "y": y}
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:

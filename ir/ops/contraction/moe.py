@@ -20,6 +20,7 @@ from ... import (
     dim_min,
     dim_sum,
     each_once,
+    element_count,
     frozen,
     has,
     same,
@@ -27,7 +28,6 @@ from ... import (
     tensor,
 )
 from ...problem import Experts
-from ..convolution.window import product
 from .epilogue import activation_cost
 
 NARROW = "wfp4afp8"
@@ -130,8 +130,8 @@ class MoE(Op):
         gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
         other = m if has(ins, self.fc_at[2]) else 0
         return {
-            **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
-            **{"x": alu + gated, "y": sfu, "r": self.ranks},
+            **{"n": element_count(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other},
+            **{"e": e, "x": alu + gated, "y": sfu, "r": self.ranks},
         }
 
     def packing(self) -> tuple[float, int]:

@@ -24,6 +24,7 @@ from ... import (
     count,
     dim_sum,
     each_once,
+    element_count,
     frozen,
     has,
     known,
@@ -32,7 +33,6 @@ from ... import (
 from ...cost import formula_value
 from ...symbolic.fresh import data_extent
 from ...tensors.types import dtype_of
-from ..convolution.window import product
 
 # name, mark, axes in brackets; of a result the source of its type, mark, axes
 _OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
@@ -93,7 +93,7 @@ class Described(Op):
                 # the first operand that has a letter binds it
                 letters |= dict(zip(names, shape[n_leading:], strict=True)) | letters
         if leading is not None:
-            letters |= {"rows": product(leading), "rank": len(leading)}
+            letters |= {"rows": element_count(leading), "rank": len(leading)}
         return letters, leading
 
     def infer(self, ins: Inputs) -> Types:

@@ -20,6 +20,7 @@ from ... import (
     Traffic,
     Types,
     each_once,
+    element_count,
     frozen,
     has,
     same,
@@ -37,7 +38,6 @@ from .window import (
     output_extent,
     pad_pairs,
     per_axis,
-    product,
     result_shape,
     sliding,
     span_of,
@@ -70,7 +70,7 @@ class InLayout(Op):
 
 def folded(extents: Shape) -> tuple[Dim, Dim]:
     """Return extents as two: the product of all but the last, and the last one."""
-    return product(extents[:-1]), product(extents[-1:])
+    return element_count(extents[:-1]), element_count(extents[-1:])
 
 
 @frozen

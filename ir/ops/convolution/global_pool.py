@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ... import Extents, Inputs, Kind, Shape, Types, dim_max, frozen, single, tensor
+from ... import Extents, Inputs, Kind, Shape, Types, dim_max, element_count, frozen, single, tensor
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
-from .window import product
 
 
 @frozen
@@ -39,7 +38,7 @@ class GlobalPool(InLayout):
             return {}
         x, y, z, v = self.costs
         # an empty channel has a result too
-        taps = dim_max(product(shape[2:]), 1)
+        taps = dim_max(element_count(shape[2:]), 1)
         return {"n": shape[0], "c": shape[1], "t": taps, "x": x, "y": y, "z": z, "v": v}
 
 

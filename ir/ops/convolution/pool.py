@@ -19,6 +19,7 @@ from ... import (
     Types,
     ceil_div,
     each_once,
+    element_count,
     first_dtype,
     frozen,
     has,
@@ -38,7 +39,6 @@ from .window import (
     output_extent,
     pad_pairs,
     per_axis,
-    product,
     result_shape,
     span_of,
     windows,
@@ -122,8 +122,8 @@ class Pool(InLayout):
         if shape is None:
             return {}
         x, y, z, v = self.costs
-        taps = product(self.kernel_shape)
-        return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
+        taps = element_count(self.kernel_shape)
+        return {"e": element_count(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x = channels_first(shape_at(ins, 0), self.layout())
@@ -317,4 +317,4 @@ class MaxUnpool(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x = shape_at(ins, 0)
-        return {} if x is None else {"e": product(x)}
+        return {} if x is None else {"e": element_count(x)}

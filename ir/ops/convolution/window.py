@@ -19,6 +19,7 @@ from ... import (
     dim_max,
     dim_min,
     dim_sum,
+    element_count,
     storage_bytes,
 )
 from ...problem.window import SlidingWindow, WindowOperation
@@ -218,14 +219,6 @@ def result_shape(outs: Sequence[Type]) -> Shape | None:
     return outs[0].shape if outs and isinstance(outs[0], TensorType) else None
 
 
-def product(extents: Sequence[Dim]) -> Dim:
-    """Return the product of extents; 1 if there are none."""
-    total: Dim = 1
-    for d in extents:
-        total = total * d
-    return total
-
-
 def of_windows(
     whole: Traffic,
     source: TensorType,
@@ -252,5 +245,5 @@ def of_windows(
     )
     if read == x[2:] or source.nbytes is None:
         return whole
-    unread = source.nbytes - storage_bytes(product((*x[:2], *read)), source.dtype.bits)
+    unread = source.nbytes - storage_bytes(element_count((*x[:2], *read)), source.dtype.bits)
     return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)

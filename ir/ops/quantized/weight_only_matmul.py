@@ -15,6 +15,7 @@ from ... import (
     Shape,
     TensorType,
     Types,
+    element_count,
     first_dtype,
     frozen,
     has,
@@ -26,7 +27,6 @@ from ... import (
 from ...problem import Product
 from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import contract
-from ..convolution.window import product
 
 
 @frozen
@@ -65,7 +65,7 @@ class WeightOnly(Op):
         if a is None or weight is None:
             return {}
         k, n = weight
-        rows = product(a[:-1])
+        rows = element_count(a[:-1])
         return {"b": rows, "n": n, "k": k, "u": self.unpacking, "x": self.bias(ins)}
 
     def logical_elements(self, ins: Inputs) -> Parts:
@@ -269,7 +269,7 @@ class MatMulNBitsMlp(Op):
         # one for the product of gate and up, then both biases
         x = alu + 1 + int(has(ins, 5)) + int(has(ins, 8))
         z = int(has(ins, 1)) + RMS_NORM * int(has(ins, 2))
-        return {"b": product(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}
+        return {"b": element_count(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}
 
 
 @frozen
@@ -312,4 +312,4 @@ class MatMulNBitsQkv(Op):
             return {}
         # the norm is not optional here; skip is one addition
         z = RMS_NORM + int(has(ins, 1))
-        return {"b": product(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}
+        return {"b": element_count(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}

@@ -13,6 +13,7 @@ from ... import (
     Shape,
     TensorType,
     Types,
+    element_count,
     first_dtype,
     frozen,
     has,
@@ -23,7 +24,7 @@ from ...problem import SlidingWindow
 from ..attention.attention import axis, either
 from ..contraction.epilogue import activation_cost
 from ..convolution.conv import channels_first
-from ..convolution.window import product, result_shape
+from ..convolution.window import result_shape
 
 
 @frozen
@@ -71,7 +72,7 @@ class CausalConvWithState(Op):
             return {}
         alu, sfu = activation_cost(self.activation)
         biased = int(has(ins, self.bias_at))
-        return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
+        return {"e": element_count(y), "k": element_count(w[2:]), "x": alu + biased, "y": sfu}
 
     def maps(self, ins: Inputs) -> Shape | None:
         """Return the shape of the input as batch, channels, sequence."""

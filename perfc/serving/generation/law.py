@@ -8,11 +8,11 @@ whose attention perfc knows from the faster kernels of serving engines: these ha
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 from perfc.machine import Machine
 
@@ -118,4 +118,4 @@ def architecture(machine: Machine) -> str:
 @cache
 def law() -> Law:
     """Return the shipped fit, which ``benchmarks/diffusion.py`` wrote."""
-    return Law(**tomllib.loads(FILE.read_text(encoding="utf-8")))
+    return Law(**data_next_to(__file__))
