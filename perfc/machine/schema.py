@@ -11,7 +11,7 @@ import datetime
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -151,7 +151,7 @@ class Reader:
             for key, value in cast("dict[str, object]", table).items():
                 self._read_number(f"adaptation.{name}", key, value, ADAPTATION)
 
-    def _read_number(self, at: str, key: str, entry: object, known: tuple[str, ...]) -> None:
+    def _read_number(self, at: str, key: str, entry: object, known: Sequence[str]) -> None:
         full = f"{at}.{key}"[:120]
         if key not in known:
             if re.search(_WRONG_UNIT, key):
