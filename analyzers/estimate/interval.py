@@ -81,7 +81,9 @@ class Interval:
         >>> round(Interval(0.8, 1.0, 1.25).share_below(1.25), 2)
         0.95
         """
+        # the two sides may have different widths: each is half of a log-normal distribution
         end = self.high if value >= self.mid else self.low
+        # an exact value has a step instead of a distribution
         if value <= 0 or end == self.mid:
             return float(value >= self.mid)
         distance = math.log(value / self.mid) / abs(math.log(end / self.mid))

@@ -68,6 +68,7 @@ class Forests(Estimator):
             result |= predicted(execution, *weights_key, rows)
             if weights_key[0] in FUSED and not is_known(execution, *weights_key):
                 result |= no_slower_than_parts(execution, rows, result)
+        # integer products were predicted as others, whose rows say less of them
         return result | widened({i: result[i] for i in halved if i in result})
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
@@ -117,6 +118,7 @@ def no_slower_than_parts(
     known = predictor.known_classes(execution.folder)
 
     def separate_time(row: Lowered) -> Interval | None:
+        """Return the time of an operator by itself; None if no class with weights knows it."""
         weights_key = weighted(row, machine, known, tf32=False)
         if weights_key is None:
             return None
@@ -140,6 +142,7 @@ def no_slower_than_parts(
         times = [separate_time(part) for part in parts(row)]
         summed = [part * (launches * backward_factor) for part in times if part is not None]
         time = estimate.time
+        # a sum without one of the parts is no limit
         if launches and len(summed) == len(times):
             time = bounded(time, summed).at_least(estimate.floor_s)
         is_extrapolating = estimate.is_extrapolating and time.high > EXTRAPOLATED * time.low

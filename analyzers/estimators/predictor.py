@@ -103,6 +103,7 @@ def fitting(
         )
 
     def fit(entry: tuple[Card, Path]) -> tuple[bool, bool, bool]:
+        """Return the sort key of a card, its most important part first."""
         card = entry[0]
         return dtype in card.dtypes, protocol in card.protocols, target in card.targets
 
@@ -178,6 +179,7 @@ def predict_with(
     """
     kind = class_of(artefact.card.class_name)
     given = {} if floor_s is None else {FLOOR: floor_s}
+    # lower bounds are a column as well: rows with other bounds are other rows
     unique, back = distinct({**complete(kind, rows), **given})
     floor_s = unique.get(FLOOR)
     mixture, outside = possible(artefact, unique, dtype, sheet, protocol, framework, floor_s)
@@ -218,6 +220,7 @@ def possible(
     # a kernel without work has a lower bound of 0, and a logarithm of minus infinity
     with np.errstate(divide="ignore"):
         floor = np.log(known.floor_s if floor_s is None else floor_s[row])
+    # the interval is around the estimate after it was raised to its lower bound
     middle = np.maximum(known.log_s, floor)
     low = np.maximum(middle + known.low, floor)
     # [low, middle, high or presence; candidate, row]: a candidate may execute some rows only

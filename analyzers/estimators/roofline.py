@@ -60,7 +60,7 @@ def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
             for kind, entry in kinds.items()
         }
         for machine, kinds in data.items()
-        if isinstance(kinds, dict)
+        if isinstance(kinds, dict)  # not the schema and the title
     }
 
 

@@ -74,6 +74,7 @@ def weighted(
     # rows without an extent "tokens" are reductions, whose operand is larger than the result
     if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
         return SERVED, SERVED_TYPE
+    # the class of its arithmetic if that has weights, else its own
     choices = (computed(row, machine, tf32=tf32), row[:2])
     return next((choice for choice in choices if choice[0] in known), None)
 
@@ -142,6 +143,7 @@ class DescribedKernels:
 
     def __init__(self, execution: Execution) -> None:
         self.execution, machine = execution, execution.machine
+        # no weights were trained on kernels of processors
         self.known = predictor.known_classes(execution.folder) if machine.kind != "cpu" else ()
         self.serves = serves_on(machine, execution.framework, execution.folder)
 

@@ -126,6 +126,7 @@ class KernelSubject:
         rank, of = len(w.shape) - 2, self.attributes
         strides, dilations = (of.get(n) or (1,) * rank for n in ("strides", "dilations"))
         pads, groups = of.get("pads") or (0,) * 2 * rank, of.get("group", (1,))[0]
+        # rows of a data set may contradict themselves
         if {len(strides), len(dilations), len(pads) - rank} != {rank} or groups < 1:
             return None
         form = (
@@ -288,6 +289,7 @@ def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | Non
             result.append(None)
             continue
         shape = tuple([int(at(d)) for d in v.type.shape])
+        # constants of the graph are stored with the weights
         is_stored = v.weight is not None or v.known is not None
         result.append(Operand(v.type.dtype.code, shape, is_stored))
     return tuple(result)

@@ -94,6 +94,7 @@ def encode_module(
     from perfc.passes.manager import Analyses
     from perfc.passes.rewriting.canonicalize import Canonicalize
 
+    # passes create many objects and no garbage: the collector would only search them
     with paused_collector():
         am = Analyses()
         canonical = am.apply(Canonicalize(), am.apply(Shapes(), module))
@@ -104,6 +105,7 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
     """Return operators of a module and tensors between them, with counts at each of `BATCHES`."""
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]
+    # of an undecided branch `Cost` has one side
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
     if not nodes:
@@ -196,6 +198,7 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
     given = [v for v in node.inputs if v is not None]
     stored = [v for v in given if v.weight is not None]
     extents = [shape(v) for v in stored]
+    # the first stored matrix or filter; vectors are biases and statistics
     filters = next((dims for dims in extents if len(dims) >= 2), ())
     data = _data(node)
     weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
@@ -244,6 +247,7 @@ def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
 
 
 def _elements(v: Value) -> float:
+    """Return the elements of a stored tensor; 0 if its shape is symbolic."""
     numel = v.numel
     return float(numel) if isinstance(numel, int) else 0.0
 
@@ -305,6 +309,7 @@ def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:
     edges = {
         (makers[v], place[i]) for i, k in enumerate(table.kernels) for v in k.reads if v in makers
     }
+    # the kernel number of casts and copies is negative
     for i, launch in enumerate(launches):
         if launch.kernel < 0:
             after = next((j for j in range(i + 1, len(launches)) if launches[j].kernel >= 0), None)

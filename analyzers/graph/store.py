@@ -90,8 +90,10 @@ def load_graph(path: Path, name: str) -> ModelGraph | None:
         return None
     try:
         with zipfile.ZipFile(path) as archive:
+            # sizes in the directory of the archive: a small file may expand to a huge array
             if sum(info.file_size for info in archive.infolist()) > MAX_BYTES:
                 raise ValueError(f"arrays end at {MAX_BYTES} bytes")
+        # a pickle would run code of the file
         with np.load(path, allow_pickle=False) as archive:
             if str(archive["encoding"][0]) != ENCODING.digest:
                 return None
@@ -113,6 +115,7 @@ def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
         raise ValueError("an edge to a node that is not there")
     kernels: dict[str, KernelGraph] = {}
     i = 0
+    # as many as the graph has different lists of launches
     while f"key{i}" in arrays:
         table = arrays[f"table{i}"].astype("f8")
         columns = LinearColumns(BATCHES, table)

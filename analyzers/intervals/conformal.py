@@ -132,6 +132,7 @@ class Bands:
             measured: whether the machine was measured.
         """
         low, high = around_zero(self.seen, spread)
+        # never held out: errors on other machines are assumed to be wider
         if measured:
             return low, high
         if self.unseen is None:
@@ -142,6 +143,7 @@ class Bands:
 
     def around(self, other: Bands) -> Bands:
         """Return the narrowest bands that include both; ``unseen`` only if both have it."""
+        # a category without held-out machines says nothing of errors there
         both = self.unseen and other.unseen and self.unseen.around(other.unseen)
         return Bands(self.seen.around(other.seen), both, self.levels.around(other.levels))
 
@@ -192,6 +194,7 @@ class Calibration:
         if category is None or not names:
             return self.bands.ends(spread, distance, measured=measured)
         low, high = np.zeros(len(spread)), np.zeros(len(spread))
+        # one call per category
         for index in sorted(set(category.tolist())):
             rows = category == index
             bands = self.of(names[index])

@@ -143,6 +143,7 @@ def difference(
     for side, sign in ((new, 1), (old, -1)):
         for kernel in side:
             net[rounded(kernel)] += sign
+    # errors of different classes are independent, those within a class are not
     groups: dict[tuple[str, str], list[tuple[Uncertain, int]]] = {}
     for kernel, count in net.items():
         if count:
@@ -179,6 +180,7 @@ def of_group(
     """
     import numpy as np
 
+    # the largest first, as `LARGEST` of them are compared pair by pair
     members = sorted(members, key=lambda m: -abs(m[1]) * m[0].amount.mid)
     count = np.array([n for _, n in members], np.float64)
     low, mid, high = (
@@ -215,6 +217,7 @@ def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
 
     squares = np.zeros((len(places), len(places)))
     at = [dict(place) for place in places]
+    # sorted, so that sums of floats do not depend on the order of a set
     for name in sorted({name for place in at for name in place}):
         column = np.array([place.get(name, 0.0) for place in at])
         squares += np.subtract.outer(column, column) ** 2
@@ -256,7 +259,9 @@ class End:
 
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = np.where(mid > 0, np.log(end / mid), 0.0)
+        # an end of 0 is minus infinity in logarithms
         whole = np.clip(whole, -50.0, 50.0)
+        # the measured specific error first; what the interval has beyond it, the class shares
         single = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
         level = np.sqrt(np.maximum(whole**2 - single**2, 0.0))
         alone = np.minimum(single, NINE_IN_TEN * spread.nugget)
@@ -271,5 +276,6 @@ class End:
         """
         import numpy as np
 
+        # lower ends are negative: the least is the widest
         widest = self.level.min(initial=0.0)
         return End(np.where(at_floor, widest, self.level), self.single, self.shared)

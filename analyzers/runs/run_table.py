@@ -105,6 +105,7 @@ def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
         fixed_s: time besides launches and kernels.
         parts: logarithms of the factors of the parts, ``[..., parts]``.
     """
+    # a path is as long as its device and host times together; the longest path counts
     device, host, fixed = np.exp(parts).T
     then_s = (ways_s @ np.array([host, device])).max(axis=0) + fixed_s * fixed + LEAST_S
     return np.asarray(np.log(then_s / (ways_s.sum(axis=1).max() + fixed_s + LEAST_S)))
@@ -120,6 +121,7 @@ def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> st
     """
     match deployment.dtype or element:
         case "f32" | "tf32":
+            # TF32 that is no faster than f32, or absent, is f32
             wide, narrow = (
                 bounds.machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
                 for allowed in (False, True)
@@ -141,6 +143,7 @@ def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
     """Return True if most MACs of a run may use TF32."""
     if tf32 is not Tf32.CONVOLUTIONS:
         return tf32 is Tf32.ALL
+    # TF32 for convolutions alone, as in PyTorch's default: the kernels decide
     macs = {True: 0.0, False: 0.0}
     for bound in bounds.kernels:
         macs[bound.tf32] += bound.counts.mac * bound.launches

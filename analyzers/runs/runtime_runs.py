@@ -105,6 +105,7 @@ def on_processor(
 
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
+    # a list of at most two names, the more specific first; fits at rates of data sheets are of f32
     fits = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
     if is_rated(machine):
         step = " training" * bool(deployment.train)
@@ -129,6 +130,7 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
     factor, spread, explained = (float(one[0]) for one in residual(known, [run], row))
     is_own = is_measured(weights, run)
     bands = card.calibration.of(run.runtime)
+    # a distance of 0, as the spread of the process grows with the distance of the machine
     low, high = (float(end[0]) for end in bands.ends(np.array([spread]), 0.0, measured=is_own))
     time_s = max(run.kernels_s * float(np.exp(factor)), run.floor_s)
     low_s, high_s = (time_s * np.exp([low, high])).tolist()
@@ -156,7 +158,7 @@ def residual(process: Process, runs: Sequence[RunTable], rows: Runs) -> tuple[Ar
     count, covariance = len(runs), process.with_known(with_parts(rows))
     deviation = process.deviation(rows, covariance[:count])
     explained = np.clip(1 - deviation**2 / process.prior(rows), 0.0, 1.0)
-    # logarithms of the factors of the parts
+    # logarithms of the factors of the parts, smaller where few similar runs explain them
     parts = (covariance[count:] @ process.weights).reshape(count, -1) * explained[:, None]
     each = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
     return np.array(each), np.hypot(deviation, ANOTHER_RUN), explained
@@ -242,4 +244,5 @@ def under(weights: Artefact, library: float) -> Process:
 
 @cache
 def _load(path: Path) -> Artefact:
+    """Return the weights of a file, read once per process."""
     return artefact.load(path)

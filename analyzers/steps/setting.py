@@ -73,6 +73,7 @@ def precision_of(name: str, where: str) -> Precision:
         ParseError: unknown precision.
     """
     words = name.lower().replace("_", " ").replace("-", " ").split()
+    # ``amp_fp16``: mixed, and the element type in any spelling
     is_mixed = words[:1] == ["amp"]
     element = " ".join(words[1:]) if is_mixed else " ".join(words)
     try:
@@ -179,6 +180,7 @@ class Setting:
     @property
     def mode(self) -> RunMode:
         """Return the execution mode, which selects the weights."""
+        # training and compilation matter more than the layout
         if self.training:
             return RunMode.TRAINING
         if self.compiled:

@@ -56,12 +56,14 @@ class RunBands:
         """
         low, high = around_zero(self.seen, width)
         far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
+        # `far` for machines without training rows; rows of the user replace it where they exist
         low, high = (np.where(trained, *pair) for pair in zip((low, high), far, strict=True))
         if self.adapted is not None:
             near = around_zero(self.adapted, width)
             low, high = (np.where(moved, *pair) for pair in zip(near, (low, high), strict=True))
         if self.unfamiliar is None or unfamiliar is None:
             return low, high
+        # never narrower than the interval that the machine alone gives
         furthest = around_zero(self.unfamiliar, width)
         return (
             np.where(unfamiliar, np.minimum(low, furthest[0]), low),
@@ -71,6 +73,7 @@ class RunBands:
 
 def from_few(scores: Array) -> Band:
     """Return the symmetric interval from the scores of a few held-out rows (split conformal)."""
+    # the rank that covers one more row; of very few rows it is the largest score
     rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
     reach = float(np.sort(np.abs(scores))[rank - 1])
     return Band(-reach, reach)

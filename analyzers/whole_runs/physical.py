@@ -78,6 +78,7 @@ class PhysicalLimits:
             is_device_alone: True if it is device time, which the host's launches overlap.
         """
         notes: tuple[str, ...] = ()
+        # launches overlap the work of the device: the slower of both is the time of the run
         if is_device_alone:
             if self.host.mid > run.mid:
                 notes = (f"launches take its host {1e3 * self.host.mid:.2g} ms",)
@@ -109,6 +110,7 @@ class PhysicalLimits:
         if Quantity.POWER in given:
             limited[Quantity.POWER] = self.power_w(given[Quantity.POWER])
         if Quantity.ENERGY in given:
+            # power within the board's limits, predicted or as energy over time
             mean_w = limited.get(Quantity.POWER, self.power_w(given[Quantity.ENERGY] / time_s))
             limited[Quantity.ENERGY] = mean_w * time_s
         notes = (moved(quantity, given[quantity], value) for quantity, value in limited.items())

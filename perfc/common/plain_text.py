@@ -24,6 +24,7 @@ def discard_output() -> None:
 
 def printable(text: str) -> str:
     """Escape non-printing characters, including line breaks, in a name or line."""
+    # most texts: the loop over characters is slower
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
@@ -38,6 +39,7 @@ def shielded(text: str, *, has_commands: bool = False) -> str:
         text: whole lines.
         has_commands: True if the lines are commands for a CI runner.
     """
+    # printable letters of other scripts stay
     text = _ODD.sub(lambda m: printable(m[0]), text)
     if not has_commands:
         text = _COMMAND.sub(r"\1: ", text)
@@ -51,5 +53,6 @@ def say(line: str, *, is_error: bool = False) -> None:
     try:
         click.echo(shielded(printable(line)), err=is_error)
     except OSError:
+        # nobody reads the message, and the exit status still shows the error
         if not is_error:
             raise

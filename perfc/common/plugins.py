@@ -27,6 +27,7 @@ def entries(group: str) -> Mapping[str, str]:
     the time of ``perfc --help``.
     """
     registered: dict[str, str] = {}
+    # each folder once: `sys.path` may repeat them
     for folder in dict.fromkeys(sys.path):
         try:
             names = os.listdir(folder or ".")
@@ -50,6 +51,7 @@ def parsed(path: Path, group: str) -> dict[str, str]:
             section = line.strip("[]")
         elif section == group and "=" in line:
             name, _, module = line.partition("=")
+            # ``name = package.module:attribute``, of which the module is needed
             modules[name.strip()] = module.partition(":")[0].strip()
     return modules
 

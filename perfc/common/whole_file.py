@@ -46,6 +46,7 @@ def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
     """
     import tempfile
 
+    # in the folder of the file: a rename replaces a file only within one file system
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=suffix)
     os.close(handle)
     part = Path(name)
@@ -54,6 +55,7 @@ def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
         # permissions of the replaced file, else the default ones: mkstemp has 0600
         part.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         part.replace(path)
+    # an interrupt as well must leave no temporary file
     except BaseException:
         part.unlink(missing_ok=True)
         raise

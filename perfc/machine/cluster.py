@@ -57,6 +57,7 @@ class Cluster:
 
         count = int(fact("node.gpu_count", USUAL_NODE))
         nvlink = machine.direct_bytes_per_s
+        # a mesh joins a GPU and its peers, a switch all GPUs of the node
         reached = machine.peer_count + 1 if machine.peer_count else count
         joined = int(fact("node.nvlink_gpu_count", reached)) if nvlink else 1
         return cls(

@@ -35,6 +35,7 @@ def spelled(name: str) -> str:
     >>> spelled("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz")
     'intel-xeon-gold-6148'
     """
+    # names of targets have no plus sign
     plain = _MARKS.sub("", name.strip().lower()).replace("+", "plus")
     slug = re.sub(r"[\s_-]+", "-", plain).strip("-")
     return slug if len(slug) <= LONGEST else ""
@@ -48,6 +49,7 @@ def compact(name: str) -> str:
     ('rtx4060ti', 'rtx4060ti')
     """
     letters = name.replace("-", "")
+    # several in turn: vendor, then product line; a name that is only one of them stays
     while maker := next((m for m in MAKERS if letters.startswith(m) and letters != m), ""):
         letters = letters.removeprefix(maker)
     return letters

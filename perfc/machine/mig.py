@@ -32,6 +32,7 @@ def profiles(target: str) -> tuple[MigProfile, ...]:
     chosen: list[MigProfile] = []
     for profile in sorted(partition.profiles if partition else (), key=_size):
         capacity_bytes = int(profile.name.partition(".")[2].removesuffix("gb")) * GB
+        # the first profile of each number of compute slices: ``1g`` is the part before the point
         has_new_slices = not chosen or not profile.name.startswith(
             chosen[-1].name.partition(".")[0]
         )
@@ -41,6 +42,7 @@ def profiles(target: str) -> tuple[MigProfile, ...]:
 
 
 def _size(profile: SliceProfile) -> tuple[int, int]:
+    """Return the sort key of profiles: compute slices, then memory."""
     return profile.compute_slices, profile.capacity_bytes
 
 
@@ -58,6 +60,7 @@ def mig_profile(memory_bytes: float, target: str = "a100-sxm4-40gb") -> MigProfi
     >>> mig_profile(2.865e9).name
     '1g.5gb'
     """
+    # negated, so that NaN has no profile either
     if not memory_bytes > 0:
         return None
     return next((p for p in profiles(target) if memory_bytes < p.capacity_bytes), None)

@@ -63,6 +63,7 @@ def amount_in(
     value = table.get(key)
     if value is None:
         return None
+    # NaN fails the comparison below, so that other types are refused with the same message
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not least <= number <= most:
         where = os.fspath(path)
