@@ -323,18 +323,18 @@ def saved_bytes(
         hidden: width of the model, whose tensors all ranks of a tensor group have.
     """
     source = {v: k for k in kernels for v in k.writes}
-    whole = products = replicated = 0.0
+    total = products = replicated = 0.0
     for v in values:
         if not _is_wide(v):
             continue
         nbytes = _nbytes(v, env)
-        whole += nbytes
+        total += nbytes
         # inputs of the part have no kernel here: they are stored, not recomputed
         if v not in source or source[v].kind not in CHEAP:
             products += nbytes
         if hidden is not None and width(v) == hidden:
             replicated += nbytes
-    return whole, products, replicated
+    return total, products, replicated
 
 
 def width(v: Value) -> Dim | None:

@@ -195,13 +195,14 @@ def _choices(
     within = cluster_of(work).gpus_per_node
     # in a pipeline every micro-batch would exchange all gradients or parameters
     stages = 1 if int(fixed.get("zero", 0)) > 1 else min(work.depth, gpus)
-    most = {
+    largest = {
         "tensor": min(MOST_TENSOR, within, gpus),
         "context": MOST_CONTEXT if seq >= LONG else 1,
         "pipeline": stages,
     }
     return {
-        name: _given(fixed, name, counts(n if work.is_divisible else 1)) for name, n in most.items()
+        name: _given(fixed, name, counts(n if work.is_divisible else 1))
+        for name, n in largest.items()
     }
 
 

@@ -107,14 +107,14 @@ def scale(
         ParseError: an invalid number of devices.
         ModelError: the model cannot be divided for any of them.
     """
-    wanted = sizes_of(parallel, gpus)
+    numbers = sizes_of(parallel, gpus)
     points: list[ScalePoint] = []
     first: float | None = None
     failed: PerfcError | None = None
     # a number of devices that the model cannot be divided among is a point without cost
-    for n in sorted(set(wanted)):
+    for n in sorted(set(numbers)):
         try:
-            cost = _at(work, parallel, training, n, wanted, is_weak, law)
+            cost = _at(work, parallel, training, n, numbers, is_weak, law)
             cost = covering(cost, work, others)
         except PerfcError as error:
             failed = failed or error

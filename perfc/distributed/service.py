@@ -58,10 +58,10 @@ def work_of(
         PerfcError: the model or the target cannot be read, or a graph is trained with adapters.
     """
     machine = load_machine(target)
-    path, usual = str(machine.path), usual_type(machine.takes)
+    path, usual_dtype = str(machine.path), usual_type(machine.takes)
     name = type_named(dtype)
     if isinstance(model, str | os.PathLike) and is_configuration(model):
-        return language_work(model, machine, name or usual, runtime or TRAINER, lora_rank)
+        return language_work(model, machine, name or usual_dtype, runtime or TRAINER, lora_rank)
     if lora_rank:
         hint = "perfc analyze --train adamw --lora-rank R on one device"
         raise ParseError("a graph is trained as a whole here", where="--lora-rank", hint=hint)
@@ -75,7 +75,7 @@ def work_of(
     model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
     axis = axis_of(module, SEQUENCE)
-    name = precision_name(name or (usual if axis.is_there else autocast(usual)))
+    name = precision_name(name or (usual_dtype if axis.is_there else autocast(usual_dtype)))
     values: dict[str, object] = {"target": path, "dtype": name}
     if runtime:
         values["runtime"] = runtime

@@ -147,20 +147,20 @@ def step_cost(
     parallel = checked(work, parallel)
     training = _divided(training, parallel)
     count, last = training.micro_batches(parallel.data), parallel.pipeline - 1
-    alone = work.parts(parallel, training.micro_batch, training.seq)
+    unscaled = work.parts(parallel, training.micro_batch, training.seq)
     # only its parts show whether a graph has a law of steps
-    known = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
-    parts = scaled(alone, known, training)
+    fitted = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
+    parts = scaled(unscaled, fitted, training)
     first = StageWork(work, parts, 0, parallel, training, links, count)
     stages = [replace(first, stage=i) for i in sorted({0, min(1, last), last})]
-    each = list(map(_stage, stages))  # first, second for those in the middle, last
-    slowest = max(each, key=lambda e: e.busy_s)
-    parts_s = _parts_s(slowest, each[min(1, len(each) - 1)], known)
+    by_stage = list(map(_stage, stages))  # first, second for those in the middle, last
+    slowest = max(by_stage, key=lambda e: e.busy_s)
+    parts_s = _parts_s(slowest, by_stage[min(1, len(by_stage) - 1)], fitted)
     time_s = sum(parts_s.values())
     flop = count * parallel.data * undivided_flop(work, training)
     memory = max(map(memory_of, stages), key=lambda m: m.total)
     capacity = capacity_of(machine, work.reserve)
-    low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
+    low, high = _band(parts.layers[0].low, parts.layers[0].high, fitted)
     return DividedStepCost(
         parallel,
         training,

@@ -144,7 +144,7 @@ def losses(c: DividedStepCost) -> Table:
 def scale_document(view: ScaleView) -> Document:
     """Return a document with one row per number of devices."""
     each = f" of {view.seq} tokens" if view.seq > 1 else ""
-    how = (
+    growth = (
         f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
     )
     item = items(view.seq)
@@ -172,11 +172,11 @@ def scale_document(view: ScaleView) -> Document:
             continue
         rows.append(c)
     if view.is_largest and rows:
-        most = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
-        chosen = f"the largest power of two that fits and divides the samples, up to {most}"
+        limit = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
+        chosen = f"the largest power of two that fits and divides the samples, up to {limit}"
         notes.append(Note(f"micro-batch {view.micro_batch}: {chosen} (--micro-batch)"))
     notes += misfits(view)
-    title = f"{view.model} on {view.target} · {how}"
+    title = f"{view.model} on {view.target} · {growth}"
     tables = (tabulate(head, rows),) if rows else ()
     return Document(title, (Section("sizes", "devices", (*tables, *notes)),))
 

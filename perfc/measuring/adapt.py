@@ -119,14 +119,14 @@ def residuals(
     from perfc.analyzers.estimators import predictor
 
     # kernels of CPUs are compared with the roofline and the laws of runtimes instead
-    known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
+    classes = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
     # all rows are checked before the first prediction, which takes much longer
     for row in measured:
         check(row)
     groups: dict[tuple[str, str], list[AdaptationSample]] = {}
     others: list[AdaptationSample] = []
     for row in measured:
-        kind = class_of(row, machine, known)
+        kind = class_of(row, machine, classes)
         if kind is None:
             others.append(row)
         else:
@@ -310,29 +310,29 @@ def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
 
 def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
     """Return class and parameters of a measured kernel from its operands and counts."""
-    y = s.result
-    if y is None or not y.numel:
+    result = s.result
+    if result is None or not result.numel:
         return None
     match s.kind:
-        case "matmul" if s.mac and y.shape:
-            return "matmul", product(s, y)
+        case "matmul" if s.mac and result.shape:
+            return "matmul", product(s, result)
         case "conv":
             extents = None if s.window is None else convolution(s.window, Numbers({}))
             return None if extents is None else ("convolution", extents)
         case "elementwise" | "movement":
             # operands of full size; smaller ones are broadcast
-            whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
+            full = [o for o in s.operands if o is not None and o.numel >= result.numel]
             return s.kind, {
-                "elements": float(y.numel),
+                "elements": float(result.numel),
                 "read_bytes": s.read_bytes,
                 "write_bytes": s.write_bytes,
                 "sfu": s.sfu,
                 "operands": float(sum(o is not None for o in s.operands)),
-                "tensor_operands": float(len(whole)),
+                "tensor_operands": float(len(full)),
             }
         case "softmax" | "normalization":
-            columns = float(y.shape[-1]) if y.shape else 1.0
-            return s.kind, {"rows": y.numel / columns, "cols": columns}
+            columns = float(result.shape[-1]) if result.shape else 1.0
+            return s.kind, {"rows": result.numel / columns, "cols": columns}
         case _:
             return None
 

@@ -40,13 +40,13 @@ def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
     """
     trace = read_trace(path)
     # targets by name of the devices of the trace; a device without a target contradicts nothing
-    known = {
+    targets = {
         facts.name or target.name: target
         for facts in trace.used_devices.values()
         if (target := target_of(facts)) is not None
     }
-    if known and machine.name not in {target.name for target in known.values()}:
-        raise AdaptError(f"a trace of {', '.join(known)}, not of {machine.name}", where=str(path))
+    if targets and machine.name not in {target.name for target in targets.values()}:
+        raise AdaptError(f"a trace of {', '.join(targets)}, not of {machine.name}", where=str(path))
     samples: list[tuple[Lowered, float]] = []
     for kernel in summarized(trace, machine).bounded:
         floor = kernel.floor

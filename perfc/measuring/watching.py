@@ -35,12 +35,12 @@ def watch(
     Raises:
         PerfcError: as ``perfc.analyze``.
     """
-    given: list[Any] = []
+    inputs: list[Any] = []
     times: list[float] = []
 
     def begin(_: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not times:
-            given.append(named if named and not args else args)
+            inputs.append(named if named and not args else args)
         synchronize()
         times.append(-time.perf_counter())  # `end` adds its time, so that the difference is left
 
@@ -58,7 +58,7 @@ def watch(
         for hook in hooks:
             hook.remove()
     if times:
-        verdict = analyze(model, target, inputs=given[0], **keywords).verdict
+        verdict = analyze(model, target, inputs=inputs[0], **keywords).verdict
         measured_s = median(times[1:] or times)
         if not verdict.expected.low <= measured_s <= verdict.expected.high:
             warnings.warn(verdict.place_of(measured_s), stacklevel=3)

@@ -159,13 +159,13 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     from perfc.deployment.fields import READERS
     from perfc.passes.runtimes import Framework
 
-    how, usual = options.deployment(), Deployment()
+    how, default = options.deployment(), Deployment()
     # fields that a measurement follows; any other one must have its default
     chosen = ["target", "runtime", "dims"]
     if how.table.framework in (Framework.TORCH, Framework.OPENVINO):
         chosen.append("dtype")
     for field in [f for f in READERS if f not in chosen]:
-        if getattr(how, field) != getattr(usual, field):
+        if getattr(how, field) != getattr(default, field):
             place = options.place(field)
             hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"
             message = "a model is measured as it is stored, forward, on one stream"
@@ -186,11 +186,11 @@ def executor(how: Deployment, place: str) -> Framework:
 
     # no session of a framework is compiled by default
     compiled = of_steps(Steps.COMPILED)
-    known = [
+    runnable = [
         t.name for t in tables() if t.framework in PACKAGES and (t.stands_for or t is compiled)
     ]
-    if how.table.name not in known:
-        hint = f"{', '.join(known)} can be, by their sessions"
+    if how.table.name not in runnable:
+        hint = f"{', '.join(runnable)} can be, by their sessions"
         raise ParseError(f"{how.table.name} cannot be run here", where=place, hint=hint)
     return how.table.framework
 

@@ -125,7 +125,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
     from perfc.review.check.config import Budget, default_rules
 
     config = options.budgets() if options.file is not None else None
-    given = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
+    from_line = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
     if config is None or not config.budgets:
         root = config.root if config is not None else built_in.root_of(files, Path.cwd())
         models = () if files else built_in.models_in(root)
@@ -134,13 +134,13 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
         )
     # modules of the command line replace those of the file, inputs included
-    known = [
-        replace(b, module=given.get(b.models[0], b.module)) if b.module else b
+    replaced = [
+        replace(b, module=from_line.get(b.models[0], b.module)) if b.module else b
         for b in config.budgets
     ]
-    more = [
+    added = [
         Budget((name,), options.deployment(), default_rules(), module=module)
-        for name, module in given.items()
+        for name, module in from_line.items()
         if not config.modules_of(name)
     ]
-    return replace(config, budgets=(*known, *more))
+    return replace(config, budgets=(*replaced, *added))

@@ -128,26 +128,26 @@ def checked(
 
     revision = base or against or "HEAD"
     groups = budgets_of(options, files)
-    known = [
+    opened = [
         (project, run.at_base(project, models, base) if base else run.opened(project, against))
         for project, models in groups
     ]
     # a model that was renamed keeps its baseline, which may be in another project
-    known += [
+    opened += [
         (project, run.opened(project, against))
         for project in left_by(options, files, revision)
-        if all(project.root != other.root for other, _ in known)
+        if all(project.root != other.root for other, _ in opened)
     ]
     results = [
         run.check(
             project,
             models,
-            against=with_moved(project, baseline, known),
+            against=with_moved(project, baseline, opened),
             revision=revision,
             # a cached figure would hide that the other side may not run
             is_cached=is_cached and (not base or may_run()),
         )
-        for (project, models), (_, baseline) in zip(groups, known, strict=False)
+        for (project, models), (_, baseline) in zip(groups, opened, strict=False)
     ]
     if not why:
         return results

@@ -79,29 +79,31 @@ class BothPasses:
         Raises:
             PassError: an operator has no gradient.
         """
-        am = Analyses()
-        typed = am.apply(Canonicalize(keeps_parameters=True), am.apply(Sizes(()), module))
-        both = differentiated(typed)
-        am.get(Cost(), both.module)
-        whole = am.get(Fuse(runtime), both.module)
+        analyses = Analyses()
+        typed = analyses.apply(
+            Canonicalize(keeps_parameters=True), analyses.apply(Sizes(()), module)
+        )
+        step = differentiated(typed)
+        analyses.get(Cost(), step.module)
+        fused = analyses.get(Fuse(runtime), step.module)
         # one row for equal kernels of one role; collectives are timed by `kinds`
         firsts: dict[tuple[int, Waiter], Kernel] = {}
         count: Counter[tuple[int, Waiter]] = Counter()
-        for kernel in whole.kernels:
+        for kernel in fused.kernels:
             if kernel.kind is not Kind.COLLECTIVE:
-                role = role_of(kernel, both.before)
+                role = role_of(kernel, step.before)
                 firsts.setdefault((kernel.identity, role), kernel)
                 count[kernel.identity, role] += 1
         return cls(
-            both.module,
-            both.inputs,
+            step.module,
+            step.inputs,
             # many kernels of a step are in flight, so that their launches are hidden
             KernelTable(
-                replace(whole.runtime, launch=LaunchMode.GRAPH), tuple(firsts.values()), ()
+                replace(fused.runtime, launch=LaunchMode.GRAPH), tuple(firsts.values()), ()
             ),
             tuple(count.values()),
             tuple([role for _, role in firsts]),
-            whole.kernels,
+            fused.kernels,
         )
 
     @cached_property

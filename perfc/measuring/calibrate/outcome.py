@@ -77,17 +77,17 @@ def peak(machine: Machine, key: str) -> Rate | None:
     Keys are like ``memory.l2.sustained_bandwidth_bytes_per_s``,
     ``compute.matrix.f16.sustained_flop_per_s`` or ``link.NAME.sustained_…``.
     """
-    table, _, last = key.rpartition(".")
-    kind, _, rest = table.partition(".")
-    if kind == "memory" and last.startswith("sustained"):
-        level = machine.level(rest)
+    table, _, field = key.rpartition(".")
+    kind, _, name = table.partition(".")
+    if kind == "memory" and field.startswith("sustained"):
+        level = machine.level(name)
         return level.bandwidth if level else None
-    if kind == "compute" and last.startswith("sustained"):
-        unit, _, dtype = rest.partition(".")
+    if kind == "compute" and field.startswith("sustained"):
+        unit, _, dtype = name.partition(".")
         rates = machine.compute.get((Unit(unit), dtype))
         return rates.peak if rates else None
-    if last.startswith("sustained"):
-        return machine.facts.get(f"{table}.{last.removeprefix('sustained_')}")
+    if field.startswith("sustained"):
+        return machine.facts.get(f"{table}.{field.removeprefix('sustained_')}")
     return None
 
 

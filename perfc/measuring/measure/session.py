@@ -105,21 +105,21 @@ def measure_cases(
         raise ParseError(
             "PyTorch alone runs a module", where=where, hint="--runtime eager, or export it to ONNX"
         )
-    done = list(reports) or [
+    analyzed = list(reports) or [
         analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
         for b in bindings
     ]
-    for report in done:
+    for report in analyzed:
         check_stored(report)
-    nodes = sum(1 for _ in walk(done[0].source.graph))
+    nodes = sum(1 for _ in walk(analyzed[0].source.graph))
     check_installed(protocol.framework)
     allocator = allocator_of(protocol)
-    needs = (need_of(r.source, r.env, allocator) for r in done)
+    needs = (need_of(r.source, r.env, allocator) for r in analyzed)
     warnings = {check_room(need, where) for need in needs} - {""}
     with workspace() as place:
-        given = program_of(model, done[0], place) if is_module else model
+        given = program_of(model, analyzed[0], place) if is_module else model
         ready = runnable(given, place, protocol.seed)
-        cases = [inputs_of(r.source, r.env) for r in done]
+        cases = [inputs_of(r.source, r.env) for r in analyzed]
         before = load_of_others(protocol.device)
         outcome = execute(ready, place, cases, protocol, nodes)
         warnings |= load_note(max(before, load_of_others(protocol.device)))
@@ -131,7 +131,7 @@ def measure_cases(
         return [
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             # fewer cases than bindings where time ran out
-            for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
+            for report, case, profile in zip(analyzed, outcome.cases, profiles, strict=False)
         ]
 
 

@@ -235,9 +235,9 @@ def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
         left, right = sorted(first - keys), sorted(keys - first)
         for way, part in KEYS.items():
             shared = ({*map(part, left)} & {*map(part, right)}) - {()}
-            known: dict[Key, Key] = {}  # first kernel by the part of its key
+            first_of: dict[Key, Key] = {}  # first kernel by the part of its key
             for key in (k for k in (*left, *right) if part(k) in shared):
-                rows[row_of(rows, key)] = row_of(rows, known.setdefault(part(key), key))
+                rows[row_of(rows, key)] = row_of(rows, first_of.setdefault(part(key), key))
                 ways[key] = way
             left, right = ([k for k in side if part(k) not in shared] for side in (left, right))
     members: dict[Key, list[tuple[int, KernelTime]]] = {}
@@ -297,14 +297,14 @@ def labels(made: TraceDifference) -> tuple[str, ...]:
 
 def document(made: TraceDifference, top: int | None) -> Document:
     """Return the sections: totals, classes, operators, kernels."""
-    names, whole = labels(made), made.times_ns
-    pairs = zip(names, whole, made.paths, strict=True)
+    names, totals = labels(made), made.times_ns
+    pairs = zip(names, totals, made.paths, strict=True)
     facts = [Fact(name, Amount(ns * 1e-9, Unit.SECOND), path) for name, ns, path in pairs]
     for at, name in enumerate(names[1:], 1):
         which = "" if len(names) == 2 else f" {name}"
-        relative = share((whole[at] - whole[0]) / whole[0]) if whole[0] else "none"
+        relative = share((totals[at] - totals[0]) / totals[0]) if totals[0] else "none"
         rows = (
-            ("change", whole[at] - whole[0], f"{relative} of the {names[0]} kernel time"),
+            ("change", totals[at] - totals[0], f"{relative} of the {names[0]} kernel time"),
             ("same kernels", made.changed_ns[at], "change of kernels in both"),
             ("new kernels", made.appeared_ns[at], f"only in the {name} trace"),
             ("gone kernels", made.disappeared_ns[at], f"only in the {names[0]} trace"),

@@ -109,16 +109,16 @@ class OperatorCall:
     @property
     def shapes(self) -> str:
         """Return the extents of the tensors, as ``4096×1024, 1024×512``."""
-        shown: list[str] = []
+        texts: list[str] = []
         for argument in self.arguments:
             match argument:
                 case TensorArgument():
-                    shown.append(str(argument))
+                    texts.append(str(argument))
                 case tuple() if argument and isinstance(argument[0], TensorArgument):
-                    shown.append("[" + ", ".join(map(str, argument)) + "]")
+                    texts.append("[" + ", ".join(map(str, argument)) + "]")
                 case _:
                     pass
-        return ", ".join(shown)
+        return ", ".join(texts)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -215,13 +215,13 @@ class Numbering:
         Raises:
             ParseError: too many different values.
         """
-        known = self.numbers.get(value)
-        if known is None:
-            known = len(self.numbers)
-            if known >= MOST_NAMES:
+        number = self.numbers.get(value)
+        if number is None:
+            number = len(self.numbers)
+            if number >= MOST_NAMES:
                 raise ParseError("more than 200,000 different kernels or operators in a trace")
-            self.numbers[value] = known
-        return known
+            self.numbers[value] = number
+        return number
 
 
 @mutable

@@ -128,12 +128,12 @@ def target_of(facts: DeviceFacts) -> Machine | None:
     from perfc.machine import list_machines
 
     arch = "{}{}".format(*facts.capability)
-    near: list[tuple[float, Machine]] = []
+    candidates: list[tuple[float, Machine]] = []
     for listing in list_machines():
         machine = load_machine(listing.name)
         memory = machine.level("device")
         is_arch = machine.arch == f"sm_{arch}" or machine.arch.startswith(f"gfx{arch}")
         if is_arch and machine.sm_count == facts.sm_count and memory is not None:
-            near.append((abs(memory.capacity_bytes / facts.memory_bytes - 1), machine))
-    best = min(near, key=lambda n: n[0], default=None)
+            candidates.append((abs(memory.capacity_bytes / facts.memory_bytes - 1), machine))
+    best = min(candidates, key=lambda n: n[0], default=None)
     return best[1] if best is not None and best[0] < MOST_DIFFERENT else None

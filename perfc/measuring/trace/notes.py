@@ -13,13 +13,13 @@ def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
     if trace.is_cut:
         result.append("the file ends in the middle: what follows is missing")
     if trace.unusable:
-        what = plural(trace.unusable, "launch", "launches")
-        result.append(f"{what} without a duration, or with a negative one, left out")
+        counted = plural(trace.unusable, "launch", "launches")
+        result.append(f"{counted} without a duration, or with a negative one, left out")
     if trace.is_host:
         result.append("no kernel of a device in it: times of operators on the host")
     if trace.replays > trace.joined:
-        what = plural(trace.replays - trace.joined, "kernel")
-        result.append(f"{what} of graphs without operators and shapes: --capture adds them")
+        counted = plural(trace.replays - trace.joined, "kernel")
+        result.append(f"{counted} of graphs without operators and shapes: --capture adds them")
     if trace.earlier[0]:
         (before, before_ns), (count, all_ns) = trace.earlier, trace.recorded
         text = f"{before:,} of {plural(count, 'launch', 'launches')} ({time(before_ns)} of "

@@ -221,21 +221,21 @@ def kernel_times(
         key = call, is_with_host(names[kernel])
         operators.setdefault(key, _Operator()).add(names[kernel], total)
     # bounds of the longest operators first, up to a number: each takes an analysis
-    known = [key for key in operators if key[0] >= 0]
-    known.sort(key=lambda key: -operators[key].time_ns)
+    recorded = [key for key in operators if key[0] >= 0]
+    recorded.sort(key=lambda key: -operators[key].time_ns)
     if machine is not None:
-        for key in known[:MOST_FLOORS]:
+        for key in recorded[:MOST_FLOORS]:
             operators[key].bound(calls[key[0]], machine)
     times: list[KernelTime] = []
     for (kernel, call), total in totals.items():
         name = names[kernel]
         operator = calls[call] if call >= 0 else None
-        whole = operators[call, is_with_host(name)]
+        group = operators[call, is_with_host(name)]
         if operator is None:
             # kernels without an operator have nothing in common, so that each is its own
-            whole = _Operator()
-            whole.add(name, total)
-        is_longest = whole.longest == name
+            group = _Operator()
+            group.add(name, total)
+        is_longest = group.longest == name
         class_name = class_of(name, operator.operator if operator else "")
         times.append(
             KernelTime(
@@ -244,10 +244,10 @@ def kernel_times(
                 operator,
                 total.launches,
                 total.time_ns,
-                whole.time_ns,
-                whole.count,
-                whole.floor if is_longest else None,
-                is_longest and whole.is_withheld,
+                group.time_ns,
+                group.count,
+                group.floor if is_longest else None,
+                is_longest and group.is_withheld,
             )
         )
     times.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))

@@ -304,16 +304,16 @@ def common(
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
     last = [0] * (len(b) + 1)  # last[j]: length of the best match of a[i + 1:] and b[j:]
     for i in range(len(a) - 1, -1, -1):
-        new = [0] * (len(b) + 1)
+        current = [0] * (len(b) + 1)
         step, equal = rows[i], kinds[a[i]]
         for j in range(len(b) - 1, -1, -1):
             if equal[b[j]]:
-                new[j], step[j] = last[j + 1] + 1, 1
-            elif last[j] >= new[j + 1]:
-                new[j], step[j] = last[j], 2
+                current[j], step[j] = last[j + 1] + 1, 1
+            elif last[j] >= current[j + 1]:
+                current[j], step[j] = last[j], 2
             else:
-                new[j], step[j] = new[j + 1], 3
-        last = new
+                current[j], step[j] = current[j + 1], 3
+        last = current
     pairs: list[tuple[int, int]] = []
     i = j = 0
     while i < len(a) and j < len(b):

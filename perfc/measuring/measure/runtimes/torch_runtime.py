@@ -138,7 +138,7 @@ class TorchRun(TorchProcess):
 
         Their results join the stored tensors.
         """
-        known, left = set(self.values), []
+        fixed, remaining = set(self.values), []
         values = {**self.values, **self.feeds}
         for s in self.graph:
             results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
@@ -146,15 +146,15 @@ class TorchRun(TorchProcess):
             values.update(named)
             # shapes, and what follows from them and from stored tensors, are fixed by the inputs'
             # shapes; floating-point results stay in the run, whatever they follow from
-            is_known = s.op in ("Shape", "Size") or known.issuperset(n for n in s.inputs if n)
+            is_known = s.op in ("Shape", "Size") or fixed.issuperset(n for n in s.inputs if n)
             if is_known and not any(v.is_floating_point() and v.numel() > 1 for v in results):
-                known.update(named)
+                fixed.update(named)
                 self.values.update(named)
             else:
-                left.append(s)
+                remaining.append(s)
             for name in s.frees:
                 values.pop(name, None)
-        return left
+        return remaining
 
     def step(self) -> None:
         """Run once."""

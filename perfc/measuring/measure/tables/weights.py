@@ -315,30 +315,30 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
     import numpy as np
     import onnx
 
-    left = math.prod(tensor.dims)
+    remaining = math.prod(tensor.dims)
     if tensor.data_type in _packed():  # two elements in a byte
-        yield from _zeros((left + 1) // 2)
+        yield from _zeros((remaining + 1) // 2)
         return
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
     if dtype.kind in "iu":
-        yield from _zeros(left * dtype.itemsize)
+        yield from _zeros(remaining * dtype.itemsize)
         return
     if dtype.kind == "b":
-        yield from _ones(left)
+        yield from _ones(remaining)
         return
     block = normal(seed)
     # each tensor begins at another place of the block, so that no two are equal; a CRC of the name,
     # since Python's hash of a text differs from process to process
     first = zlib.crc32(tensor.name.encode()) % BLOCK
-    while left > 0:
-        part = block[first : first + min(left, BLOCK - first)] * np.float32(role.deviation)
+    while remaining > 0:
+        part = block[first : first + min(remaining, BLOCK - first)] * np.float32(role.deviation)
         part += np.float32(role.mean)
         if role.is_positive:
             # variances are under a root that divides, so that none is zero
             np.abs(part, out=part)
             part += np.float32(0.01)
         yield part.astype(dtype).tobytes()
-        left -= len(part)
+        remaining -= len(part)
         first = 0
 
 

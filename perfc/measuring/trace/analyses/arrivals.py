@@ -165,19 +165,21 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
     Ranks that share no group are compared through others. Launches that some ranks lack are
     compared from the last one, and only between ranks that have nothing else in common.
     """
-    sure: dict[tuple[int, int], list[int]] = {}
-    unsure: dict[tuple[int, int], list[int]] = {}
+    complete: dict[tuple[int, int], list[int]] = {}
+    partial: dict[tuple[int, int], list[int]] = {}
     # differences of the ends of collectives on two ranks, by whether both have all launches
     for lists in groups:
         ranks = sorted(lists)
         for one, other in pairwise(ranks):
             ours, theirs = lists[one], lists[other]
             pairs = zip(reversed(ours), reversed(theirs), strict=False)
-            ends_ns = (sure if len(ours) == len(theirs) else unsure).setdefault((one, other), [])
+            ends_ns = (complete if len(ours) == len(theirs) else partial).setdefault(
+                (one, other), []
+            )
             ends_ns += [a.end_ns - b.end_ns for a, b in pairs]
     links: dict[int, dict[int, int]] = {}
     # sure differences replace unsure ones of the same ranks
-    for (one, other), ends_ns in {**unsure, **sure}.items():
+    for (one, other), ends_ns in {**partial, **complete}.items():
         links.setdefault(one, {})[other] = round(median(ends_ns))
         links.setdefault(other, {})[one] = -round(median(ends_ns))
     offsets: dict[int, int] = {}

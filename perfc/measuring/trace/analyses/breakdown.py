@@ -115,7 +115,7 @@ def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
 
 def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
     """Yield the sums by cause, then the longest causes by name."""
-    whole = "of the path" if made.by == PATH else "of the idle time"
+    of_what = "of the path" if made.by == PATH else "of the idle time"
     sums: dict[str, float] = {}
     for c in made.causes:
         sums[c.cause] = sums.get(c.cause, 0.0) + c.time_s
@@ -123,14 +123,16 @@ def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
     ordered = sorted(sums.items(), key=lambda x: -x[1])
     facts = [Fact("sum", Amount(total_s, Unit.SECOND), "")]
     for cause, time_s in ordered:
-        facts.append(Fact(cause, Amount(time_s, Unit.SECOND), f"{share(time_s / total_s)} {whole}"))
+        facts.append(
+            Fact(cause, Amount(time_s, Unit.SECOND), f"{share(time_s / total_s)} {of_what}")
+        )
     yield Facts(tuple(facts))
     columns = (
         Column("name", is_name=True, cell=label_of),
         Column("cause", is_spare=True),
         Column("count", "count", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
-        Column("share", whole, Unit.SHARE),
+        Column("share", of_what, Unit.SHARE),
     )
     named = [c for c in made.causes if c.name]
     if named:

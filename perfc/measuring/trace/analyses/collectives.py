@@ -242,14 +242,14 @@ def messages_of(trace: DeviceTrace) -> Iterator[Collective | None]:
     sent = [class_of(name) is TracedClass.COMMUNICATION for name in names]
     # a group of at least two in a job of two has both
     size = trace.world_size if trace.world_size == 2 else None
-    known = [c for c in trace.collectives.numbers if isinstance(c, Collective)]
-    known = [replace(c, group_size=c.group_size or size) for c in known]
+    messages = [c for c in trace.collectives.numbers if isinstance(c, Collective)]
+    messages = [replace(c, group_size=c.group_size or size) for c in messages]
     numbers = trace.messages.columns[0]
     for kernel, call, message in zip(rows.kernel, rows.call, rows.message, strict=True):
         if not sent[kernel]:
             yield None
         elif message >= 0:
-            yield known[numbers[message]]
+            yield messages[numbers[message]]
         else:
             operator = calls[call] if call >= 0 else OperatorCall("")
             yield replace(unnamed(names[kernel], operator), group_size=size)

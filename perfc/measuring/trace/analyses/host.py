@@ -181,7 +181,7 @@ def stacks(
     event = next(events, None)
     around: tuple[HostLabel, ...] | None = ()
     # equal stacks are one object: a trace has many moments and few stacks
-    known: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
+    shared: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
         while event is not None and (event[0], event[1]) <= (thread, time):
@@ -196,7 +196,7 @@ def stacks(
             around = None
         if around is None:
             labels_around = tuple(labels[label] for _, _, label, _ in stack)
-            around = known.setdefault(labels_around, labels_around)
-            if len(known) > MOST_STACKS:
+            around = shared.setdefault(labels_around, labels_around)
+            if len(shared) > MOST_STACKS:
                 raise ParseError(f"more than {MOST_STACKS:,} different call stacks", hint=FEWER)
         yield place, around, stack[-1][3] if stack else -1

@@ -229,7 +229,7 @@ def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]])
     """Return the length of a queue over time, from begin and end of its launches."""
     # at the same time ends come before begins, so that the queue is not longer for them
     changes = sorted([(b, 1) for b, _ in queue.values()] + [(e, -1) for _, e in queue.values()])
-    length = most = area = empty = full = 0
+    length = longest = area = empty = full = 0
     begin = last = changes[0][0]
     for time, change in changes:
         # integral of the length over time; each change ends an interval of the length before it
@@ -237,6 +237,6 @@ def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]])
         empty += (time - last) * (length == 0)
         full += (time - last) * (length >= QUEUE_LIMIT)
         length, last = length + change, time
-        most = max(most, length)
+        longest = max(longest, length)
     span = max(last - begin, 1)
-    return QueueLength(device, stream, len(queue), area / span, most, empty / span, full / span)
+    return QueueLength(device, stream, len(queue), area / span, longest, empty / span, full / span)

@@ -341,7 +341,7 @@ def rows_of(
     for group, place in zip(groups, places, strict=True):
         helpers = inside.get(place.kernel, []) if place is not None else []
         main = main_of(trace, group, [at > place.kernel for at in helpers] if place else [])
-        left = set(group)  # launches that belong to the row of the operator itself
+        remaining = set(group)  # launches that belong to the row of the operator itself
         if place is None:
             call, name = launches.call[main], names[launches.kernel[main]]
             operator = calls[call].operator if call >= 0 else ""
@@ -350,18 +350,18 @@ def rows_of(
         else:
             row = by_kernel[kernels[place.kernel].identity]
             # move launches that a library adds from the operator to the rows of their kernels
-            rest = left - {main} if place.is_matched else left
-            ordered = sorted(rest, key=launches.start_ns.__getitem__)
+            candidates = remaining - {main} if place.is_matched else remaining
+            ordered = sorted(candidates, key=launches.start_ns.__getitem__)
             free = [at for at in helpers if used[at] < counts[at]]
             # launches beyond the known helpers count as extra time of the kernel
             for at, helper in zip(ordered, free, strict=False):
-                left.remove(at)
+                remaining.remove(at)
                 used[helper] += 1
                 helped = _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
                 by_kernel[kernels[helper].identity].add(helped)
         # of the remaining launches one is the predicted kernel, the others are extra
-        row.launches += len(left)
-        row.extra_ns += sum(launches.duration_ns[at] for at in left)
+        row.launches += len(remaining)
+        row.extra_ns += sum(launches.duration_ns[at] for at in remaining)
         if place is not None and place.is_matched:
             used[place.kernel] += 1
             row.matched += 1

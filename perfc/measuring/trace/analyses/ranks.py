@@ -223,7 +223,7 @@ def ranks_of(
         ParseError: no trace in the folder, too many, or an unreadable one among the files.
     """
     job = DistributedJob([], [], [], machine, True, {})
-    seen: dict[int, str] = {}
+    file_of: dict[int, str] = {}
     for path, number in numbered(files_of(paths, job.note)):
         name = str(path) if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
         try:
@@ -240,10 +240,10 @@ def ranks_of(
         if recorded is None:
             job.note("rank not recorded: numbered by the names", name)
         rank = number if recorded is None else recorded
-        if rank in seen:
-            job.note(f"left out: rank {rank} as {seen[rank]}", name)
+        if rank in file_of:
+            job.note(f"left out: rank {rank} as {file_of[rank]}", name)
             continue
-        seen[rank] = name
+        file_of[rank] = name
         job.add(rank, name, trace)
         for text in notes_of(trace):
             job.note(text, name)

@@ -222,10 +222,10 @@ class StringTable:
 
     def text(self, number: object) -> str:
         """Return a string; empty if there is none."""
-        known = self.known.get(number)
-        if known is None:
+        string = self.known.get(number)
+        if string is None:
             query = "SELECT value FROM StringIds WHERE id = ? LIMIT 1"
             row = self.base.execute(query, (number,)).fetchone() if self.has_table else None
             value = row[0] if row else ""
-            known = self.known[number] = value[:LONGEST_NAME] if isinstance(value, str) else ""
-        return known
+            string = self.known[number] = value[:LONGEST_NAME] if isinstance(value, str) else ""
+        return string

@@ -86,17 +86,17 @@ def call_of(args: Event) -> OperatorCall | None:
     name = operator_name(text(args, "op_name"))
     if not name:
         return None
-    given = [tensor_of(t) for t in listed(args.get("input_type_shape"))[:MOST_ARGUMENTS]]
+    arguments = [tensor_of(t) for t in listed(args.get("input_type_shape"))[:MOST_ARGUMENTS]]
     results = [tensor_of(t) for t in listed(args.get("output_type_shape"))[:1]]
     if name in ("Conv", "FusedConv"):
-        given = convolution(given, results)
+        arguments = convolution(arguments, results)
     result = next((t for t in results if isinstance(t, TensorArgument)), None)
-    first, second = (*given, None, None)[:2]
-    is_gemm = name in ("Gemm", "FusedGemm") and len(given) == 2
+    first, second = (*arguments, None, None)[:2]
+    is_gemm = name in ("Gemm", "FusedGemm") and len(arguments) == 2
     if is_gemm and not is_factor(first, second, result):
         # prepacked weights are no input any more: the second is the bias
-        given.insert(1, None)
-    return OperatorCall(name, tuple(given), result)
+        arguments.insert(1, None)
+    return OperatorCall(name, tuple(arguments), result)
 
 
 def is_factor(first: Argument, second: Argument, result: TensorArgument | None) -> bool:

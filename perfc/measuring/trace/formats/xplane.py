@@ -133,14 +133,14 @@ class XplaneEvents:
             )
             begin_ns = line.get("begin_ns", 0)
             for event in line.get("events", ()):
-                known = metadata.get(event.get("metadata_id", 0), {})
-                args = {"long_name": known.get("name", "")}
+                kind = metadata.get(event.get("metadata_id", 0), {})
+                args = {"long_name": kind.get("name", "")}
                 # facts of the event come after those of its kind, which they replace
-                for stat in (*known.get("stats", ()), *event.get("stats", ())):
+                for stat in (*kind.get("stats", ()), *event.get("stats", ())):
                     label = labels.get(stat.get("metadata_id", 0), "")
                     value = (stat[k] for k in ("text", "number", "count") if k in stat)
                     args[label] = next(value, labels.get(stat.get("ref", -1), ""))
-                name = known.get("display_name") or known.get("name", "")
+                name = kind.get("display_name") or kind.get("name", "")
                 start_ns = begin_ns + event.get("offset_ps", 0) // 1000  # ps to ns
                 self.executed(
                     process, thread, name, start_ns, event.get("duration_ps", 0) // 1000, args
@@ -180,24 +180,24 @@ def read(path: str) -> DeviceTrace:
     Raises:
         ParseError: neither JSON nor protobuf, cut, or too large.
     """
-    trace, seen = DeviceTrace(TraceSource.XPLANE), XplaneEvents()
+    trace, events = DeviceTrace(TraceSource.XPLANE), XplaneEvents()
     if head(path, 1) == "\n":
-        decoded(path, SCHEMA, "XSpace", "XPlane", seen.plane)
+        decoded(path, SCHEMA, "XSpace", "XPlane", events.plane)
     else:
         for _, e in arrays(path, ("traceEvents",), trace.cut):
-            seen.event(e)
+            events.event(e)
     # GPUs have lines of streams and lines derived from them; TPUs have no streams
-    with_streams = {p for (p, _), name in seen.threads.items() if name.startswith("Stream")}
-    for process, thread, kernel, start, length, call, correlation in seen.kernels:
-        name = seen.threads.get((process, thread), "")
+    with_streams = {p for (p, _), name in events.threads.items() if name.startswith("Stream")}
+    for process, thread, kernel, start, length, call, correlation in events.kernels:
+        name = events.threads.get((process, thread), "")
         is_stream = name.startswith("Stream") if process in with_streams else name == OPERATIONS
-        if process in seen.processes and not is_stream:
+        if process in events.processes and not is_stream:
             continue
-        device = seen.processes.get(process, "cpu")
-        host = UNKNOWN_NS if correlation is None else seen.launches.get(correlation, UNKNOWN_NS)
+        device = events.processes.get(process, "cpu")
+        host = UNKNOWN_NS if correlation is None else events.launches.get(correlation, UNKNOWN_NS)
         trace.facts.setdefault(device, DeviceFacts())
         trace.add(kernel, length, device, start_ns=start, host_ns=host, call=call)
     # equal marks, of several lines, are one step
-    for step, begin, end in dict.fromkeys(seen.steps):
+    for step, begin, end in dict.fromkeys(events.steps):
         trace.annotations.add(0, step, begin, end, 1)
     return trace

@@ -31,7 +31,7 @@ def streamed(o: CallOperands) -> CallWork:
     if not read and not written:
         raise UnknownOperandError("no tensor")
     numel = float(max(t.numel for t in (*read, *written)))
-    whole = [t for t in read if t.numel == numel]
+    full = [t for t in read if t.numel == numel]
     counts = counts_of(read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu)
     first = (written or read)[0]
     columns = float(first.sizes[-1] or 1) if first.sizes else 1.0
@@ -39,7 +39,7 @@ def streamed(o: CallOperands) -> CallWork:
         "rows": numel / columns,
         "cols": columns,
         "operands": float(len(read)),
-        "tensor_operands": float(len(whole)),
+        "tensor_operands": float(len(full)),
         "elements": numel,
         "tokens": numel / columns,
         "read_bytes": counts.read_bytes,

@@ -123,7 +123,7 @@ def gradients(o: CallOperands) -> CallWork:
     part = OperandTensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
     is_sparse = isinstance(stride, tuple) and any(isinstance(e, int) and e > 1 for e in stride)
     # without taps to share, or with strides, minimal filtering has no gain
-    plain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
+    most_gain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
     wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
     pairs = ((filters, image), (part, filters))
     chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
@@ -132,7 +132,7 @@ def gradients(o: CallOperands) -> CallWork:
         [grad, *(p[0] for p in chosen)],
         [p[1] for p in chosen],
         mac=mac,
-        floor_mac=mac / gain_of(o, plain),
+        floor_mac=mac / gain_of(o, most_gain),
     )
     return CallWork(counts, image.dtype)
 
