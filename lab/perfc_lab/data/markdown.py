@@ -69,6 +69,7 @@ def tables_of(text: str) -> Iterator[MarkdownTable]:
     """Yield the tables of a page outside code, with the headings above them."""
     headings: list[tuple[int, str]] = []
     before, lead, lines, is_code = "", "", list[str](), False
+    # the empty line at the end closes a table that ends the page
     for line in (*(x.strip() for x in text.splitlines()), ""):
         is_code ^= line.startswith(FENCE)  # a fence opens and closes
         if lines and "|" in line:
@@ -77,6 +78,7 @@ def tables_of(text: str) -> Iterator[MarkdownTable]:
         if lines:
             yield as_table(tuple(title for _, title in headings), lead, lines)
             lines = []
+        # a table begins at its rule, below the names of columns
         if "|" in line and "-" in line and "|" in before and RULE.fullmatch(line):
             lines = [before]
         elif line.startswith("#") and not is_code:

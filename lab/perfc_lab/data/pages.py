@@ -85,6 +85,7 @@ class PageForm:
         # nearest first, so that a pattern matches the innermost heading that has it
         texts = (table.lead, *table.headings[::-1], facts["file"])
         above = [next((m for t in texts if (m := p.search(t))), None) for p in self.under]
+        # a table is of the form if it has columns of times, all labels, and matches above it
         columns = {i: m for i, name in enumerate(table.head) if (m := self.times.fullmatch(name))}
         labels = list(located(self.labels, table.head))
         if not columns or len(labels) < len(self.labels) or None in above:
@@ -195,6 +196,7 @@ class PageSource(PublicSource):
             if not fields.get(name):
                 raise FetchError(f"no {name} of a time", where=str(path), hint="another commit?")
         model, size = fields["model"], fields.get("size", "")
+        # "224x224" is 224, as in names of graphs
         height, _, width = size.partition("x")
         size = height if width == height else size
         batch = count(fields, "batch", path)

@@ -58,7 +58,7 @@ class EcNasRuns(GraphDataset):
                 cell_name(adjacency, labels),
                 SETTING,
                 TARGET,
-                round(EPOCHS * IMAGES / steps),  # batch
+                round(EPOCHS * IMAGES / steps),  # batch, which the table does not have
                 time_s / steps,
                 energy_j=energy_j / steps,
                 power_w=power_w,

@@ -86,6 +86,7 @@ def recorded(data: Path) -> pd.DataFrame:
 def processor(path: Path) -> pd.DataFrame:
     """Return the kernels of ONNX Runtime on a processor."""
     rows = pd.read_csv(path)
+    # all threads: the machine as it is used
     rows = rows[(rows.kernel >= 0) & (rows.threads == rows.threads.max())]
     # parts of several kernels were timed together
     alone = rows.groupby(["digest", "dims", "part"]).kernel.transform("count") == 1

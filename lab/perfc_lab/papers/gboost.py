@@ -106,6 +106,7 @@ class GBoost(ForestPredictor):
         say(f"{self.name}: {self.setting}, validation {best:.1%}")
 
     def _boosted(self, train: Measurements, setting: TreeSetting, budget: TrainingBudget) -> Forest:
+        """Return the forest of one setting, with as many trees as the budget's scale leaves."""
         library = xgboost()
         target = np.log(train.values(self.quantity))
         names = list(FEATURES.columns)

@@ -22,6 +22,7 @@ MOST_NODES = 512
 def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor:
     """Return the first nodes of each graph one after another, ``[graphs, most · features]``."""
     lengths = torch.bincount(graph_of_node, minlength=graphs)
+    # nodes of a graph are next to each other: position less the start of the graph
     starts = torch.cumsum(lengths, 0) - lengths
     position = torch.arange(len(x), device=x.device) - starts[graph_of_node]
     fits = position < most
@@ -31,7 +32,7 @@ def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor
 
 
 class MlpNodeNetwork(nn.Module):
-    """Nodes in a row beside the graph's vector, through three layers."""
+    """Nodes in a row and the graph's vector, through three layers."""
 
     def __init__(self, node: int, whole: int, width: int) -> None:
         super().__init__()

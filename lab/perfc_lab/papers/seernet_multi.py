@@ -46,7 +46,7 @@ class SeerMultiNetwork(TaskNetwork):
         return torch.cat([h(read) for h in self.heads], dim=1)
 
     def chosen(self, batch: Batch, every: Tensor) -> Tensor:
-        is_training = batch.row[:, ROW.index("is_training")] > 0.5
+        is_training = batch.row[:, ROW.index("is_training")] > 0.5  # 0 or 1
         inference, training = (
             self.column(f"{kind} {self.quantity.value}") for kind in (INFERENCE, TRAINING)
         )

@@ -1,4 +1,4 @@
-"""Sentence encoders beside a graph network (Panner Selvam, thesis, Section 7.5.2, Table 7.4).
+"""Sentence encoders with a graph network (Panner Selvam, thesis, Section 7.5.2, Table 7.4).
 
 The thesis adds descriptions of static features and of the hardware, embedded by a sentence encoder
 that is not trained, to the embedding of NNLQP's network.
@@ -38,7 +38,7 @@ TEXT = "text"
 
 
 class SentenceEncoderNetwork(nnlqp.Nnlqp):
-    """NNLQP's network beside two embeddings: of the graph's totals, and of machine and setting.
+    """NNLQP's network with two embeddings: of the graph's totals, and of machine and setting.
 
     The variant ``text`` has no graph: fully connected layers on the two embeddings.
     """
@@ -61,6 +61,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
+        # the encoder remembers texts: later calls one by one cost nothing
         count = self.embed(train) + self.embed(validation)
         say(f"{self.name}: {count:,} rows described, embedded by {ENCODERS[self.variant]}")
         super().fit(train, validation, budget, say)

@@ -51,6 +51,7 @@ class AicComm(TableSource):
         keys = ["system", "library", "kernel_source", "dtype"]
         for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):
             element = dtype_named(str(dtype))
+            # a framework that calls NCCL measures NCCL
             if kernel == "NCCL":
                 library = "nccl"
             yield Rows(

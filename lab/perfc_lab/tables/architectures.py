@@ -126,6 +126,7 @@ def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
     filled = {DatasetPart.TEST: 0, DatasetPart.VALIDATION: 0}
     for group in groups:
         size = len(members[group])
+        # parts that are not full, and that the group does not fill beyond twice their share
         fits = [p for p, n in filled.items() if n < share and (size == 1 or n + size <= 2 * share)]
         chosen = fits[0] if fits else DatasetPart.TRAIN
         if chosen is not DatasetPart.TRAIN:

@@ -80,7 +80,8 @@ def exported(
         ) from None
     kind = content.pop("model_type")
     settings: Any = transformers.AutoConfig.for_model(kind, **content)
-    settings.use_cache = False
+    settings.use_cache = False  # a cache would be further outputs
+    # parameters without memory, then without content, as only their shapes are exported
     with torch.device("meta"):
         model = getattr(transformers, architecture)._from_config(
             settings, attn_implementation="eager"

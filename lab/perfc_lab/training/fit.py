@@ -101,6 +101,7 @@ def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str,
 def _card(
     name: str, blocks: Sequence[Rows], group: tuple[str, ...], data: Mapping[str, str]
 ) -> Card:
+    """Return the card of a predictor before it is trained: without bands and scores."""
     kind = class_of(blocks[0].class_name)
     parameters = (*kind.parameters, *kind.optional)
     frameworks = tuple(sorted({b.framework for b in blocks}))

@@ -63,7 +63,7 @@ Error = Callable[["Array"], float]
 
 @frozen
 class BoostedForest:
-    """A forest that was grown, and what it reads."""
+    """A forest that was grown, its settings, and the columns of the features that it reads."""
 
     booster: Any
     settings: ForestSettings
@@ -146,6 +146,7 @@ def best_of(
 
     def errors() -> Iterator[tuple[float, int, ForestSettings]]:
         for position, (rate, depth, share) in enumerate(grid):
+            # one training with the most trees gives the errors of all numbers
             most = ForestSettings(rate, depth, share, NUMBERS[-1])
             numbers = cache.numbers((*of, "choice", most), partial(by_number, most))
             for trees, error in zip(NUMBERS, numbers, strict=True):
@@ -167,6 +168,7 @@ def best_of(
 
 
 def _parameters(settings: ForestSettings) -> dict[str, object]:
+    """Return settings under XGBoost's names; the number of trees is an argument of `train`."""
     return {
         "eta": settings.rate,
         "max_depth": settings.depth,

@@ -86,7 +86,7 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
             NumberedRow(
                 graph.name,
                 row.model,
-                Setting(),
+                Setting(),  # the deployment is among the numbers
                 row.machine,
                 max(row.served.concurrency, 1),
                 1 / row.value if row.target is Target.THROUGHPUT else math.nan,

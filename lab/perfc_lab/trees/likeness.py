@@ -95,6 +95,7 @@ class AspectSums(Enum):
     @property
     def form(self) -> SimilarityAspects:
         """Return the form of the process."""
+        # the slices of columns are in the order of `PLACES`, as `tabulated` writes them
         near: dict[Enum, Near] = {}
         column = 0
         for aspect, count, start in PLACES:
@@ -184,9 +185,10 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
     column = {name: table[:, i] for i, name in enumerate(PARTS)}
     counted = {name: counted_of(column[name]) for name in (*LAYOUT, "BS", "SL", "output tokens")}
     ranks = counted["tensor"] + counted["data"] + counted["engines"]
+    # columns that replace those of the table by the logarithm or by a known number
     kinds = {
         "users": counted["BS"],
-        "users of a rank": counted["BS"] - ranks,
+        "users of a rank": counted["BS"] - ranks,  # a quotient, as logarithms
         "sequences": counted_of(column["sequences"]),
         "drafted": column["drafted"],
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),

@@ -93,6 +93,7 @@ class BoostedTotals(ForestPredictor):
         library = xgboost()
         values, scale = self.features(train)
         names = list(self.schema.columns)
+        # trees correct the scale, so that they also extrapolate to larger models
         target = np.log(train.values(self.quantity) / scale)
         matrix = library.DMatrix(values, target, feature_names=names)
         held_out, held_out_scale = self.features(validation)
@@ -106,7 +107,7 @@ class BoostedTotals(ForestPredictor):
             early_stopping_rounds=PATIENCE,
             verbose_eval=False,
         )
-        best = booster[: booster.best_iteration + 1]
+        best = booster[: booster.best_iteration + 1]  # without the trees that patience waited for
         self.forest = forest_of(best)
         say(f"{self.name}: {booster.best_iteration + 1} trees")
 
@@ -180,6 +181,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
 
 
 def _log(number: float) -> float:
+    """Return log₂ of a number, 0 below 1."""
     from math import log2
 
     return log2(max(number, 1.0))

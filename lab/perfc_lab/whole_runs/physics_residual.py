@@ -37,6 +37,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
     ) -> None:
         """Fit multipliers, cross-fitted factors, then the residual, with early stopping."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
+        # what `adapt` set for an earlier training
         self.shift, self.moved = None, frozenset()
         self.bands = RunBands()
         if len(train.targets) > 1:
@@ -55,9 +56,9 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         left_out = _families_left_out(data, self.quantity, budget, say, rounds).where(similar=False)
         if len(left_out.score) >= LEAST_HELD_OUT:
             self.bands.unfamiliar = band(left_out.score)
-            known = self.calibrated and self.calibrated.where(similar=True)
-            if known and len(known.score) >= LEAST_HELD_OUT:
-                self.bands.seen = band(known.score)
+            similar = self.calibrated and self.calibrated.where(similar=True)
+            if similar and len(similar.score) >= LEAST_HELD_OUT:
+                self.bands.seen = band(similar.score)
         self.learned = fitted(
             data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
         )
@@ -81,6 +82,7 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
         )
         detail = predictor.detail(held_out)
         residuals = np.log(held_out.values(quantity) / detail.value)
+        # a number for each way of running
         modes_of_rows = [configuration_of(r).way for r in held_out.rows]
         modes = np.unique(modes_of_rows, axis=0, return_inverse=True)[1]
         machines.append(LeftOut(AT_ONCE, residuals, detail.width, modes))

@@ -94,6 +94,7 @@ def seer_graph(member: ReleaseMember) -> SeerGraph:
         name: numbers([column[name] for column in columns], member.name)
         for name in (columns[0] if columns else ())
     }
+    # operators may lose the batch axis, but none has a larger one
     batch = max((int(b) for b in facts.get("in_0", np.zeros(1))), default=0)
     if batch < 1:
         raise FetchError("no batch", where=member.name)
@@ -121,7 +122,7 @@ def facts_of(feature: Mapping[object, object]) -> dict[str, float]:
         "has_bias": float(bias > 0),
         "weight_0": amount(arguments.get("linear_out_features")),
         "weight_1": amount(arguments.get("linear_in_features")),
-        "mac": amount(feature.get("flops")) / 2,
+        "mac": amount(feature.get("flops")) / 2,  # a multiply-accumulate is two
         "read_bytes": amount(memory.get("bytes")),
         "weight_elements": amount(memory.get("weight_size")),
         "input_elements": amount(memory.get("input_size")),
@@ -166,6 +167,7 @@ def seer_labels(member: ReleaseMember) -> dict[str, tuple[float, ...]]:
     try:
         if len(member.content) > MOST_LABELS:
             raise ValueError("too long")
+        # a mapping as Python prints it: literals alone, nothing is run
         tree = ast.literal_eval(member.content.decode("utf-8").strip())
         labels = {
             phase: tuple(float(part) for part in str(tree[phase]).split("|")) for phase in SETTINGS
@@ -190,9 +192,9 @@ def seer_rows(
             SETTINGS[phase],
             TARGET,
             batch,
-            batch * values[0] / 1e3,
-            memory_bytes=MIB * values[6],
-            sm_active=values[1] / 100,
+            batch * values[0] / 1e3,  # milliseconds of a sample
+            memory_bytes=MIB * values[6],  # highest, in MiB
+            sm_active=values[1] / 100,  # mean, in percent
         )
         for phase, values in labels.items()
     )

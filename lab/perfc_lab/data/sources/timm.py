@@ -67,6 +67,7 @@ def rows_of(path: Path, name: re.Match[str]) -> pd.DataFrame:
             **({"infer_gmacs": "gmacs", "infer_macts": "mactivations"} if mode == "infer" else {}),
         },
     )
+    # "112" is 1.12, "210" is 2.1.0
     digits = name["torch"]
     version = f"{digits[0]}.{digits[1:]}" if digits < "200" else ".".join(digits)
     frame.insert(0, "device", DEVICES[name["device"]])

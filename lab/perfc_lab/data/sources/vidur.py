@@ -64,6 +64,7 @@ def collectives(clone: Path) -> pd.DataFrame:
         frame = read_table(path, {**times, **NETWORK})
         frame = measured(frame, path, *times.values(), "size_bytes")
         frame[list(times.values())] *= US_PER_MS
+        # files are read in the order of names: of equal ones the first counts
         digest = sha256(path.read_bytes()).digest()
         is_copy = digest in seen
         parts.append(frame.assign(system=path.parent.name, collective=op, suspect=is_copy))
@@ -75,6 +76,7 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
     """Return the rows of one file, an operator after the other."""
     with checked(path).open(encoding="utf-8") as stream:
         header = stream.readline(100_000).strip().split(",")
+    # "time_stats.OPERATOR.STATISTIC"
     names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
     if not names:
         raise FetchError("no times of operators", where=str(path))
@@ -94,7 +96,7 @@ def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
     shards = frame["tensor_parallel"]
     width = frame["n_embd"]
     head = width // frame["n_head"]
-    gated = frame["use_gated_mlp"].astype(int) + 1
+    gated = frame["use_gated_mlp"].astype(int) + 1  # gate and up are one product
     heads = frame["n_head"] // shards
     # where there are fewer key heads than shards, each shard has a copy of one
     kv_heads = (frame["n_kv_head"] // shards).clip(lower=1)

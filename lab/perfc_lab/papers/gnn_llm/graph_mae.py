@@ -47,6 +47,7 @@ class GinLayer(nn.Module):
 
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         h = self.second(torch.relu(self.norm(self.first(x))))
+        # messages are the sources' values, summed at the targets
         return (1 + self.epsilon) * h + incoming(h[edges[0]], edges, len(h))
 
 
@@ -138,6 +139,7 @@ def side_by_side(
     order = generator.sample(range(len(graphs)), len(graphs))
     for start in range(0, len(order), most):
         part = [graphs[i] for i in order[start : start + most]]
+        # numbers of nodes begin where the graph before ends
         begin, edges = 0, []
         for graph in part:
             edges.append(graph.edge_index + begin)

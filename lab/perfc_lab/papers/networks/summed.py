@@ -19,7 +19,7 @@ DROPOUT = 0.05
 
 
 class SummedNetwork(nn.Module):
-    """Layers of messages, a sum over operators beside the graph's vector, fully connected layers.
+    """Layers of messages, a sum over operators with the graph's vector, fully connected layers.
 
     Args:
         blocks: layers of messages; none for a network without a graph.
@@ -58,7 +58,7 @@ class SummedNetwork(nn.Module):
         parts, x = [batch.u], batch.x
         for i, block in enumerate(self.blocks, 1):
             x = torch.relu(block(x, batch.edge_index))
-            x = x if i % self.dropped else self.dropout(x)
+            x = x if i % self.dropped else self.dropout(x)  # after every `dropped`-th layer
         if len(self.blocks):
             total = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count)
             parts.append(total / self.per)

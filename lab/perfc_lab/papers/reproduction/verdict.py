@@ -91,6 +91,7 @@ def extrapolated(errors: Sequence[float], epochs: int) -> float:
     >>> round(extrapolated(errors, 256), 4)
     0.1039
     """
+    # validation errors go up and down: the weights of the best epoch so far are what stays
     best = list(accumulate(errors, min))
     count = len(best)
     if count < LEAST_EPOCHS:

@@ -84,6 +84,7 @@ def _levels(artefact: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
     sheet = Sheet(load_machine(rows.target))
     columns = complete(kind, rows.columns)
     each, _ = possible(artefact, columns, rows.dtype, sheet, rows.protocol, rows.framework)
+    # with one candidate the level is that of a plain prediction
     several = each.count > 1
     category = kind.category(columns, rows.dtype, sheet, rows.protocol)
     return each.below(np.log(rows.time_s))[several], category[several]

@@ -35,6 +35,7 @@ def places_of(card: Card) -> Places:
     """
     places: dict[str, tuple[tuple[float, ...], ...]] = {}
     for dtype in card.places:
+        # whole runs are placed by other coordinates than kernels
         if card.class_name == RUN:
             places[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue

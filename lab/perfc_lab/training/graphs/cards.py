@@ -21,6 +21,7 @@ def card_of(
     """Return the card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
+    # a later model below the small peaks of its setting is outside of what was trained on
     peaks = small_peaks(train)
     return GraphCard(
         name,
@@ -59,12 +60,12 @@ def usable(say: Say) -> tuple[str, ...]:
     result = []
     for name in predictors():
         try:
-            made = predictor(name)
+            candidate = predictor(name)
         except MissingExtraError as error:
             say(f"{name} is left out: {error}")
             continue
-        if made.begins_from:
-            say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
+        if candidate.begins_from:
+            say(f"{name} is left out: it begins from what `{candidate.begins_from}` writes")
         else:
             result.append(name)
     return tuple(result)

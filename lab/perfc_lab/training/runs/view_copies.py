@@ -30,6 +30,7 @@ ITEM = 4
 def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
     """Yield a read and a write of each value copied for a kernel or the views it begins with."""
     for node in kernel.nodes:
+        # a reshape that its operand's strides cannot express
         view = strides.copies.get(node)
         values = [view] if view is not None else []
         if kernel.kind is node.op.kind is Kind.MATMUL:
@@ -54,6 +55,7 @@ def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
     """Yield pointwise kernels over ``n`` elements; ``parts``: tensors read and written by each."""
     for read, written in parts:
         if n:
+            # a fill reads nothing, and counts as of one operand
             yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))
 
 
