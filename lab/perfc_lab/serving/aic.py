@@ -145,14 +145,14 @@ def _run(row: Any) -> ServedRun:
 
 
 def _users(row: Any) -> int:
-    """Return the users of all workers; where no number is given, the sequences of their batches."""
+    """Return the users of all workers; without a number, the sequences of their batches."""
     workers = max(1, number(row.decode_num_workers, 1))
     batch = number(row.batch_size) or number(row.decode_batch_size) * workers
     return number(row.concurrency) or batch
 
 
 def _stated(row: Any, same: Any) -> ServedRow:
-    """Return a row with disaggregated prefill, with as many workers as a row of its run says."""
+    """Return a row with disaggregated prefill whose workers another row of the same run gives."""
     ranks, expert, groups = _ranks_of(same, "decode_")
     prompt_ranks, share, _ = _ranks_of(same, "prefill_")
     prompts, workers = (
@@ -171,7 +171,7 @@ def _stated(row: Any, same: Any) -> ServedRow:
 
 
 def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
-    """Return one that a list has."""
+    """Return a row whose workers a list of InferenceX gives."""
     prompt_ranks, share = setting.prompts or _ranks_of(row, "prefill_")[:2]
     groups = setting.ranks if setting.has_own_sequences else 1
     return _served(
@@ -186,13 +186,13 @@ def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
 
 
 def _unlisted(row: Any) -> ServedRow:
-    """Return one that no list has, or several that do not agree."""
+    """Return a row that no list has, or lists that do not agree: one worker of each kind."""
     prompt_ranks, share, _ = _ranks_of(row, "prefill_")
     return _served(row, _ranks_of(row, "decode_"), 1, (prompt_ranks, share, 1), 0, UNSTATED)
 
 
 def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
-    """Return one whose prompts and answers are computed by the same GPUs."""
+    """Return a row whose prompts and answers are computed by the same GPUs."""
     ranks, expert, groups = _ranks_of(row, "")
     drafted: int | None = 0
     if "DeepSeek" in str(row.model_path):
@@ -249,7 +249,7 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
     run, model = _run(row), str(row.model_path)
     settings = generated(run.runtime, run.version, run.isl, users)
     if _has_few_seats(row):
-        return replace(settings, max_num_seqs=users - 1), ""
+        return replace(settings, max_num_seqs=users - 1), ""  # one seat fewer than users
     if settings.token_budget or not {run.isl, run.osl} <= RANGE_RATIO:
         return settings, cache_of(model, run.runtime)
     return together(model, run, groups)
@@ -268,8 +268,8 @@ def _weights(row: Any) -> str:
     """Format of the weights of a row of aiconfigurator; if none is given they are 16 bits."""
     weights = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
     if weights == "f8" and str(row.backend) == "sglang":
-        # SGLang's newer block-scaled kernels are as fast as per-tensor ones; measured rows have
-        # older
+        # the predictors know older block-scaled kernels of SGLang; newer ones are as fast as
+        # kernels with one scale per tensor
         return weights
     return published(str(row.model_path), weights, str(row.backend), str(row.system))
 
@@ -303,10 +303,10 @@ def _ranks(
 ) -> tuple[int, int, int]:
     """Count as the exports of InferenceX do, some groups of ranks twice.
 
-    Some rows give the product of a group as tensor and as expert parallel: then the experts' degree
-    is the engine's. vLLM gives each rank separate sequences where a row says that as
-    many groups as ranks share attention, and its experts' degree is their product
-    (``--data-parallel-size=$TP --enable-expert-parallel``).
+    Some rows have the same number as tensor and as expert parallel degree: it then is the number of
+    ranks. Rows of vLLM with as many groups as tensor-parallel ranks, and their product as expert
+    degree, ran ``--data-parallel-size=$TP --enable-expert-parallel``: as many ranks as groups, each
+    with separate sequences.
     """
     if tensor > 8 and tensor & (tensor - 1):
         # degrees that are no power of two occur on racks (NVL72): data and expert parallel

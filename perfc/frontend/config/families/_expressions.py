@@ -1,4 +1,4 @@
-"""Evaluate expressions over the keys of a configuration, in which rows of families are written.
+"""Evaluate the expressions in rows of families, over the keys of a configuration.
 
 A name is a key; ``a | b`` is ``b`` where ``a`` is absent; ``a / b`` has to be whole; ``a[i]`` is
 item ``i`` of a list, and ``a`` where it is no list; ``a.b`` is a key of an object inside.
@@ -67,7 +67,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 class KeyScope:
-    """The names that expressions of one family may have.
+    """Values of the names in expressions of one family; `of` evaluates an expression.
 
     Args:
         keys: the configuration.
@@ -141,7 +141,7 @@ class KeyScope:
         raise AssertionError(ast.dump(node))
 
     def _item(self, result: Any, at: Any) -> Any:
-        """Return an item of a list or object; what is neither stands for each of its items."""
+        """Return an item of a list or object; any other value stands for each item."""
         if isinstance(result, dict):
             return result.get(at)
         return result[at] if isinstance(result, list | str) else result
@@ -159,7 +159,7 @@ class KeyScope:
             name = self.names.get(name, name)
             if not isinstance(b, int) or b < 1:
                 raise self.keys.wrong(name, b, "a whole number above 0")
-            # a period of layers
+            # a period in layers
             if isinstance(op, ast.Mod) and b > MOST_LAYERS:
                 raise self.keys.wrong(name, b, f"at most {MOST_LAYERS}")
             if isinstance(op, ast.Div):
@@ -167,7 +167,7 @@ class KeyScope:
         return ARITHMETIC[type(op)](a, b)
 
     def _number(self, node: ast.expr) -> int | float:
-        """Return a number within limits; a comparison counts as 0 or 1, a key of true does not."""
+        """Return a number within limits; comparisons count as 0 or 1, but bools of keys fail."""
         result = self._of(node)
         name = next((n.id for n in ast.walk(node) if isinstance(n, ast.Name)), "?")
         if result is None:

@@ -55,28 +55,28 @@ def activation(keys: Keys, *names: str, default: str) -> Activation:
 
 
 def biased_mlp(keys: Keys, *, width: int | None = None, usual: str = "gelu") -> Mlp:
-    """Return an MLP with biases and without a gate, of a width and function by default."""
+    """Return an MLP with biases, without a gate; ``width`` and ``usual`` are defaults of keys."""
     function = activation(keys, "hidden_act", "activation", default=usual)
     return Mlp(keys.whole("intermediate_size", "hidden_dim", default=width), function, False, True)
 
 
 def rms(width: int, *, is_scaled: bool = True) -> Norm:
-    """Return a normalization without a mean."""
+    """Return an RMS norm."""
     return Norm(NormKind.RMS, width, is_scaled)
 
 
 def layer_norm(width: int, *, is_scaled: bool = True, is_biased: bool = True) -> Norm:
-    """Return a normalization with a mean."""
+    """Return a layer norm."""
     return Norm(NormKind.LAYER, width, is_scaled, is_biased)
 
 
 def pre_norm(norm: Norm, *mixers: Mixer) -> Layer:
-    """Return one residual per mixer, which reads normalized values."""
+    """Return a pre-norm layer: one residual per mixer, ``x + mixer(norm(x))``."""
     return tuple([Residual((Branch(m),), before=norm) for m in mixers])
 
 
 def post_norm(norm: Norm, *mixers: Mixer) -> Layer:
-    """Return one residual per mixer, whose sum is normalized."""
+    """Return a post-norm layer: one residual per mixer, ``norm(x + mixer(x))``."""
     return tuple([Residual((Branch(m),), last=norm) for m in mixers])
 
 
