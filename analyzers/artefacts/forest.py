@@ -57,6 +57,7 @@ class Forest:
 
     def first(self, count: int) -> Forest:
         """Return the sum of its first trees alone."""
+        # trees are stored one after the other
         end = int(self.roots[count]) if count < len(self.roots) else len(self.feature)
         return replace(
             self,
@@ -111,6 +112,7 @@ class Forest:
         """
         inner = self.feature >= 0
         feature, threshold = self.feature[inner], self.threshold[inner]
+        # `unique` sorts, so that a search gives the number of a cut
         thresholds = [np.unique(threshold[feature == i]) for i in range(len(self.names))]
         number = np.zeros(len(feature), np.uint16)
         for i, cuts in enumerate(thresholds):

@@ -114,6 +114,7 @@ def unbounded(
         len(choices),
         (artefact, sheet.machine),
     )
+    # large results would fill memory; the oldest of the small ones is dropped
     if len(content) <= MOST_BYTES:
         _RECENT[key] = result
         if len(_RECENT) > MOST_RECENT:
@@ -157,6 +158,7 @@ def ends(
     hull = artefact.hull_low, artefact.hull_high
     beyond = excess(table.values, *hull, sides(*hull))
     machine_distance = distance_to(card, dtype, sheet)
+    # a type without rows is as far as a machine with other rates
     far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
     names = class_of(card.class_name).categories
     low, high = card.calibration.ends(
@@ -195,5 +197,6 @@ def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
 
 def distance_to(card: Card, dtype: str, sheet: Sheet) -> float:
     """Return the distance to the nearest measured machine, 0 if it was measured with that type."""
+    # without rows of the type, machines are compared by another type's rates
     places = card.places.get(dtype) or next(iter(card.places.values()))
     return nearest(class_of(card.class_name).place(sheet, dtype), places)

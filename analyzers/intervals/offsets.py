@@ -86,6 +86,7 @@ class Offsets:
                 regressed(table * deviations * weight[:, None], residual * weight, noise)
                 for noise in NOISES
             ]
+            # by Bayes' rule, with the largest subtracted so that `exp` does not underflow for all
             evidence = np.array([r.evidence for r in by_noise]) + prior
             probability = np.exp(evidence - evidence.max())
             probability /= probability.sum()

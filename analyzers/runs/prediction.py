@@ -77,6 +77,7 @@ class PredictionTable:
         pairs = [*zip(self.bounds.kernels, self.kernels, strict=True)]
         at = [(b.kernel.identity, id(k)) for b, k in pairs]
         each = dict(zip(at, pairs, strict=True))
+        # while it waits for its host or between launches the board draws idle power
         energy = {key: energy_of(b, k.time, k.idle_s, sheet) for key, (b, k) in each.items()}
         return tuple([energy[key] for key in at])
 
@@ -159,6 +160,7 @@ class PredictionTable:
 
     def time_of(self, other: PredictionTable) -> float:
         """Return the time of another run with the factors of this one, in seconds."""
+        # of the sums of kernels, and of the fixed time, separately
         fixed_s = self.timeline.fixed_s
         alone_s = self.timeline.time_s - fixed_s
         factor = self.kernels_s / alone_s if alone_s > 0 else 1.0
@@ -194,6 +196,7 @@ def predicted(execution: Execution) -> PredictionTable:
     sum_s = math.fsum([*(k.time_s for k in waiting), fixed.mid])
     # host and device run concurrently; the fixed time is before and after them
     time = device.time.slower_of(host.time) + fixed if host else device.time
+    # the middle is that of the timeline with its streams; the ends keep their ratios to it
     time = time * (stream_ratio * sum_s / time.mid) if time.mid else time
     run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed.mid)
     in_time, run = spread(waiting, run)
@@ -221,6 +224,7 @@ def in_run(execution: Execution) -> list[Estimate]:
         WeightsError: weights that are damaged or of another schema.
     """
     alone: dict[int, Estimate] = {}
+    # the most trusted first: each takes the kernels that no estimator before it knows
     for estimator in IN_ORDER:
         if wanted := [i for i in execution.indices if i not in alone]:
             alone |= estimator.estimate(execution, wanted)

@@ -153,6 +153,7 @@ class LaunchWalk:
         bits = self.bits(v)
         if self.stored is None or not v.is_real:
             return bits
+        # autocast casts no stored scalars
         if policy is Policy.NARROW and (v.weight is None or shape(v)):
             return min(bits, NARROW_BITS)
         if policy is Policy.WIDE and v.weight is None and not self.compiled:
@@ -172,6 +173,7 @@ class LaunchWalk:
         wants = [self.policy(k) is Policy.NARROW for k in self.readers.get(v, ())]
         if wants and all(wants):
             return NARROW_BITS
+        # both types are written
         return WIDE_BITS + NARROW_BITS if any(wants) else bits
 
     def casts(self, kernel: Kernel) -> Iterator[Launch]:
@@ -211,6 +213,7 @@ class LaunchWalk:
         return launch
 
     def _moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
+        """Return `moved`, uncached."""
         count = self.amount(element_count(shape(v)))
         amounts = {
             "read_bytes": tuple([n * old / 8 for n in count]),
@@ -368,6 +371,7 @@ class LaunchWalk:
                 return self.number(element_count(largest)) / written
             case Kind.SOFTMAX:
                 return self.number(largest[-1]) if largest else 1.0
+            # statistics of channels are inputs at inference: nothing is reduced
             case Kind.NORMALIZATION if span_of(kernel) is not Span.CHANNEL:
                 extents = shape(kernel.anchor.results[0])
                 return self.number(extents[-1]) if extents else 1.0

@@ -148,6 +148,7 @@ class PhysicsResidual(GraphPredictor):
     def _like(self, data: Measurements, detail: Detail) -> Array:
         """Return the log ratio of predicted time on each training machine to that on the row's."""
         assert self.learned is not None
+        # sorted, as `design` gives each training machine a column
         predictions = [
             self.detail(data.of([replace(r, target=target) for r in data.rows])).value
             for target in sorted(self.learned.targets)
@@ -183,6 +184,7 @@ class PhysicsResidual(GraphPredictor):
         floor = np.array([r.floor_s for r in data.rows])
         if self.quantity is not Quantity.TIME:
             floor = np.zeros(len(data))
+        # positive in any case, as ratios are taken of it
         value = np.maximum(self._shifted(data, detail), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)

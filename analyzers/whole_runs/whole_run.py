@@ -238,6 +238,7 @@ def by_default(
     machine: Machine, deployment: Deployment, source: Module
 ) -> tuple[Path, Setting, bool] | None:
     """Return the card that covers such runs, their setting, and True if on this machine."""
+    # whole runs were measured in some precisions of f32 models, on GPUs
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
     if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
@@ -313,6 +314,7 @@ def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> Predictio
     low_s = min(max(run.time.low, floor_s), time_s)
     # a prediction below the lower bound keeps its relative error above it
     high_s = max(run.time.high, time_s * (run.time.high / run.time.mid if run.time.mid else 1.0))
+    # a predictor without intervals takes the upper end of the timeline
     if math.isinf(high_s):
         high_s = max(alone.high_s, time_s)
     time = Interval(low_s, time_s, high_s)

@@ -39,6 +39,7 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
     if number.isdecimal() and len(number) < 9 and int(number) < len(nodes):
         return int(number), nodes[int(number)]
     folded = _dotted(wanted)
+    # several nodes of the exact name are candidates too, listed in the error
     partial = exact or [(i, n) for i, n in enumerate(nodes) if folded in _dotted(n.name)]
     if len(partial) == 1:
         return partial[0]
@@ -70,6 +71,7 @@ def _close(nodes: list[Node], wanted: str) -> str:
     if not nodes:
         return "the model has no nodes"
     names = list(dict.fromkeys(n.name for n in nodes))[:MOST_COMPARED]
+    # a part of a path may be all that a user remembers: each part leads to its first node
     parts: dict[str, str] = {}
     for name in names:
         for part in (name, *name.replace(".", "/").split("/")):

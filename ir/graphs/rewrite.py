@@ -88,6 +88,7 @@ class Rewriter:
         inputs = self._defined(graph.inputs)
         weights = self._defined(tuple(w for w in graph.weights if w not in self._dropped))
         outputs = tuple(self.value(v) for v in graph.outputs)
+        # the same object keeps what caches hold for it
         unchanged = (
             inputs == graph.inputs
             and weights == graph.weights
@@ -114,6 +115,7 @@ class Rewriter:
         return Node(node.op, inputs, outputs, regions, node.loc)
 
     def _defined(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return values with their new definitions."""
         return tuple(self._definitions.get(v, v) for v in values)
 
 

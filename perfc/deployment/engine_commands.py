@@ -57,6 +57,7 @@ def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
 
     Variables that the script sets are replaced; a quoted command, as of ``sh -c``, is read too.
     """
+    # separators of commands are words of their own, line ends included
     lines = CONTINUED.sub(" ", script)
     reader = shlex.shlex(lines, posix=True, punctuation_chars="\n;&|")
     reader.whitespace, reader.whitespace_split = " \t\r", True
@@ -66,7 +67,7 @@ def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
         raise ParseError(f"is no command line: {error}", where=WHERE) from None
     names: dict[str, str] = {}
     command: list[str] = []
-    for word in [*words, ";"]:
+    for word in [*words, ";"]:  # the last command ends as well
         if word.strip("\n;&|"):
             command.append(word)
             continue
@@ -170,6 +171,7 @@ def workers_in(
             yield from workers_in(one, names, replicas, is_prefill, depth + 1, budget)
     if not isinstance(tree, dict):
         return
+    # inner parts see the variables of outer ones, as containers those of their pod
     names = {**names, **_environment(tree)}
     count = tree.get("replicas")
     replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas

@@ -98,6 +98,7 @@ class Parallel:
 
     def described(self) -> str:
         """Describe the degrees that differ from 1, ``tp 4, pp 2, zero 1``, or ``one GPU``."""
+        # by names of options, which users know, not by fields
         usual = ALONE.as_json()
         parts = [
             f"{key.replace('_', ' ')} {value}"
@@ -146,6 +147,7 @@ class Parallel:
 
     def of_stage(self, layers: tuple[T, ...], stage: int) -> tuple[T, ...]:
         """Return the layers of one stage; the first stages have one more if uneven."""
+        # stages 0 to more - 1 have each + 1 layers
         each, more = divmod(len(layers), self.pipeline)
         first = stage * each + min(stage, more)
         return layers[first : first + each + (stage < more)]
@@ -166,6 +168,7 @@ class Parallel:
         for name, degree in named:
             if not 1 <= degree <= MOST_RANKS:
                 raise ParseError(f"{name} = {degree} is no degree of parallelism", hint="1 or more")
+        # engines divide experts among all ranks of a stage or split each of them
         stage = self.tensor * self.attention_data
         if self.expert not in (1, stage):
             alone = f"a stage has one rank; {flag('tp')} and {flag('attention_dp')} give it more"
@@ -201,6 +204,7 @@ def _degree(name: str, value: object, where: str) -> int | str:
             raise ParseError(f"{value!r} is no schedule", where=where)
         return value
     text = str(value)
+    # ``sp`` is a switch: true and false count as 1 and 0, and for it only
     is_number = not isinstance(value, float) and text.isascii() and text.isdigit()
     if isinstance(value, bool):
         text, is_number = str(int(value)), name == "sp"
