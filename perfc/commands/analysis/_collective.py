@@ -134,6 +134,7 @@ def document(view: CollectiveView) -> Document:
             r.target,
             in_seconds(r.time_s),
             time_range(r.low_s, r.high_s),
+            # 0: the target has no link, so there is no bound
             in_seconds(r.floor_s) if r.floor_s else None,
             Amount(r.bytes_per_s, Unit.BYTE_PER_S),
         )

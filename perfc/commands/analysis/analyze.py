@@ -203,6 +203,7 @@ def standard_input() -> bytes:
     """
     import sys
 
+    # one byte beyond the limit shows that there is more
     data = sys.stdin.buffer.read(LONGEST_INPUT_BYTES + 1)
     if not data:
         raise ModelError("standard input is empty", hint="give a path, or write a model to it")
@@ -228,6 +229,7 @@ def side_by_side(
 
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
+    # standard input can be read once: all targets analyze the same bytes
     source = standard_input() if model == STANDARD_INPUT else model
     if form == HTML and is_one_page(options):
         return beside_others(options, model, source, output, predict=predict)
@@ -239,6 +241,7 @@ def is_one_page(options: DeploymentOptions) -> bool:
     """Return True if one page holds everything: few targets, one runtime, one precision."""
     from perfc.view.html.what_if import MOST_TARGETS
 
+    # several runtimes or precisions make several rows a target, which the table has
     ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
     target = options.deployment(is_several=True).target if max(map(len, ways)) <= 1 else ""
     return bool(target) and len(options.machines(target)) <= MOST_TARGETS

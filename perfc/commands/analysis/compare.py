@@ -118,6 +118,7 @@ def compared(
     models = [options.named(m) if isinstance(m, str) else m for m in models]
     settings = list(settings_of(options, models, predictors))
     machines = machines_of(options, settings)
+    # read for the note alone: `compare` reads each model by itself
     if options.has_named_axes:
         from perfc.deployment.reading import read
 

@@ -110,6 +110,7 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
     for kind, given in (("targets", targets), ("models", models)):
         if len(given) > 1:
             raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {kind}")
+    # at most one of each is left
     return "".join(targets), models[0] if models else None
 
 

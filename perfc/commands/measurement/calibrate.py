@@ -163,6 +163,7 @@ def _differences(done: CalibratedTarget) -> Iterator[str]:
         return
     yield "against the earlier file:" if done.changes else "no change against the earlier file"
     changes: list[tuple[str, ...]] = [("", "before", "now", "")]
+    # a figure that only one file has is blank in the other column, without a share
     for c in done.changes:
         old, new = ("" if v is None else quantity(c.key, v) for v in (c.before, c.after))
         share = f"{c.after / c.before - 1:+.1%}" if c.before and c.after else ""
@@ -176,6 +177,7 @@ def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
     """Yield rows with the first cell aligned left and the others, which are numbers, right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for first, *rest in rows:
+        # blanks of empty last cells are cut off
         cells = [c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)]
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 

@@ -172,6 +172,7 @@ def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | 
         return None
     from perfc.measuring.trace.formats import format_of, read_trace
 
+    # models, too, may be JSON or gzipped: what the files begin with decides
     if all(format_of(n) is None for n in paths):
         return None
     traces: list[DeviceTrace] = []
@@ -198,6 +199,7 @@ def compared(
         raise click.UsageError(f"{len(traces)} traces; {MOST_TRACES} at most")
     if len(steps) not in (0, 1, len(traces)):
         raise click.UsageError(f"--step: one, or one for each of {len(traces)} traces")
+    # one step is of all traces; without one each trace has its median step
     numbers = steps if len(steps) > 1 else [*steps, None][:1] * len(traces)
     sides = [selected(t, n) for t, n in zip(traces, numbers, strict=True)]
     # a step of one trace is not comparable with the whole of another: then all are whole
@@ -240,6 +242,7 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
     from perfc.frontend.reading.module_name import NamedModule, is_named
     from perfc.review.code.model import CodeModel
 
+    # package.module:Name has a colon as well: only a revision of git counts as one
     revision, _, rest = name.partition(":")
     if not ((is_named(name) or is_named(rest)) and is_revision(revision)):
         revision, rest = "", name

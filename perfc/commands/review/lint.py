@@ -184,6 +184,7 @@ def is_nearest(_path: Path, _file: str) -> bool:
 
 def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, object]:
     """Return the deployment fields of ``[lint]`` that the command line does not set."""
+    # what is typed wins over the file
     of_lint = {"target": settings.target, "runtime": settings.runtime}
     return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
 

@@ -52,6 +52,7 @@ class Nodes(click.ParamType[str]):
             nodes = [*walk(load(model).graph)] if model else []
         except PerfcError:
             return []
+        # a comma ends a name for `completed`
         return completed((n.name for n in nodes if "," not in n.name), incomplete)
 
 

@@ -137,6 +137,7 @@ def show(
     from perfc.view.report.formats import screen
     from perfc.view.report.formats.text import lines
 
+    # text without named views is the summary on one screen
     is_screen = form.value == "text" and not shown
     width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
     # the summary and the table of kernels have different defaults of --top
@@ -167,5 +168,6 @@ def is_colourful() -> bool:
     """Return True if standard output is colored."""
     if colour() is not Colour.AUTO:
         return colour() is Colour.ALWAYS
+    # conventions of terminals: any value of NO_COLOR turns colors off
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain

@@ -73,4 +73,5 @@ def edges(size: str) -> tuple[int, int]:
     parts = size.lower().split("x")
     if len(parts) > 2 or not all(p.isascii() and p.isdigit() and len(p) < 6 for p in parts):
         raise ParseError(f"{size[:32]!r} is no size", where="--size", hint="1024 or 832x480")
+    # one number is both edges
     return int(parts[0]), int(parts[-1])
