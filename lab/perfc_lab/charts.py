@@ -21,6 +21,7 @@ def chart(
 
 def axis(field: str, title: str = "", form: str = "", **scale: object) -> dict[str, object]:
     """Return an axis of numbers: its field, title, number format and scale."""
+    # empty parts are left out: Vega-Lite's defaults hold
     parts = {"title": title, "axis": {"format": form} if form else {}, "scale": scale}
     return {"field": field, "type": "quantitative", **{k: v for k, v in parts.items() if v}}
 

@@ -38,5 +38,6 @@ def leave_out(
 
 def at_several_batches(rows: Sequence[GraphRow]) -> bool:
     """Return True if a graph was measured at several batches on one machine and setting."""
+    # the first batch of a graph is stored; any other one answers
     seen: dict[object, int] = {}
     return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)

@@ -78,6 +78,7 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
     )
 
     def add(function: C) -> C:
+        # click lists the option that decorates last first
         for option in reversed(options):
             function = option(function)
         return function
@@ -94,6 +95,7 @@ def written_by(ctx: click.Context) -> str:
     from datetime import date
 
     words = [ctx.command_path]
+    # options that were typed, in the order of their declaration
     for parameter in ctx.command.params:
         name = parameter.name or ""
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -109,6 +111,7 @@ def _spelled(parameter: click.Parameter, value: object) -> list[str]:
     shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
     if isinstance(parameter, click.Argument):
         return shown
+    # long names, but for -o
     option = min(parameter.opts, key=len) if "-o" in parameter.opts else parameter.opts[0]
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return [option]

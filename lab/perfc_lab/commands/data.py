@@ -93,8 +93,9 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
     from perfc_lab.datasets import dataset
 
     chosen = [dataset(name) for name in names]
-    sized = (one if unlabelled is None else one.sized(unlabelled) for one in chosen)
-    report(one.build(data, output, complain) for one in sized)
+    # built one at a time, each reported before the next begins
+    sized = (each if unlabelled is None else each.sized(unlabelled) for each in chosen)
+    report(each.build(data, output, complain) for each in sized)
 
 
 @command.command(
@@ -144,12 +145,12 @@ def import_graphs(path: Path, output: Path) -> None:
 def report(made: Iterable[Measurements], shown: int | None = None) -> None:
     """Print what each data set has and what was left out; exit with 1 if something was."""
     is_whole = True
-    for one in made:
-        for line in one.left_out[:shown]:
-            complain(f"{one.dataset}: left out {line}")
-        machines = ", ".join(one.targets) or "no machine"
-        say(f"{one.dataset}: {len(one):,} rows of {len(one.graphs):,} graphs on {machines}")
-        is_whole &= not one.left_out
+    for data in made:
+        for line in data.left_out[:shown]:
+            complain(f"{data.dataset}: left out {line}")
+        machines = ", ".join(data.targets) or "no machine"
+        say(f"{data.dataset}: {len(data):,} rows of {len(data.graphs):,} graphs on {machines}")
+        is_whole &= not data.left_out
     if not is_whole:
         click.get_current_context().exit(1)
 

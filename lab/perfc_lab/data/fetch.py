@@ -85,6 +85,7 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
         raise FetchError(f"{commit!r} is no commit", where="--commit")
     with blank_home() as home:
         if not clone.exists():
+            # files are fetched when they are checked out: those of `folders` alone
             where = ("--filter=blob:none", "--no-checkout", "--", url, str(clone))
             run(home, "clone", "--quiet", *where)
             run(home, "-C", str(clone), "sparse-checkout", "set", "--", *folders)
@@ -95,6 +96,7 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
 def blank_home() -> Iterator[dict[str, str]]:
     """Yield an environment in which git prompts for nothing and runs no hooks."""
     with tempfile.TemporaryDirectory(prefix="perfc-git-") as folder:
+        # settings of the user or the system may name programs to run
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         yield {
             **environment,

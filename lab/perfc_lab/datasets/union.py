@@ -28,8 +28,8 @@ def load_union(output: Path, names: Sequence[str]) -> Measurements:
     graphs: dict[str, ModelGraph] = {}
     for part in parts:
         for name, graph in part.graphs.items():
-            known = graphs.get(name)
-            kernels = graph.kernels if known is None else {**known.kernels, **graph.kernels}
+            earlier = graphs.get(name)
+            kernels = graph.kernels if earlier is None else {**earlier.kernels, **graph.kernels}
             graphs[name] = replace(graph, kernels=kernels)
     rows = tuple(row for part in parts for row in part.rows)
     digest = hashlib.sha256(" ".join(part.digest for part in parts).encode()).hexdigest()[:16]

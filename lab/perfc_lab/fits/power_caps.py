@@ -30,6 +30,7 @@ def rows(data: Path) -> pd.DataFrame:
     table = pd.read_parquet(data / "zeus_train_power.parquet")
     numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
     table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()
+    # the highest limit stands for none
     top = table.loc[table.groupby(KEY, observed=True).power_limit_w.idxmax()]
     table = table.merge(top, on=KEY, suffixes=("", "_free"))
     table = table[table.power_limit_w < table.power_limit_w_free]
@@ -83,6 +84,7 @@ def main() -> None:
 
 
 def _shown(errors_by_name: dict[str, float]) -> str:
+    """Return errors as percentages with their names."""
     return ", ".join(f"{k} {100 * v:.1f} %" for k, v in errors_by_name.items())
 
 

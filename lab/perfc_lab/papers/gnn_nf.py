@@ -29,7 +29,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 class GnnNf(nnlqp.Nnlqp):
-    """FLOP, MACs and parameters of every node beside NNLQP's 44 numbers."""
+    """FLOP, MACs and parameters of every node after NNLQP's 44 numbers."""
 
     name: ClassVar[str] = "gnn-nf"
     title: ClassVar[str] = "GNN-NF (NNLQP with FLOP, MACs and parameters of each node)"

@@ -98,6 +98,7 @@ def pointwise(operator: str, elements: Array) -> dict[str, Array]:
         "write_bytes": ITEM * elements,
         "alu": alu * elements,
         "sfu": sfu * elements,
+        # the same number for every row
         "operands": elements * 0 + operands,
         "tensor_operands": elements * 0 + tensors,
     }

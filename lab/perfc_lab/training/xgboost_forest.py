@@ -83,7 +83,7 @@ def _append(
     start = len(feature)
     order = [0]
     for node in order:
-        if lefts[node] < 0:
+        if lefts[node] < 0:  # a leaf, whose number is in the place of a threshold
             feature.append(-1)
             left.append(0)
         else:
@@ -103,10 +103,11 @@ def midway(forest: Forest, table: NDArray[np.float32]) -> Forest:
     threshold = forest.threshold.copy()
     for index in range(len(forest.names)):
         nodes = np.flatnonzero(forest.feature == index)
-        known = np.unique(table[:, index]) if len(nodes) else table[:0, index]
-        above = np.searchsorted(known, threshold[nodes])
-        inside = (above > 0) & (above < len(known))
-        low, high = known[above[inside] - 1], known[above[inside]]
+        values = np.unique(table[:, index]) if len(nodes) else table[:0, index]
+        # position of the first value at the cut or above; cuts beyond all values stay
+        above = np.searchsorted(values, threshold[nodes])
+        inside = (above > 0) & (above < len(values))
+        low, high = values[above[inside] - 1], values[above[inside]]
         middle = low + (high - low) / 2
         # neighbours in float32 have no number between them
         threshold[nodes[inside]] = np.where(middle > low, middle, high)

@@ -91,6 +91,7 @@ def limited(entries: Entries, suffixes: frozenset[str], path: Path) -> Iterator[
 
 
 def _of_tar(path: Path) -> Entries:
+    """Yield the regular files of a tar archive, compressed or not."""
     with tarfile.open(path, "r:*") as archive:
         for info in archive:
             if info.isreg():
@@ -100,6 +101,7 @@ def _of_tar(path: Path) -> Entries:
 
 
 def _of_zip(path: Path) -> Entries:
+    """Yield the files of a zip archive."""
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.is_dir():
@@ -107,6 +109,7 @@ def _of_zip(path: Path) -> Entries:
 
 
 def _of_folder(path: Path) -> Entries:
+    """Yield the files below a folder; links are not followed."""
     root = path.resolve()
     for file in sorted(root.rglob("*")):
         if file.is_file() and not file.is_symlink() and file.resolve().is_relative_to(root):

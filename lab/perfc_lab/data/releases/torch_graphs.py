@@ -84,11 +84,12 @@ def dippm(
     if len(static) != 5 or len(y) != 3 or not static[0] >= 1:
         raise FetchError("no batch and MACs, or other than three labels", where=member.name)
     places = x[:, :16].argmax(1)
-    named = x[:, :16].max(1) > 0
+    named = x[:, :16].max(1) > 0  # zeros alone: an operator outside of the list
     ops = [DIPPM_OPS[i] if has else "" for i, has in zip(places.tolist(), named, strict=True)]
     ops = [op or "other" for op in ops]
     # columns: 16 of the one-hot, 12 attributes, 4 extents of the parameter
     facts = dict(zip(DIPPM_ATTRIBUTES, x[:, 16:28].T, strict=True))
+    # our columns have the sum of both sides
     facts["pad_h"] = facts.pop("pad_top") + facts.pop("pad_bottom")
     facts["pad_w"] = facts.pop("pad_left") + facts.pop("pad_right")
     facts["out_1"] = facts.pop("channels")
@@ -131,7 +132,7 @@ def trappm(
     target = V100 if "V100" in member.name.split("/") else A100
     row = GraphRow(
         f"{target}-{member.stem}",
-        re.sub(r"_\d+$", "", member.stem),
+        re.sub(r"_\d+$", "", member.stem),  # without the batch
         TRAPPM_SETTING,
         target,
         round(static[0]),

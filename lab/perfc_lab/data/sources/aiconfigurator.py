@@ -81,6 +81,7 @@ US_PER_MS = 1000
 MAX_SHEET_BYTES = 1 << 20
 """Maximum bytes of a data sheet of a system."""
 RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sglang"}
+"""Frameworks whose folders are spelt in several ways."""
 MISFILED = {"NVIDIA GB300": "gb300"}
 """Rows that lie in the folder of another system."""
 ABOVE_PEAK = {
@@ -162,13 +163,14 @@ def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) 
         parts = path.relative_to(clone.resolve()).parts
         inside = parts[parts.index("data") + 1 :]
         if path.suffix in (".parquet", ".txt") and len(inside) >= 4:
+            # SYSTEM, perhaps FAMILY, FRAMEWORK, VERSION, file
             framework, version = inside[-3:-1]
             place = Place(inside[0], RENAMED.get(framework, framework), version)
             paths.setdefault(place, path)
     newest: dict[tuple[str, str], tuple[int, ...]] = {}
     for system, framework, version in paths:
-        known = newest.get((system, framework), ())
-        newest[system, framework] = max(known, numbers(version))
+        newest_so_far = newest.get((system, framework), ())
+        newest[system, framework] = max(newest_so_far, numbers(version))
     frames = []
     for place, path in paths.items():
         frame = rows(path, place)
@@ -186,6 +188,7 @@ def timed(
     frame = measured(frame, path, "latency_us")
     frame["latency_us"] *= US_PER_MS
     if "power_w" in frame:
+        # 0 and texts stand for no measurement
         power_w = pandas().to_numeric(frame["power_w"], errors="coerce")
         frame["power_w"] = power_w.where(power_w > 0)
     return frame.assign(
@@ -198,6 +201,7 @@ def timed(
 def products(path: Path, place: Place) -> pd.DataFrame:
     """Return ``y[m,n] = x[m,k] W[k,n]``."""
     frame = timed(path, place, GEMM, {**POWER, "power_limit": "power_limit_w"})
+    # vLLM's blocked fp8: the host takes longer than the kernel
     is_blocked = frame["dtype"].eq("fp8_block")
     return frame.assign(host_bound=is_blocked & (place.framework == "vllm"))
 
@@ -277,6 +281,7 @@ def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
     """Return one data sheet in our units; a rate that it does not give is unknown."""
 
     def of(part: str, key: str, unit: float = 1) -> float:
+        # `unit` is ours in theirs, as 10¹² operations a second
         return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
 
     half = "bfloat16_tc_flops" if holds(sheet, path, "gpu", "bfloat16_tc_flops") else ""
@@ -329,5 +334,6 @@ def read_yaml(path: Path) -> object:
 def numbers(version: str) -> tuple[int, ...]:
     """Return a version for comparing: ``1.3.0rc15`` before ``1.3.0``, after ``1.2.0``."""
     head, _, candidate = version.partition("rc")
+    # a release follows all of its candidates
     digits = [int(d) for d in head.split(".") if d.isdecimal()]
     return (*digits, int(candidate) if candidate.isdecimal() else 1_000_000)

@@ -45,6 +45,7 @@ class Argonne(PublicSource):
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Return the rows that have both latency and throughput."""
         path = files_in(clone, f"{FOLDER}/All_results.csv")[0]
+        # the last two columns are latency and throughput
         frame = measured(read_table(path, COLUMNS), path, *list(COLUMNS.values())[-2:], *WHOLE)
         machine = frame["machine"].astype(str).str.replace(MAKER, "", regex=True).str.strip()
         frame = whole_numbers(frame.assign(machine=machine), path, *WHOLE)

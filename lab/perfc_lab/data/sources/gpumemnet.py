@@ -44,6 +44,7 @@ class GpuMemNetTable(PublicSource):
         """Return the table with what the names of the files say."""
         path = files_in(clone, *(f"{folder}/{FILE}" for folder in FOLDERS))[0]
         frame = read_table(path, {"Filename": "name", **COLUMNS})
+        # the groups of the pattern become columns
         named = frame.pop("name").astype(str).str.extract(NAME)
         if named.isna().to_numpy().any():
             raise FetchError("a file name that says no network", where=str(path))

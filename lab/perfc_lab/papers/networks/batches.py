@@ -210,6 +210,7 @@ class RowBatches:
             key = row.graph, row.batch
             self.members.setdefault(key, []).append(i)
         self.sizes = {key: self.size(key) for key in self.members}
+        # a mini-batch is limited in rows if a number is given, else in operators
         self.most = rows or nodes
         self.weights = {k: len(m) for k, m in self.members.items()} if rows else self.sizes
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
@@ -218,8 +219,8 @@ class RowBatches:
         self.row = torch.tensor(filled, dtype=torch.float32).reshape(len(encoded), width)
         values = [row.value(quantity) for row in data.rows]
         # a row without the quantity has NaN
-        known = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
-        self.y = torch.tensor(known, dtype=torch.float32)
+        scaled = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
+        self.y = torch.tensor(scaled, dtype=torch.float32)
 
     def __len__(self) -> int:
         return len(self.data.rows)
@@ -266,7 +267,7 @@ class RowBatches:
         u = [g.u for g in graphs if g.u is not None]
         count = [g.count for g in graphs if g.count is not None]
         rows = torch.tensor(index)
-        every = torch.arange(len(keys))
+        every = torch.arange(len(keys))  # positions of the graphs
         return Batch(
             torch.cat([g.x for g in graphs]),
             torch.cat([g.edge_index + s for g, s in zip(graphs, starts, strict=True)], dim=1),

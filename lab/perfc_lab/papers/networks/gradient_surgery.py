@@ -28,6 +28,7 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
             other = gradients[j]
             product = torch.dot(projected, other)
             if product < 0:
+                # the clamp: a task whose gradient is 0 has no direction
                 projected -= product / torch.dot(other, other).clamp(min=1e-30) * other
         result.append(projected)
     return torch.stack(result).sum(0)
@@ -40,6 +41,7 @@ def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter])
     """
     gradients: list[Tensor] = []
     for i, loss in enumerate(losses):
+        # the graph of the forward pass is freed after the last loss
         parts = torch.autograd.grad(
             loss, list(parameters), retain_graph=i + 1 < len(losses), allow_unused=True
         )

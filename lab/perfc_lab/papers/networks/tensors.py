@@ -19,6 +19,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write tensors by name, in one step."""
     from safetensors.torch import save
 
+    # copies: safetensors refuses tensors that share memory
     plain = {n: t.detach().cpu().contiguous().clone() for n, t in tensors.items()}
     write_file(path, save(plain))
 

@@ -33,6 +33,7 @@ Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
 """One update from a mini-batch; gives the loss."""
 LOG = "log.csv"
 FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
+"""File of the history in the folder of checkpoints, and its columns."""
 
 
 @frozen
@@ -80,7 +81,7 @@ class TrainRecipe:
         return replace(
             self,
             learning_rate=learning_rate or self.learning_rate,
-            rows=0,
+            rows=0,  # as many as have about `NODES_PER_BATCH` operators
             halve_after=0,
             is_annealed=True,
             patience=patience,
@@ -193,7 +194,7 @@ class _Progress:
         is_best = error < self.best
         if is_best:
             self.best, self.best_epoch = error, self.epoch
-        behind = self.epoch - self.best_epoch
+        behind = self.epoch - self.best_epoch  # epochs without a better validation
         if recipe.halve_after and behind and behind % recipe.halve_after == 0:
             self.rate /= 2
         return is_best
@@ -234,6 +235,7 @@ def fit_network(
     print_ = fingerprint(network, recipe, budget, train)
     state, best = _resumed(network, optimiser, budget.folder, print_)
     best = best or _copied(network)
+    # the clock goes on from the seconds before an interruption
     start = saved = clock_s() - state.seconds
     while state.epoch < recipe.epochs and clock_s() - start < budget.limit_s:
         share = max((clock_s() - start) / budget.limit_s, state.epoch / recipe.epochs)
@@ -248,6 +250,7 @@ def fit_network(
             for batch in paced(drawn, optimiser, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
+        # without validation rows the training loss stands for it
         error = mape(network, validation) if len(validation) else mean
         if state.record(clock_s() - start, mean, error, rate, recipe):
             best = _copied(network)
@@ -281,6 +284,7 @@ def paced(
         return
     for batch in batches:
         share = (clock_s() - start) / budget.limit_s
+        # Adam counts the updates of each parameter; before the first there is no state
         counts = [s["step"] for s in optimiser.state.values() if "step" in s]
         risen = min((float(max(counts, default=0)) + 1) / recipe.rising_steps, 1.0)
         for group in optimiser.param_groups:
@@ -299,6 +303,7 @@ class Rated(Protocol):
 
 
 def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
+    """Return groups of parameters with their share of the rate; one group by default."""
     if isinstance(network, Rated):
         return network.rated_groups()
     return [(list(network.parameters()), 1.0)]
@@ -312,6 +317,7 @@ def _tell(
     budget: TrainingBudget,
     say: Say,
 ) -> None:
+    """Report an epoch: the finished share to a progress bar, a line every tenth epoch."""
     if budget.progress is not None:
         over = max(state.seconds / budget.limit_s, state.epoch / recipe.epochs)
         budget.progress(min(over, 1.0), f"epoch {state.epoch}, validation {error:.1%}")
@@ -320,10 +326,12 @@ def _tell(
 
 
 def _copied(network: nn.Module) -> dict[str, Tensor]:
+    """Return a copy of the weights, which later updates leave as they are."""
     return {n: t.detach().clone() for n, t in network.state_dict().items()}
 
 
 def _cosine(share: float) -> float:
+    """Return the factor of an annealed rate, half a cosine; ``share`` of the training is over."""
     from math import cos, pi
 
     # ends at a hundredth of the rate, not at 0
@@ -345,6 +353,7 @@ def _step(
     recipe: TrainRecipe,
     step: Step | None,
 ) -> float:
+    """Update the weights by a mini-batch and return its loss."""
     if step is not None:
         return step(network, optimiser, batch)
     optimiser.zero_grad(set_to_none=True)
@@ -375,6 +384,7 @@ def _save(
     folder: Path | None,
     print_: str,
 ) -> None:
+    """Write a checkpoint with the best weights and the history; nothing without a folder."""
     if folder is None:
         return
     best_tensors = {f"best.{n}": t for n, t in best.items()}
@@ -401,5 +411,6 @@ def _resumed(
 
 
 def _history(text: str) -> tuple[tuple[float, ...], ...]:
+    """Return the lines of a log, without the names of its columns."""
     lines: Sequence[Sequence[str]] = list(csv.reader(io.StringIO(text)))[1:]
     return tuple(tuple(map(float, line)) for line in lines)

@@ -46,6 +46,7 @@ def reproduce(
             run(job, folder, say)
             say(f"{count} of {len(missing)}: {job.key}")
         return
+    # spawned, not forked: PyTorch's threads do not survive a fork
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(partial(run, job, folder, _silent)): job for job in missing}
         for count, future in enumerate(as_completed(running), 1):
@@ -54,6 +55,7 @@ def reproduce(
 
 
 def _silent(line: str) -> None:
+    """Print nothing: lines of parallel trainings would mix."""
     del line
 
 

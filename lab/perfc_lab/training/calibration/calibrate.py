@@ -143,6 +143,7 @@ def _turns(
         everything = class_of(blocks[0].class_name).parameters
         fold = [folds(b, everything, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
+    # all turns have the features of the shipped forest
     known, protocols = card.frameworks, card.protocols
     turns: list[Turn] = []
     for held in present[: how.turns]:

@@ -29,10 +29,12 @@ def statistics(data: Measurements) -> Iterator[str]:
     for (target, part), count in sorted(Counter((r.target, r.part) for r in data.rows).items()):
         yield f"  {count:7,} rows  {target}, {part}"
     for quantity in Quantity:
-        known = data.measured(quantity).values(quantity)
-        if len(known):
-            low, middle, high = np.quantile(known, [0.0, 0.5, 1.0])
-            yield f"  {len(known):7,} rows  {quantity.value}: {low:.4g} … {middle:.4g} … {high:.4g}"
+        values = data.measured(quantity).values(quantity)
+        if len(values):
+            low, middle, high = np.quantile(values, [0.0, 0.5, 1.0])
+            yield (
+                f"  {len(values):7,} rows  {quantity.value}: {low:.4g} … {middle:.4g} … {high:.4g}"
+            )
     sizes = {
         "operators": [len(g.ops) for g in data.graphs.values()],
         "tensors": [g.ops.edges.shape[1] for g in data.graphs.values()],

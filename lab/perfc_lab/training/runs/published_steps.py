@@ -115,6 +115,7 @@ def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
 
 def band_of(logs: Sequence[float]) -> Band:
     """Return the band of nine in ten further steps: quantiles with the finite-sample correction."""
+    # the band has as many rows beyond either end
     ordered = np.sort(np.asarray(logs))
     rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
     high = min(rank, len(ordered)) - 1
@@ -123,8 +124,8 @@ def band_of(logs: Sequence[float]) -> Band:
 
 def held(errors: Sequence[tuple[SummedStep, float]]) -> Iterator[bool]:
     """Yield True for each step within the band of the other architectures' errors."""
-    for one, error in errors:
-        others = [e for s, e in errors if s.step.architecture != one.step.architecture]
+    for step, error in errors:
+        others = [e for s, e in errors if s.step.architecture != step.step.architecture]
         band = band_of(others)
         yield band.low <= error <= band.high
 
