@@ -86,6 +86,7 @@ class Value:
 
 
 Inputs: TypeAlias = "tuple[Value | None, ...]"
+"""Operands by position; None where an optional one is left out."""
 Results: TypeAlias = Inputs
 
 
@@ -146,6 +147,7 @@ class Loc:
 
 
 NOWHERE = Loc()
+"""Origin of a node that stands for nothing in a model file."""
 
 
 @entity

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 Types: TypeAlias = "tuple[Type, ...]"
+"""Types of the results of an operator by position."""
 Folded: TypeAlias = "tuple[Known | None, ...]"
+"""Known contents of results by position; may be shorter than the results."""
 
 
 class Kind(Enum):

@@ -65,6 +65,7 @@ class _Model:
 _PARAMS = vars(_Model)["__dataclass_params__"]
 """Value of ``__dataclass_params__``, which `dataclasses.is_dataclass` and others expect."""
 _IS_FIELD = vars(_Model)["__dataclass_fields__"]["field"]._field_type
+"""Mark of a field in ``__dataclass_fields__``, unlike class variables."""
 
 
 def _declared(cls: type[T], *, slots: bool) -> type[T]:
@@ -245,6 +246,8 @@ def _nothing(self: object) -> tuple[()]:
 
 
 def _equality(get: Callable[[Any], object]) -> Callable[[Any, object], Any]:
+    """Return the ``__eq__`` of a class whose compared fields ``get`` returns."""
+
     def equal(self: Any, other: object) -> Any:
         return get(self) == get(other) if other.__class__ is self.__class__ else NotImplemented
 
@@ -252,6 +255,8 @@ def _equality(get: Callable[[Any], object]) -> Callable[[Any, object], Any]:
 
 
 def _hashing(get: Callable[[Any], object]) -> Callable[[Any], int]:
+    """Return the ``__hash__`` of a class, by the fields that ``get`` returns."""
+
     def hashed(self: Any) -> int:
         return hash(get(self))
 
@@ -259,5 +264,6 @@ def _hashing(get: Callable[[Any], object]) -> Callable[[Any], int]:
 
 
 def _text(self: Any) -> str:
+    """Return an object as text, as dataclasses have it: ``Rows(rows=2, elements=6)``."""
     shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -52,6 +52,7 @@ class Execution:
 
     @cached_property
     def _lowered(self) -> dict[int, Lowered | None]:
+        """Return the cache of `lowered`, shared by all analyses of a kernel table."""
         cache_of = dict[int, "Lowered | None"]
         # a roofline of several environments (values of symbols) belongs to no one kernel table,
         # whose cache is keyed by one environment

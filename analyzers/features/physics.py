@@ -27,6 +27,7 @@ def latency_s(protocol: Protocol, sheet: Sheet) -> float:
     match protocol:
         case Protocol.EAGER:
             return sheet.launch_s
+        # these times are of the device, without the host's launch
         case Protocol.GRAPH | Protocol.KERNELS | Protocol.STEP:
             return GRAPH_LATENCY_S
 

@@ -60,6 +60,7 @@ def single_flop_per_s(sheet: Sheet) -> float:
     Volta, whose kernels are of another generation.
     """
     peak = sheet.matrix_flop_per_s("f32", tf32=False)
+    # FP32 multiply–adds of a multiprocessor per clock
     lanes = peak / (2 * sheet.sm_count * sheet.clock_hz)
     old = 0 < sheet.generation < UNIFIED_CACHE
     share = OLD_SHARE if old else (64 / max(lanes, 64.0)) ** 0.25
@@ -85,6 +86,7 @@ def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = F
         is_own: True if the kernel is the framework's, False if it is a library's.
     """
     if protocol is Protocol.EAGER:
+        # a faster host has a shorter launch overhead, and all its calls are shorter by that ratio
         share = VENDOR_CALLS.get(sheet.machine.vendor, 1.0) if is_own else 1.0
         return eager_s * share * sheet.launch_s / USUAL_LAUNCH_S
     return physics.latency_s(protocol, sheet)

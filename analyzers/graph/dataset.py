@@ -39,6 +39,7 @@ from .store import (
 
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
+"""Names of the card, of the rows and of the folder of graphs of a built data set."""
 MAX_BYTES = 512 << 20
 """Maximum bytes of card and rows, which are read as a whole."""
 NO_GRAPH = "no graph of "

@@ -76,6 +76,7 @@ that is not stored, and of the first output."""
 EDGE_SCALED = Schema(
     "tensors by batch", ("nbytes", "elements", *(f"extent_{i}" for i in range(RANK)))
 )
+"""Columns of an edge: the tensor that one operator writes and the other reads."""
 WHOLE = Schema(
     "graph by batch",
     ("parameters", "weight_bytes", "peak_bytes", "input_elements", "output_elements"),

@@ -53,6 +53,7 @@ def chained(estimate: Estimate, bound: KernelBound, at: Numbers) -> Estimate:
     return replace(
         estimate,
         time=estimate.time + steps * bound.launches,
+        # the latency of a step is assumed
         is_extrapolating=True,
         is_measured=False,
         in_run=None,

@@ -53,6 +53,7 @@ class Aspect(Enum):
 
 COMMON = -2
 """Number of a library that several runtimes launch; other libraries have that of their runtime."""
+# aspects that terms have in common: runs of a runtime, in a precision, or with the same kernels
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
 _KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
 _SIZES = Aspect.WORK, Aspect.NETWORK

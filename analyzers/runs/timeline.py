@@ -141,6 +141,7 @@ def changed_ratio(
     """
 
     def total_s(each_s: Sequence[float], factor: float) -> float:
+        """Return the time of a run with these times of kernels and this factor of launches."""
         waits_s = () if host is None else host.waits_s(each_s, factor)
         return math.fsum([*each_s, *waits_s])
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
 """Defaults of missing columns, if not 0."""
+# rows of a launch that gives no amounts or traits, in the order of the columns
 _NO_AMOUNTS = [PLAIN.get(name, 0.0) for name in AMOUNTS]
 _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 

@@ -40,3 +40,4 @@ class LaunchKind(Enum):
 
 
 NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
+"""Positions of the kinds, which stored tables and trained weights refer to."""

@@ -1,4 +1,6 @@
-"""Residuals of measured graphs, which correct the same graph on another machine.
+"""Residuals of measured graphs (log of measured over predicted), for the same graphs elsewhere.
+
+A residual corrects predictions of its graph on other machines.
 
 They form a hierarchy of random effects: a graph, the graph in one execution mode, and that at one
 batch. Each mean is shrunk towards that of the level above, which counts as one more row. Unmeasured

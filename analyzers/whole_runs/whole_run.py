@@ -107,6 +107,7 @@ def candidates(
             is_answered = any(not run.withheld for run in runs)
             left_out = "it is left out" if is_answered else "kernels are summed instead"
             notes.append(f"{note}: {left_out}")
+    # those that may be used first, then by trust
     return sorted(runs, key=lambda run: (bool(run.withheld), run.doubt)), notes
 
 
@@ -162,6 +163,7 @@ def under_runtime(
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
     kernels, env = execution.kernels, bounds.env
     is_chained = kernels.once("recurrent", env, lambda: has_steps(kernels, env))
+    # a launch overhead matters only where the host launches kernels one by one
     own_host = execution.kernels.runtime.is_dispatched and (
         given_host(execution.machine, execution.host_launch_s) is not None
     )
@@ -212,6 +214,7 @@ def whole_run(run: WholeRunEstimate) -> CandidateRun:
 
     Without an interval, it reaches from the lower bound to infinity.
     """
+    # NaN: the predictor gives no interval
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     time = Interval(low, run.value, high)

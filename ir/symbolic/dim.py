@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from ..syntax.names import symbol_key, symbol_name
 
-Dim: TypeAlias = "int | Poly"
-Monomial: TypeAlias = "tuple[Atom, ...]"
+Dim: TypeAlias = "int | Poly"  # an extent
+Monomial: TypeAlias = "tuple[Atom, ...]"  # a product of atoms, sorted by key; () of a constant
 
 
 class AtomKind(Enum):
@@ -44,7 +44,7 @@ class Atom:
         return self.key
 
 
-_ATOMS: dict[tuple[object, ...], Atom] = {}
+_ATOMS: dict[tuple[object, ...], Atom] = {}  # every atom of the process
 
 
 def _intern(kind: AtomKind, key: str, args: tuple[Dim, ...], lo: int, hi: Dim | None) -> Atom:
@@ -143,7 +143,7 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
     return -len(term[0]), [a.key for a in term[0]]
 
 
-def _collect(parts: Iterable[tuple[Monomial, int]]) -> Dim:
+def _collect(parts: Iterable[tuple[Monomial, int]]) -> Dim:  # sum of terms; equal ones add up
     total: dict[Monomial, int] = {}
     for monomial, coefficient in parts:
         total[monomial] = total.get(monomial, 0) + coefficient
@@ -165,7 +165,7 @@ def _add(a: Dim, b: Dim) -> Dim:
 
 
 @lru_cache(maxsize=1 << 16)
-def _mul(a: Dim, b: Dim) -> Dim:
+def _mul(a: Dim, b: Dim) -> Dim:  # cached, as shapes repeat
     return _collect(
         (tuple(sorted(m + n, key=lambda x: x.key)) if m and n else m or n, c * d)
         for m, c in _terms(a)
@@ -195,7 +195,7 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     return None
 
 
-def _floor_atom(num: Dim, den: Dim) -> Dim:
+def _floor_atom(num: Dim, den: Dim) -> Dim:  # a quotient that nothing simplifies
     over = str(num) if len(_terms(num)) < 2 and "-" not in str(num) else f"({num})"
     under = str(den) if isinstance(den, int) or _is_atom(den) else f"({den})"
     return Poly((((_intern(AtomKind.FLOOR, f"({over}//{under})", (num, den), 0, None),), 1),))
@@ -223,7 +223,7 @@ def _floordiv(num: Dim, den: Dim) -> Dim:
     return whole + _reduced_quotient(rest, den)
 
 
-def _reduced_quotient(rest: Poly, den: int) -> Dim:
+def _reduced_quotient(rest: Poly, den: int) -> Dim:  # without common factors, not nested
     inner = [(m, c) for m, c in rest.terms if m]
     if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
         atom = inner[0][0][0]
@@ -243,7 +243,7 @@ def ceil_div(num: Dim, den: Dim) -> Dim:
     return (num + (den - 1)) // den
 
 
-def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
+def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:  # nested ones become one
     arguments: list[Dim] = []
     for d in dims:
         nested = d.terms[0][0][0] if isinstance(d, Poly) and _is_atom(d, kind) else None
@@ -281,10 +281,10 @@ def dim_max(*dims: Dim) -> Dim:
     return _extremum(AtomKind.MAX, dims)
 
 
-Interval: TypeAlias = "tuple[int | None, int | None]"
+Interval: TypeAlias = "tuple[int | None, int | None]"  # least and largest; None: no limit
 
 
-def _times(a: Interval, b: Interval) -> Interval:
+def _times(a: Interval, b: Interval) -> Interval:  # interval of a product
     if None not in (*a, *b):
         corners = [x * y for x in a for y in b if x is not None and y is not None]
         return min(corners), max(corners)

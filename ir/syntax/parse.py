@@ -40,7 +40,15 @@ MAX_CHARS = 64 << 20
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """A module with the facts in its text and the positions of its nodes."""
+    """A module with the facts in its text and the positions of its nodes.
+
+    Args:
+        module: the module.
+        facts: facts (``!`` lines) by the analysis that produced them, by node, then by name.
+        text: the whole text.
+        path: its path, for errors.
+        starts: offset in the text at which each node begins.
+    """
 
     module: Module
     facts: dict[str, dict[Node, dict[str, object]]]

@@ -131,6 +131,7 @@ def bits_of(name: str) -> int:
 
 
 Shape: TypeAlias = "tuple[Dim, ...]"
+"""Extents by axis; () of a scalar."""
 
 
 @lru_cache(maxsize=1 << 12)

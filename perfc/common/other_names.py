@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
 """Suffixes of model files."""
+# the same by the names of other tools, for look-up
 _OPTION_OF = {other: spelled for spelled, others in OPTIONS.items() for other in others}
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 

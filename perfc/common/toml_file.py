@@ -76,6 +76,7 @@ def remembered(text: str) -> dict[str, Any]:
     """
 
     def tables(content: bytes) -> dict[str, Any]:
+        """Return the tables of an entry of the cache; an error for a damaged one."""
         if not isinstance(tree := json.loads(content), dict):
             raise ValueError("no tables")
         return tree

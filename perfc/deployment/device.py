@@ -26,6 +26,7 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     """
     if not table.is_excluded(machine.kind, machine.vendor):
         return machine
+    # for serving engines the hint names engines, for others runtimes of graphs
     like = (t for t in tables() if t.serves is table.serves)
     kind = "cpu" if machine.kind == "cpu" else "cuda"
     there = [t.name for t in like if t.runs_on(kind, machine.vendor)]

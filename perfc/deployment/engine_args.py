@@ -259,12 +259,14 @@ class _FlagReader:
         return {key: n for key, n in degrees.items() if n > 1}
 
     def _count(self, name: str, value: str) -> int:
+        """Return the value of an option that is a positive integer."""
         number = self._number(name, value)
         if number != int(number) or not 1 <= number < 1 << 31:
             raise ParseError(f"{name} is {value[:32]!r}", where=self.where, hint="a whole number")
         return int(number)
 
     def _number(self, name: str, value: str) -> float:
+        """Return the value of an option, which may end in a factor, as in ``8k``."""
         scale = SCALES.get(value[-1:], 1)
         try:
             number = float(value[:-1] if value[-1:] in SCALES else value) * scale
@@ -275,6 +277,7 @@ class _FlagReader:
         return number
 
     def _json(self, name: str, value: str) -> Mapping[str, Any]:
+        """Return the value of an option that is a JSON object."""
         try:
             tree = json.loads(value)
         except (ValueError, RecursionError):

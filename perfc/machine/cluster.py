@@ -52,6 +52,7 @@ class Cluster:
         """Return the cluster of a machine's file, with default nodes if it has none."""
 
         def fact(key: str, otherwise: float) -> float:
+            """Return a number of the file, or its default."""
             rate = machine.facts.get(key)
             return rate.value if rate is not None else otherwise
 

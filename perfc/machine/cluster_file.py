@@ -83,6 +83,7 @@ def parse_cluster(
     reader.problems += [f"{key}: unknown key of a cluster" for key in of_gpu]
     gpu = data.get("gpu")
     base: Machine | None = None
+    # by name only: no path, which depends on where the file lies, and no slice of a card
     if not isinstance(gpu, str) or gpu.endswith(".toml") or "/" in gpu or len(gpu) > 64:
         reader.problems.append("gpu must be the name of a target")
     else:
@@ -105,5 +106,5 @@ def parse_cluster(
         aliases=tuple(cast("list[str]", data.get("aliases", []))),
         description=cast("str", data["description"]),
         sources={**base.sources, **sources},
-        facts={**base.facts, **facts},
+        facts={**base.facts, **facts},  # numbers of the node replace those of the GPU
     ), []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 SHIPPED = Path(__file__).parents[1] / "targets"
 CLUSTERS = SHIPPED / "clusters"
+"""Folders of the target files of machines and of clusters of this package."""
 _MAX_FILES = 1_000
 """Maximum of target files in a folder, as a list opens all of them."""
 

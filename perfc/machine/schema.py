@@ -83,10 +83,12 @@ class Reader:
             self.problems.append("compute.vector: no rate of the vector unit, f32 at least")
 
     def _read_top(self) -> None:
+        """Check the texts of the top level: schema, kind, name and aliases."""
         if self.data.get("schema") != 1:
             self.problems.append(f"schema is {self.data.get('schema')!r}, this perfc reads 1")
         for key in _TOP:
             value = self.data.get(key)
+            # texts stand in tables of pages and commands
             if not isinstance(value, str) or not value or len(value) > 200 or not _plain(value):
                 self.problems.append(f"{key} must be a text of one line")
         kind = self.data.get("kind")
@@ -99,6 +101,7 @@ class Reader:
                 self.problems.append(f"{text}: {str(name)[:64]!r}")
 
     def _read_sources(self) -> None:
+        """Read the tables ``[source.NAME]``, before the numbers that refer to them."""
         tables = self.data.get("source", {})
         if not isinstance(tables, dict):
             self.problems.append("source must be tables [source.NAME]")
@@ -124,6 +127,7 @@ class Reader:
             self.sources[name] = Source(name, _ORIGINS[origin], title or "", date, note)
 
     def _read_section(self, at: str, table: object) -> None:
+        """Read a table of numbers, or tables within it."""
         if not isinstance(table, dict):
             self.problems.append(f"{at} must be a table")
             return
@@ -141,6 +145,7 @@ class Reader:
             self.problems.append(f"{at[:80]}: unknown table, one of {' '.join(choices)}")
 
     def _read_adaptation(self, tables: object) -> None:
+        """Read the tables ``[adaptation.CLASS]``, whose names are those of kernel classes."""
         if not isinstance(tables, dict):
             self.problems.append("adaptation must be tables [adaptation.CLASS]")
             return
@@ -152,6 +157,7 @@ class Reader:
                 self._read_number(f"adaptation.{name}", key, value, ADAPTATION)
 
     def _read_number(self, at: str, key: str, entry: object, known: Sequence[str]) -> None:
+        """Read one number with its source into ``facts``, if its key is among ``known``."""
         full = f"{at}.{key}"[:120]
         if key not in known:
             if re.search(_WRONG_UNIT, key):
@@ -177,6 +183,7 @@ class Reader:
             return
         if _INTEGERS.search(key) and value != int(value):
             self.problems.append(f"{full}: value must be a whole number")
+        # factors have no physical range
         if not full.startswith("adaptation") and (problem := implausible(full, value)):
             self.problems.append(problem)
         note = _text(fields.get("note", ""))

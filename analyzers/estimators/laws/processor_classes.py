@@ -54,6 +54,7 @@ class Term(Enum):
 
 
 Terms = dict[Term, float]
+"""Amount of each term in one launch."""
 
 
 @record
@@ -193,6 +194,7 @@ def _matmul(s: KernelSubject) -> Class:
 
 
 def _elementwise(s: KernelSubject) -> Class:
+    """Return the class of an element-wise kernel, by its operators and how operands broadcast."""
     form, spans = broadcast(s)
     terms = {
         Term.ELEMENT: s.elements,

@@ -81,6 +81,7 @@ class AttentionPrefill(FusedAttention):
         rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
         width = rows["head_dim"] + value_dim(rows)
         mac = rows["batch"] * rows["heads"] * pairs(rows) * width
+        # a window of w tokens holds the new one and w - 1 cached ones
         seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
         # new keys and values are activations, at most as wide, whatever the type of the cache
         new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, element_bytes)
@@ -177,6 +178,7 @@ def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """
     one_key_s = key_s(rows, dtype, sheet)
     tiles = np.ceil(rows["query_len"] / BLOCK_QUERIES)
+    # keys that a block of queries sees, in the mean of all blocks
     keys = pairs(rows) / np.minimum(rows["query_len"], BLOCK_QUERIES) / tiles
     waves = np.ceil(rows["batch"] * rows["heads"] * tiles / sheet.sm_count)
     time_s: Array = one_key_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)

@@ -62,6 +62,7 @@ class Convolution(Called):
         outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
         inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
         window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
+        # every input of a transposed convolution is spread by the filters, once per output channel
         mac = np.where(
             rows["transposed"] > 0,
             inputs * rows["out_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"],
@@ -159,6 +160,7 @@ def touched(rows: Columns, axis: str) -> Array:
         offset = np.clip(position, 0, (out - 1) * stride + taps)
         return offset // stride * taps + np.minimum(offset % stride, taps)
 
+    # a dilated window reads one position at each tap
     holes = (dilation > 1) & (kernel > 1)
     taps = np.where(holes, 1.0, np.minimum(kernel, stride))
     separate = read_before(pad + extent, taps) - read_before(pad, taps)
@@ -175,6 +177,7 @@ def gain(rows: Columns) -> Array:
     plain &= (rows["dilation_h"] == 1) & (rows["dilation_w"] == 1)
     result = np.ones_like(rows["kernel_h"])
     for r in (rows["kernel_h"], rows["kernel_w"]):
+        # four results by a filter of r: 4 r products directly, r + 3 by minimal filtering
         result = result * np.where(r > 1, 4 * r / (r + 3), 1.0)
     factor: Array = np.where(plain, result, 1.0)
     return factor

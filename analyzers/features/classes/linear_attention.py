@@ -74,6 +74,7 @@ class LinearAttention(KernelClass):
         """Return the amounts of the recurrence token by token; operands, results, states once."""
         tokens = rows["batch"] * rows["query_len"]
         state = rows["heads"] * rows["key_dim"] * rows["value_dim"]
+        # update and use of the state; a delta rule also reads the value that the state has
         mac = tokens * state * (2 + rows["delta"])
         states = rows["batch"] * state * LEAST_STATE_BYTES
         value_bytes = tokens * rows["heads"] * rows["value_dim"] * bits_of(dtype) / 8
@@ -172,10 +173,12 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
     through = CHUNK * key * value * (2 + delta)
     blocks = rows["batch"] * heads * np.ceil(value / COLUMNS)
     columns = np.minimum(value, COLUMNS)
+    # of one block: its columns of the state, updated and, with a delta rule, read
     chunk_s = 2 * CHUNK * key * columns * (1 + delta) * sheet.sm_count / rate
     operands = tokens * (heads * 2 * value + rows["key_heads"] * 2 * key)
     between = tokens * heads * delta * 2 * (key + 2 * value)
     states = chunks * heads * key * value * 2
+    # 2: read and written; states are wider than operands
     state_bytes = 2 * rows["batch"] * heads * key * value * STATE_BYTES
     nbytes = (operands + between + states) * element + state_bytes
     return PromptWork(
