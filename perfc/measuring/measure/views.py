@@ -104,6 +104,7 @@ def summary(m: Measurement) -> Section:
         text = f"{FASTER}: {kernels}; a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
     if m.attribution.lost:
+        # a few names show what they are: the attributed share counts all
         names = ", ".join(k.name for k in m.attribution.lost[:5])
         notes.append(
             Note(f"of {plural(len(m.attribution.lost), 'kernel')} no node was found: {names}", True)

@@ -189,6 +189,7 @@ def difference(
 def launched_by(trace: DeviceTrace, by: StackBy) -> Iterator[tuple[str, int, int]]:
     """Yield the events of the host around each launch, 1 and its time."""
     for (chain, _), time_ns in zip(chains_of(trace, by), trace.launches.duration_ns, strict=True):
+        # a line is the innermost frame, a module or call the path to it
         inner = chain[-1:] if by is StackBy.LINE else chain
         yield "/".join(label.name for label in inner), 1, time_ns
 
@@ -255,6 +256,7 @@ def key_of(k: KernelTime) -> Key:
 
 def row_of(rows: Mapping[Key, Key], key: Key) -> Key:
     """Return the key that represents the row of a kernel."""
+    # up to the root, whose row is itself
     while rows[key] != key:
         key = rows[key]
     return key
@@ -271,7 +273,9 @@ def changed(
         match = Match.GONE
     else:
         used = {ways.get(key_of(k), Match.EXACT) for _, k in group}
+        # the safest is first in the enum, so this is the least safe of those used
         match = [m for m in Match if m in used][-1]
+    # names are those of the last trace that has the kernel
     k = max(group, key=lambda member: member[0])[1]
     return project(KernelChange, k, match=match, launches=launches, times_ns=times_ns)
 

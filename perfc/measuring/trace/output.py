@@ -102,6 +102,7 @@ def device_facts(d: DeviceView) -> Facts:
             *rows,
             Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
         ]
+        # both are 0 where no launch is recorded: that they are unknown is the next row
         waits = (("launch-bound", late_s, "until"), ("launch latency", pending_s, "after"))
         for name, time_s, when in waits if late_s or pending_s or not d.unknown_s else ():
             text = f"{share(time_s / d.span_s)} of the span: idle {when} the host launched"
@@ -138,6 +139,7 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         Column("time_s", "time", Unit.SECOND),
         Column("share", "of time", Unit.SHARE),
     ]
+    # operator and shapes stand behind the name of the kernel
     if has_operators:
         columns[1:1] = [
             Column("operator", cell=lambda k: called(k.operator)),
@@ -161,6 +163,7 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         text = f"operators with a {LOWER_BOUND}: {quantity(time_s, Unit.SECOND)}"
         text += f", {share(time_s / view.kernel_s)} of the kernel time"
         sent = TracedClass.COMMUNICATION.value
+        # the share of computation alone, if there is communication
         rest_s = sum(k.time_s for k in view.kernels if k.class_name != sent)
         if 0 < rest_s < view.kernel_s:
             bounded_s = sum(k.operator_s for k in bounded if k.class_name != sent)

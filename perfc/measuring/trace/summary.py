@@ -199,8 +199,10 @@ def summarized(
         total = totals.setdefault((kernel, call), _Total())
         total.launches += 1
         total.time_ns += time_ns
+        # -1: the trace does not number executions
         if execution >= 0:
             total.executions.add(execution)
+    # a job has many equal devices: each kind is looked up once
     targets = {facts: target_of(facts) for facts in set(trace.used_devices.values())}
     known = (targets[facts] for facts in trace.used_devices.values())
     machine = machine or next(filter(None, known), None)
@@ -279,6 +281,7 @@ def device_times(
         machine = targets[facts]
         kernel_ns = sum(rows.duration_ns[i] for i in order)
         name = machine.name if machine else ""
+        # without a time line, the sum of the kernels is all that is known
         if rows.start_ns[order[0]] == UNKNOWN_NS:
             times.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
             continue
@@ -286,6 +289,7 @@ def device_times(
         gaps = Gaps()
         for i in order:
             gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
+        # busy without any of these: communication that nothing hides
         computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in communicating]
         times.append(
             DeviceTime(
@@ -334,11 +338,13 @@ class Gaps:
             if host_ns == UNKNOWN_NS:
                 self.unknown_ns += start_ns - self.end_ns
             else:
+                # begin of the launch on the host, as far as it lies in the gap
                 begun = min(max(host_ns, self.end_ns), start_ns)
                 self.late_ns += begun - self.end_ns
                 self.pending_ns += start_ns - begun
             self.end_ns = start_ns
         end_ns = start_ns + duration_ns
+        # what overlaps earlier kernels is busy already
         if end_ns > self.end_ns:
             self.busy_ns += end_ns - self.end_ns
             self.end_ns = end_ns

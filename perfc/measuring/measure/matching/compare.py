@@ -80,6 +80,7 @@ class Compared:
     @property
     def label(self) -> str:
         """Return the operators of the kernel."""
+        # nodes without an analyzed kernel have the names of the runtime alone
         if not self.bounds:
             return " + ".join(dict.fromkeys(k.op or k.name for k in self.part.runtime))
         return " | ".join(b.kernel.label for b in self.bounds)
