@@ -11,7 +11,7 @@ from .networks.network_predictor import perceptron
 
 
 class SynMM(nn.Module):
-    """Synergistic max-mean aggregation: a linear map of the maximum beside the mean (Figure 3)."""
+    """Synergistic max-mean aggregation: a linear map of maximum and mean (Figure 3)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class SynMM(nn.Module):
     def forward(
         self, x: Tensor, graph_of_node: Tensor, graphs: int, count: Tensor | None = None
     ) -> Tensor:
-        both = [pooled(x, graph_of_node, graphs, how, count) for how in ("max", "mean")]
+        both = [pooled(x, graph_of_node, graphs, kind, count) for kind in ("max", "mean")]
         out: Tensor = self.linear(torch.cat(both, dim=1))
         return out
 

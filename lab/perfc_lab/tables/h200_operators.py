@@ -128,17 +128,17 @@ def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
         return None
     op, *operands = operator_and_operands
     inputs = tuple(operands)
-    given = tuple(v for v in inputs if v.known is None)  # axes are known, and no inputs
+    graph_inputs = tuple(v for v in inputs if v.known is None)  # axes are known, and no inputs
     nodes: tuple[Node, ...] = ()
     # a second operand that is stored transposed has a node in front
     if family == "bmm" and p["tb"]:
         stored = Value("T", TensorType(dtype, (p["b"], p["n"], p["k"])))
         right = Value("B", UNKNOWN)
         nodes = (Node(operator("transpose")(perm=(0, 2, 1)), (stored,), (right,)),)
-        given, inputs = (given[0], stored), (inputs[0], right)
+        graph_inputs, inputs = (graph_inputs[0], stored), (inputs[0], right)
     result = Value("Y", UNKNOWN)
     node = Node(op, inputs, (result,), loc=Loc(family, family))
-    return Module(Graph(family, given, (result,), (*nodes, node)), ())
+    return Module(Graph(family, graph_inputs, (result,), (*nodes, node)), ())
 
 
 def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | None:

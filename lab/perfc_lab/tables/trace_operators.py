@@ -242,11 +242,11 @@ def convolution(
     kernel: str, dims: list[list[int]], values: list[str], dtype: DType
 ) -> tuple[Module, float, float, str] | None:
     """Return a convolution, or the conversion of its input, filters or result."""
-    (b, ci, h, w), (co, depth, k, wide) = dims[0], dims[1]
+    (b, ci, h, w), (co, depth, k, across) = dims[0], dims[1]
     # MIOpen's have the bias first
     first = 2 if values[2] else 3
     pad, stride, dilation = (ast.literal_eval(v)[0] for v in values[first : first + 3])
-    if k != wide:
+    if k != across:
         return None
     p = {
         "b": b,

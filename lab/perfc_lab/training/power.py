@@ -146,9 +146,11 @@ def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Ar
             continue
         coefficients = fit(rows, ~is_group)
         for long in (True, False):
-            held = is_group & (is_long == long)
-            if held.any():
-                result[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
+            is_tested = is_group & (is_long == long)
+            if is_tested.any():
+                result[str(group), long] = rows.share[is_tested] / shares(
+                    coefficients, rows.busy[is_tested]
+                )
     return result
 
 

@@ -115,11 +115,12 @@ def conditioned(process: Process, rows: RowPositions, beyond: Array) -> Process:
     beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
     # rounded as they are stored, so that the weights fit the places that are read again
     places = process.placed(rows).places.astype(np.float16).astype(np.float32)
-    known = RowPositions(rows.kinds, places)
-    covariance = process.covariance(known, known)
+    positions = RowPositions(rows.kinds, places)
+    covariance = process.covariance(positions, positions)
     covariance[np.diag_indices_from(covariance)] += process.noise**2 + JITTER
+    # the mean of the process at a new place is its covariance with the rows times these
     weights = np.asarray(np.linalg.solve(covariance, beyond), np.float64)
-    return replace(process, known=known, weights=weights)
+    return replace(process, known=positions, weights=weights)
 
 
 def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, Array]:

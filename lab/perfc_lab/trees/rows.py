@@ -215,8 +215,8 @@ def expected_bytes(served: ServedRow) -> float:
     )
     tokens = served.isl + served.osl
     demand = engine.cost.demand(tokens, served.isl, 1)
-    held = demand.kv_bytes * tokens + demand.state_bytes
-    steps = held + served.gpus * demand.activation_bytes
+    stored_bytes = demand.kv_bytes * tokens + demand.state_bytes
+    steps = stored_bytes + served.gpus * demand.activation_bytes
     return demand.weight_bytes + max(steps, redundant_bytes(served))
 
 
@@ -284,6 +284,7 @@ def cache_bits(served: ServedRow, model: LanguageModel) -> float:
 
 
 def _place(runtime: str) -> float:
+    """Return the position of a runtime in `RUNTIMES`; NaN for another."""
     return float(RUNTIMES.index(runtime)) if runtime in RUNTIMES else math.nan
 
 

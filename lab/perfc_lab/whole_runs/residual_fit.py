@@ -198,14 +198,14 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
     each = {
         name: getattr(stack, name)[launches] for name in ("values", "kind", "scale_s", "floor_s")
     }
-    some = replace(
+    selected = replace(
         stack,
         row=number[stack.row[launches]],
         configuration=stack.configuration[chosen],
         time_s=stack.time_s[chosen],
         **each,
     )
-    return Pruned(some, pruned.rest[chosen])
+    return Pruned(selected, pruned.rest[chosen])
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:

@@ -223,8 +223,8 @@ def poolformer(b: NetworkBuilder, draw: random.Random) -> Value:
             # the mean of neighbours less the value itself, whose factor −1 is stored
             mixed = b.add(b.average_pool(normal, 3, 1, 1), b.scaled(normal, 1))
             x = b.add(x, b.scaled(mixed, channels, 1, 1))
-            wide = b.gelu(b.conv(b.batch_norm(x), 4 * channels))
-            x = b.add(x, b.scaled(b.conv(wide, channels), channels, 1, 1))
+            inner = b.gelu(b.conv(b.batch_norm(x), 4 * channels))
+            x = b.add(x, b.scaled(b.conv(inner, channels), channels, 1, 1))
     return b.classify(x, draw.choice(CLASSES))
 
 

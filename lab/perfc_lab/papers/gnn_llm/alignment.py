@@ -112,6 +112,7 @@ class Pairs:
         encoded: Encoded,
         summed: Summed | None,
     ) -> Iterator[AlignmentPair]:
+        """Yield the summary of a graph, then its start and a drawn summary where ``summed``."""
         tensors = encoded(graph, float(batch))
         assert tensors.u is not None
         whole = summary(graph, batch, kinds=KINDS)
@@ -225,6 +226,7 @@ def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
 
 
 def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tuple[Tensor, Tensor]:
+    """Return the projected tokens of pairs, and which of them there are."""
     place = next(network.projection.parameters()).device
     g = torch.stack([p.g for p in batch]).to(place)
     sums = torch.stack([p.sums for p in batch]).to(place)

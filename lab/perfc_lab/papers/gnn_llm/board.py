@@ -133,11 +133,11 @@ def write_page(
         say: called with what is measured.
     """
     preset = board.stages.preset
-    given = board.stages.card.language_model
+    language_model = board.stages.card.language_model
     shape = preset.decoder
     model = (
-        f"The language model is that of the folder {Path(given).name}."
-        if given
+        f"The language model is that of the folder {Path(language_model).name}."
+        if language_model
         else f"The language model is a decoder of {shape.layers} layers, {shape.hidden} wide, that "
         "learned from text on graphs alone; the thesis has Llama-3-8B and Mistral-7B."
     )

@@ -58,6 +58,7 @@ def machines() -> tuple[str, ...]:
 
 
 def _latency(draw: random.Random) -> str:
+    """Return a drawn question on a latency, and a drawn answer."""
     setting = drawn_setting(draw)
     time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
     row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)

@@ -1,8 +1,8 @@
 """Extra training pairs of stages 0 and 2: drawn summaries and ways of running.
 
-The thesis has no such pairs. Ours stand beside its summaries, and only where a graph is read with
-a token for each number. A drawn summary is of no graph: it says every kind of layer, and numbers
-that do not follow from each other, so that what is learned is to say what the tokens hold.
+The thesis has no such pairs. Ours are trained on with its summaries, and only where a graph is read
+with a token for each number. A drawn summary is of no graph: it says every kind of layer, and
+numbers that do not follow from each other, so that what is learned is to say what the tokens hold.
 """
 
 from __future__ import annotations

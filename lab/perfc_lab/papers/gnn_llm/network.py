@@ -84,6 +84,7 @@ class GraphLanguageNetwork(nn.Module):
         from peft import LoraConfig, get_peft_model
 
         targets = "all-linear" if has_every_layer else None
+        # updates are scaled by alpha over rank: by 2 at every rank
         adapter = LoraConfig(
             r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM"
         )
@@ -150,13 +151,13 @@ class GraphLanguageNetwork(nn.Module):
         Raises:
             PerfcError: of another network.
         """
-        known = self.state_dict()
-        other = known.keys() ^ state_dict.keys()
+        expected = self.state_dict()
+        other = expected.keys() ^ state_dict.keys()
         # a number by itself is read back as a list of one
         other |= {
             n
-            for n in known.keys() & state_dict.keys()
-            if (known[n].shape or (1,)) != (state_dict[n].shape or (1,))
+            for n in expected.keys() & state_dict.keys()
+            if (expected[n].shape or (1,)) != (state_dict[n].shape or (1,))
         }
         if strict and other:
             raise PerfcError(
@@ -269,12 +270,12 @@ class GraphLanguageNetwork(nn.Module):
             answers: ids.
             of_row: graph of each row, so that each is passed once; None for a graph a row.
         """
-        given: dict[str, Any] = {"use_cache": False}
-        before = None
+        arguments: dict[str, Any] = {"use_cache": False}
+        before = None  # mask of a prefix that was read once for several rows
         if of_row is not None:
             begun = self.read_once(tokens, is_there, questions, of_row)
             questions, before = begun.rests, begun.mask
-            given = {"use_cache": True, "past_key_values": begun.past}
+            arguments = {"use_cache": True, "past_key_values": begun.past}
         ended = [[*answer, self.model.end] for answer in answers]
         texts = [[*q, *a] for q, a in zip(questions, ended, strict=True)]
         if before is None:
@@ -295,7 +296,7 @@ class GraphLanguageNetwork(nn.Module):
             # of a prefix that was read before, only the mask is passed again
             position_ids=positions(whole)[:, -mask.shape[1] :],
             labels=labels.to(mask.device),
-            **given,
+            **arguments,
         ).loss
         return loss
 
@@ -322,19 +323,20 @@ class GraphLanguageNetwork(nn.Module):
             return self._written(self.read_once(tokens, is_there, questions, of_row), most)
 
     def _written(self, begun: Begun, most: int) -> list[str]:
+        """Return the answers of rows, token by token, each pass reading only what is new."""
         embeddings, rest = self.words(begun.rests, begun.mask.device)
         mask = torch.cat([begun.mask, rest], dim=1)
         written: list[Tensor] = []
         has_ended = torch.zeros(len(mask), dtype=torch.bool, device=mask.device)
         # the last token of each question, not the padding behind it
         last = rest.shape[1] - 1 - rest.flip(1).argmax(1)
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "inputs_embeds": embeddings,
             "position_ids": positions(mask)[:, -rest.shape[1] :],
             "past_key_values": begun.past,
         }
         for _ in range(most):
-            out = self.language(attention_mask=mask, use_cache=True, **given)
+            out = self.language(attention_mask=mask, use_cache=True, **arguments)
             each = torch.arange(len(mask), device=mask.device)
             ids = out.logits[each, last].argmax(1)
             ids = torch.where(has_ended, torch.full_like(ids, self.model.end), ids)
@@ -343,7 +345,7 @@ class GraphLanguageNetwork(nn.Module):
             if bool(has_ended.all()):
                 break
             mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
-            given = {
+            arguments = {
                 "input_ids": ids[:, None],
                 "position_ids": positions(mask)[:, -1:],
                 "past_key_values": out.past_key_values,

@@ -24,7 +24,7 @@ class Readout(Enum):
     NUMBERS = "numbers"
     """A token for the mean, and one for each kind of layer and each number of a summary."""
     SUMS = "sums"
-    """The mean beside the sums of what operators count: one token."""
+    """The mean and the sums of what operators count: one token."""
     MEAN = "mean"
     """The mean of the operators' embeddings, as the thesis has it: one token."""
 
@@ -77,6 +77,7 @@ class GraphProjection(nn.Module):
             self.get_buffer(f"{name}_spread").copy_(spread.clamp_min(least))
 
     def _settled(self, name: str, table: Tensor) -> Tensor:
+        """Return inputs standardised as `settle` set it, outliers cut."""
         centre, spread = (self.get_buffer(f"{name}_{what}") for what in ("centre", "spread"))
         return ((table - centre) / spread).clamp(-MOST_SPREADS, MOST_SPREADS)
 

@@ -167,6 +167,7 @@ class Course:
         return sums.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
+        """Score and write summaries of graphs that stages 1 and 2 did not see."""
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
         draw = random.Random(self.stages.card.seed)
         sets = {

@@ -58,17 +58,17 @@ def pooled(
         how: ``sum``, ``mean`` or ``max``.
         count: ``[nodes]``, nodes that each stands for; None for one each.
     """
-    each = membership(graph_of_node, graphs, x.dtype, count)
+    members = membership(graph_of_node, graphs, x.dtype, count)
     match how:
         case "max":
             # segment_reduce gives wrong gradients for maxima that several nodes share, as equal
             # operators do: the mean of those that are as large shares them equally.
             is_highest = (x == _highest(x, graph_of_node, graphs)[graph_of_node]).to(x.dtype)
-            return each @ (x * is_highest) / (each @ is_highest)
+            return members @ (x * is_highest) / (members @ is_highest)
         case "mean":
-            return each @ x / each.sum(1, keepdim=True)
+            return members @ x / members.sum(1, keepdim=True)
         case _:
-            return each @ x
+            return members @ x
 
 
 def membership(
@@ -85,6 +85,7 @@ def membership(
 
 
 def _highest(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
+    """Return the maximum of each feature over the nodes of a graph, without a gradient."""
     lengths = torch.bincount(graph_of_node, minlength=graphs)
     return torch.segment_reduce(x.detach(), "max", lengths=lengths, axis=0)
 
@@ -95,5 +96,5 @@ def softmax_pooled(
     """Return the mean of each graph's nodes, weighted by each feature's softmax over them."""
     highest = _highest(x, graph_of_node, graphs)
     weight = (x - highest.index_select(0, graph_of_node)).exp()
-    each = membership(graph_of_node, graphs, x.dtype, count)
-    return each @ (weight * x) / (each @ weight)
+    members = membership(graph_of_node, graphs, x.dtype, count)
+    return members @ (weight * x) / (members @ weight)

@@ -290,10 +290,10 @@ def planned_epochs(model: GraphPredictor, job: Job) -> int:
 
 def parameters(model: GraphPredictor) -> int:
     """Return the weights of a network that learn; 0 of others."""
-    made = getattr(model, "made", None)
-    if made is None:
+    network = getattr(model, "made", None)
+    if network is None:
         return 0
-    return sum(p.numel() for p in made.parameters() if p.requires_grad)
+    return sum(p.numel() for p in network.parameters() if p.requires_grad)
 
 
 def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:

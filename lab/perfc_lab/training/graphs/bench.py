@@ -188,17 +188,17 @@ def evaluate(
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
             continue
-        given = budget or TrainingBudget()
-        if given.folder is not None:
+        fold_budget = budget or TrainingBudget()
+        if fold_budget.folder is not None:
             place = (
                 f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
             )
             # a folder for each training: none resumes from the checkpoint of another
-            given = replace(given, folder=Path(given.folder) / place)
+            fold_budget = replace(fold_budget, folder=Path(fold_budget.folder) / place)
         # folds that differ in tested rows alone share a training
         if last is None or last[0] is not fold.train:
             start = time.perf_counter()
-            model = learned(name, thinned(fold, share), quantity, given, say)
+            model = learned(name, thinned(fold, share), quantity, fold_budget, say)
             last = fold.train, model, time.perf_counter() - start
         scores.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
         error = mean_error(scores[-1])

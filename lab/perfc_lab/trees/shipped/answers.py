@@ -70,9 +70,9 @@ def predict(run: ModelRun) -> PublishedPrediction:
     is_alone = run.engines == 1 and run.parallel == ALONE
     memory = None
     if is_alone:
-        held = parameters(model).resident * PARAMETER_BYTES.get(precision, 0.5)
+        weight_bytes = parameters(model).resident * PARAMETER_BYTES.get(precision, 0.5)
         memory = quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass)
-        memory = limited(memory, held, math.inf, "the weights")
+        memory = limited(memory, weight_bytes, math.inf, "the weights")
     return PublishedPrediction(
         model.name,
         run.target,
@@ -148,8 +148,10 @@ def quantity(
         else:
             row = replace(row, target=min(trees.machines))
         if row.target != run.target and target is not Target.MEMORY:
-            there, here = (amount_of(run, name, target) for name in (row.target, run.target))
-            ratio = here * (1 / there.mid)
+            of_measured, of_target = (
+                amount_of(run, name, target) for name in (row.target, run.target)
+            )
+            ratio = of_target * (1 / of_measured.mid)
             reason += f": {ratio.mid:.3g} times that of {row.target}, by kernels and hosts"
         reasons.append(reason)
     value = trees(trees.completed(features_of(row, run.model)))
