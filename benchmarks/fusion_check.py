@@ -13,7 +13,6 @@ their kernels that the table predicts exactly is printed, and below it how the o
 from __future__ import annotations
 
 import argparse
-import gzip
 import sys
 import tempfile
 import tomllib
@@ -21,16 +20,17 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import onnx
-from fusion_modules import FAMILIES
-from onnx import numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, quantize_static
+from onnxruntime.quantization import quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from benchmarks.fusion_modules import FAMILIES
 from perfc.errors import PerfcError
+from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.runtimes import runtime
 from perfc.study.fusion_oracle import OracleRequest, compared
 from perfc.study.fusion_oracle.oracles import names, oracle_of
@@ -42,47 +42,18 @@ MODULES = Path(__file__).with_name("fusion_modules.py")
 MODELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["models"]
 
 
-def filled(path: Path) -> onnx.ModelProto:
-    """Return the model with random values in place of its stripped weights."""
-    model = onnx.load_from_string(gzip.decompress(path.read_bytes()))
-    rng = np.random.default_rng(0)
-    tensors = list(model.graph.initializer)
-    tensors += [a.t for n in model.graph.node for a in n.attribute if a.HasField("t")]
-    for tensor in tensors:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-            shape = tuple(tensor.dims)
-            values = rng.random(shape, dtype=np.float32) if dtype.kind == "f" else np.zeros(shape)
-            tensor.CopyFrom(numpy_helper.from_array(values.astype(dtype), tensor.name))
-    return model
-
-
-class OneSample(CalibrationDataReader):  # type: ignore[misc]
-    """A random image to calibrate with."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        x = model.graph.input[0]
-        shape = [d.dim_value or 1 for d in x.type.tensor_type.shape.dim]
-        values = np.random.default_rng(1).random(shape, dtype=np.float32)
-        self.samples = iter([{x.name: values}])
-
-    def get_next(self) -> dict[str, np.ndarray] | None:
-        """Return the next sample."""
-        return next(self.samples, None)
-
-
 def quantized(path: Path, folder: Path) -> Path:
     """Return the model as ONNX Runtime quantises it, between pairs of Q and DQ."""
-    model = filled(path)
-    for tensor in model.graph.initializer:
-        if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1:
-            # random values are in 0 to 1; weights are centered around zero
-            values = (numpy_helper.to_array(tensor) - np.float32(0.5)) / np.float32(10)
-            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
-    source, target = folder / "model.onnx", folder / "quantised.onnx"
+    source, target = folder / "whole.onnx", folder / "quantised.onnx"
+    model = onnx.load(runnable(path, folder).path)
     onnx.save(model, source)
+    x = model.graph.input[0]
+    shape = [d.dim_value or 1 for d in x.type.tensor_type.shape.dim]
+    # one random image to calibrate with
+    samples = iter([{x.name: np.random.default_rng(1).random(shape, dtype=np.float32)}])
     quant_pre_process(source, folder / "prepared.onnx", skip_symbolic_shape=True)
-    quantize_static(folder / "prepared.onnx", target, OneSample(model))
+    reader = SimpleNamespace(get_next=lambda: next(samples, None))
+    quantize_static(folder / "prepared.onnx", target, reader)
     return target
 
 

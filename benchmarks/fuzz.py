@@ -31,6 +31,11 @@ import fuzz_files
 from fuzz_worker import FILE_S, MEMORY_BYTES
 
 HERE = Path(__file__).resolve().parent
+ENVIRONMENT = os.environ | {
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
+}
+"""Environment of the processes that read the files."""
 GOOD = ("analysed", "refused")
 
 
@@ -44,15 +49,13 @@ class Workers:
     def run(self, path: Path) -> dict[str, Any]:
         """Return the outcome of one file."""
         if self.process is None or self.process.poll() is not None:
-            env = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-            env["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), env.get("PYTHONPATH", "")])
             self.process = subprocess.Popen(
                 [sys.executable, str(HERE / "fuzz_worker.py"), str(self.folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                env=env,
+                env=ENVIRONMENT,
             )
         assert self.process.stdin
         assert self.process.stdout
@@ -143,8 +146,6 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
     bad = []
     limit = f"import resource as r; r.setrlimit(r.RLIMIT_AS, ({MEMORY_BYTES}, {MEMORY_BYTES})); "
     code = limit + "from perfc.cli import main; main()"
-    env = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    env["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), env.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as root:
         folder = prepare(Path(root))
         for number in numbers:
@@ -154,7 +155,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
                     [sys.executable, "-c", code, "analyze", str(path), "--target", "a100"],
                     capture_output=True,
                     timeout=FILE_S + 5,
-                    env=env,
+                    env=ENVIRONMENT,
                 )
             except subprocess.TimeoutExpired:
                 outcomes["hang"] += 1

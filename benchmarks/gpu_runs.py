@@ -10,8 +10,6 @@ the other half is what weights trained for this comparison may have seen.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ from statistics import geometric_mean, mean, median
 from typing import Any, NamedTuple
 
 import perfc
+from perfc_lab.tables.own_runs import measured_rows
 
 TARGET = "h200-sxm-141gb"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -78,9 +77,7 @@ def main() -> None:
     parser.add_argument("--most-images", type=int, default=1 << 30, help="largest batch")
     given = parser.parse_args()
     scores: dict[str, list[Score]] = defaultdict(list)
-    with gzip.open(given.rows, "rt", encoding="utf-8") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    for row in rows:
+    for row in measured_rows(given.rows):
         path = given.models / f"{row['name'].replace(':', '__')}__{row['size']}.onnx.gz"
         is_small = int(row["batch"]) <= given.most_images
         if is_small and path.is_file() and (is_odd(path.name) or not given.odd):

@@ -20,9 +20,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import copysign
 from pathlib import Path
 from statistics import fmean, median
+
+import numpy as np
 
 from perfc.api import Report, analyze
 from perfc.errors import PassError, PerfcError
@@ -33,6 +34,7 @@ from perfc.measuring.measure.process import MeasurementProtocol
 from perfc.measuring.measure.session import measure_cases
 from perfc.measuring.measure.tables import dataset, rows
 from perfc.passes.runtimes import runtime
+from perfc_lab.board import kendall_tau
 
 DATASET = Path(__file__).parents[1] / "datasets/cpu-epyc-2c/models.csv.gz"
 TARGET = "generic-x86-64"
@@ -222,12 +224,6 @@ def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str
     return ratios
 
 
-def kendall(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return Kendall's rank correlation of pairs without ties; NaN for fewer than two."""
-    signs = [copysign(1, (a - c) * (b - d)) for i, (a, b) in enumerate(pairs) for c, d in pairs[:i]]
-    return fmean(signs) if signs else float("nan")
-
-
 def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
     """Return the predictions of all measured runs of a setting, and print each."""
     folder = options.rows / setting.name
@@ -280,7 +276,7 @@ def show(setting: Setting, scores: Sequence[Scored]) -> None:
         print(f"{setting.name}: nothing is measured")
         return
     errors = [abs(score.ratio - 1) for score in scores]
-    pairs = [(score.row.time_s, score.report.prediction.total.time_s) for score in scores]
+    pairs = np.array([(s.row.time_s, s.report.prediction.total.time_s) for s in scores])
     below = sum(score.report.roofline.floor_s <= score.row.time_s for score in scores)
     ratios = sorted(score.ratio for score in scores)
     memory = [
@@ -292,7 +288,7 @@ def show(setting: Setting, scores: Sequence[Scored]) -> None:
         f"{setting.name}: {len(scores)} networks; error median {median(errors):.1%}, mean "
         f"{fmean(errors):.1%}; predicted over measured {median(ratios):.2f} "
         f"({ratios[0]:.2f} to {ratios[-1]:.2f}); held {fmean(o.is_held for o in scores):.0%}; "
-        f"bounds below {below} of {len(scores)}; Kendall {kendall(pairs):.3f}"
+        f"bounds below {below} of {len(scores)}; Kendall {kendall_tau(*pairs.T):.3f}"
     )
     if memory:
         print(

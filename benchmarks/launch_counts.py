@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ import perfc
 from perfc.errors import PerfcError
 from perfc.ir import Numbers
 from perfc.passes.runtimes import Tf32
+from perfc_lab.tables.own_runs import measured_rows
 
 ROWS = Path(__file__).parents[1] / "datasets/h200/vision.csv.gz"
 SOURCES = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "mtd__{}"}
@@ -32,10 +32,9 @@ PRECISIONS = {"fp16": ("f16", Tf32.ALL), "tf32": ("", Tf32.ALL), "fp32": ("", Tf
 
 def measured() -> Iterator[Mapping[str, str]]:
     """Yield the inference rows with a number of nodes."""
-    with gzip.open(ROWS, "rt", encoding="utf-8") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            if row["graph_nodes"] and row["mode"] == "infer":
-                yield row
+    for row in measured_rows(ROWS):
+        if row["graph_nodes"] and row["mode"] == "infer":
+            yield row
 
 
 @cache

@@ -28,6 +28,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from perfc.api import infer_shapes
+from perfc.deployment import Deployment
 from perfc.errors import PerfcError
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.measuring.measure.tables.weights import runnable
@@ -261,7 +262,7 @@ def main() -> int:
     args = parser.parse_args()
     settings = Settings()
     linter = Linter(settings, selected(settings), 0.0)
-    work = LintWork(linter, args.target, args.runtime, "", True, {}, {})
+    work = LintWork(linter, Deployment(target=args.target, runtime=args.runtime), {})
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name:
         for what, code, file in node_tests(Path(name)) if args.nodes else ():

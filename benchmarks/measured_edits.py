@@ -10,8 +10,6 @@ more than 5 %.
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, median
@@ -19,6 +17,7 @@ from statistics import fmean, median
 from benchmarks.code_agent import Edits, Task
 from benchmarks.code_patches import repositories
 from perfc.common.repository import git
+from perfc_lab.tables.own_runs import measured_rows
 
 DATA = Path(__file__).parents[1] / "datasets/h200/edits.csv.gz"
 NOISE = 0.05
@@ -32,8 +31,8 @@ def is_applied(patch: str) -> bool:
 
 def main() -> None:
     """Print the errors of times and savings, right directions, and the best sets that it has."""
-    given, runs = gzip.decompress(DATA.read_bytes()).decode().splitlines(), defaultdict(list)
-    for row in csv.DictReader(line for line in given if line[0] != "#"):
+    runs = defaultdict(list)
+    for row in measured_rows(DATA):
         if row["stage"] == "eager":
             runs[row["model"]].append(row)
     scores: dict[str, list[float]] = defaultdict(list)

@@ -13,7 +13,6 @@ openvino and onnx) write the models. ``table`` reads them with perfc; it needs t
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import subprocess
 import sys
@@ -109,31 +108,13 @@ def make_openvino(folder: Path, graphs: Path) -> None:
     """Write each graph, with random weights, as an OpenVINO model."""
     import openvino
 
+    from perfc.measuring.measure.tables.weights import runnable
+
     for name in ONNX:
         with tempfile.TemporaryDirectory() as scratch:
-            path = os.path.join(scratch, f"{name}.onnx")
-            save_with_weights(graphs / f"{name}.onnx.gz", path)
-            model = openvino.convert_model(path)
+            source = runnable(graphs / f"{name}.onnx.gz", Path(scratch)).path
+            model = openvino.convert_model(source)
             openvino.save_model(model, folder / f"{name}.xml", compress_to_fp16=False)
-
-
-def save_with_weights(source: Path, target: str) -> None:
-    """Write a graph with random numbers for its missing weights."""
-    import numpy as np
-    import onnx
-
-    with gzip.open(source) as file:
-        model = onnx.load_model_from_string(file.read())
-    draw = np.random.default_rng(0)
-    for tensor in model.graph.initializer:
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            continue
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-        dims = tuple(tensor.dims)
-        is_real = np.issubdtype(dtype, np.floating)
-        values = draw.normal(0, 0.02, dims) if is_real else np.zeros(dims)
-        tensor.CopyFrom(onnx.numpy_helper.from_array(values.astype(dtype), tensor.name))
-    onnx.save(model, target)
 
 
 def work(path: Path) -> int:

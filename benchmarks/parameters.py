@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -180,18 +180,12 @@ def optimised(b: Built, folder: Path, path: Path) -> None:
 
 def qdq(b: Built, folder: Path, path: Path) -> None:
     """Write the first file quantized to 8 bits, with pairs of Q and DQ."""
-    from onnxruntime.quantization import CalibrationDataReader, quantize_static
-
-    class Reader(CalibrationDataReader):
-        def __init__(self, names: list[str]) -> None:
-            self.rows = iter([dict(zip(names, [np.asarray(v) for v in b.inputs], strict=True))])
-
-        def get_next(self) -> dict[str, Any] | None:
-            return next(self.rows, None)
+    from onnxruntime.quantization import quantize_static
 
     source = folder / "dynamo.onnx"
     names = [v.name for v in onnx.load(source, load_external_data=False).graph.input]
-    quantize_static(source, path, Reader(names))
+    samples = iter([dict(zip(names, map(np.asarray, b.inputs), strict=True))])
+    quantize_static(source, path, SimpleNamespace(get_next=lambda: next(samples, None)))
 
 
 def four_bits(b: Built, folder: Path, path: Path) -> None:

@@ -87,19 +87,14 @@ def executed(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, Type]:
     """Return the types of all node outputs as onnxruntime computed them."""
     import onnxruntime as ort
 
+    from perfc.review.lint.fixes.proof import session
+
     fill_weights(model)
     del model.graph.output[:]
     names = [o for n in model.graph.node for o in n.output if o]
     model.graph.output.extend(onnx.ValueInfoProto(name=o) for o in names)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    session = ort.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
     given = {k: ort.OrtValue.ortvalue_from_numpy(v) for k, v in feeds(model, dims).items()}
-    got = session.run_with_ort_values(names, given)
+    got = session(model.SerializeToString()).run_with_ort_values(names, given)
     return {
         name: Tensor(int(v.element_type()), tuple(v.shape()))
         for name, v in zip(names, got, strict=True)

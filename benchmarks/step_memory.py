@@ -32,8 +32,8 @@ WITHIN = 0.05
 """Relative error of a peak that counts as a hit."""
 OPSET = 23
 """The first with attention as one operator, which PyTorch runs as one kernel."""
-Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
-"""Model, its operands, and unused keywords."""
+Built = tuple[Any, tuple[Any, ...]]
+"""Model and its operands."""
 
 
 def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built]:
@@ -45,7 +45,7 @@ def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built
         is_sized = any(k in name for k in ("vit", "deit", "swin", "mixer"))
         more = {"img_size": size} if is_sized else {}
         model = timm.create_model(name, pretrained=False, num_classes=100, **more)
-        return model, (torch.randn(batch, 3, size, size),), {}
+        return model, (torch.randn(batch, 3, size, size),)
 
     return build
 
@@ -59,7 +59,7 @@ def hf_model(config: str, batch: int = 16, seq: int = 64, **sizes: Any) -> Calla
         cls = getattr(transformers, f"{config}Config")
         body = getattr(transformers, f"{config}Model")
         model = body._from_config(cls(**sizes), attn_implementation="sdpa")
-        return model, (torch.randint(0, 900, (batch, seq)),), {}
+        return model, (torch.randint(0, 900, (batch, seq)),)
 
     return build
 
@@ -71,9 +71,22 @@ def mlp(*widths: int, batch: int = 64) -> Callable[[], Built]:
         layers: list[torch.nn.Module] = []
         for a, b in pairwise(widths):
             layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
-        return torch.nn.Sequential(*layers[:-1]), (torch.randn(batch, widths[0]),), {}
+        return torch.nn.Sequential(*layers[:-1]), (torch.randn(batch, widths[0]),)
 
     return build
+
+
+def block(inner: int, outer: int, *, bias: bool = False) -> torch.nn.Module:
+    """Return two convolutions."""
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Conv2d(inner, outer, 3, padding=1, bias=bias),
+        nn.BatchNorm2d(outer),
+        nn.ReLU(),
+        nn.Conv2d(outer, outer, 3, padding=1, bias=bias),
+        nn.BatchNorm2d(outer),
+        nn.ReLU(),
+    )
 
 
 def unet(width: int = 16) -> Callable[[], Built]:
@@ -82,31 +95,19 @@ def unet(width: int = 16) -> Callable[[], Built]:
     class Net(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.first = self.block(3, width)
-            self.second = self.block(width, 2 * width)
+            self.first = block(3, width, bias=True)
+            self.second = block(width, 2 * width, bias=True)
             self.up = torch.nn.ConvTranspose2d(2 * width, width, 2, 2)
-            self.last = self.block(2 * width, width)
+            self.last = block(2 * width, width, bias=True)
             self.head = torch.nn.Conv2d(width, 1, 1)
             self.pool = torch.nn.MaxPool2d(2)
-
-        @staticmethod
-        def block(a: int, b: int) -> torch.nn.Module:
-            nn = torch.nn
-            return nn.Sequential(
-                nn.Conv2d(a, b, 3, padding=1),
-                nn.BatchNorm2d(b),
-                nn.ReLU(),
-                nn.Conv2d(b, b, 3, padding=1),
-                nn.BatchNorm2d(b),
-                nn.ReLU(),
-            )
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             wide = self.first(x)
             deep = self.up(self.second(self.pool(wide)))
             return self.head(self.last(torch.cat((deep, wide), 1)))
 
-    return lambda: (Net(), (torch.randn(8, 3, 128, 128),), {})
+    return lambda: (Net(), (torch.randn(8, 3, 128, 128),))
 
 
 BASES, CONFIGURATIONS, NETWORKS, TRANSFORMERS = tomllib.loads(
@@ -130,16 +131,23 @@ def result(outputs: Any) -> torch.Tensor:
     return outputs[0] if isinstance(outputs, tuple) else next(iter(outputs.values()))
 
 
-class Alone(torch.nn.Module):
-    """A model that returns its first result only."""
+class First(torch.nn.Module):
+    """A model that returns its first result only.
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    Args:
+        model: the model.
+        names: keywords of its operands; none if it takes them by position.
+        settings: further keywords.
+    """
+
+    def __init__(self, model: torch.nn.Module, *names: str, **settings: Any) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.names, self.settings = model, names, settings
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
         """Return the first result."""
-        return result(self.model(*args))
+        named = dict(zip(self.names, args, strict=False))
+        return result(self.model(*args[len(named) :], **named, **self.settings))
 
 
 def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], torch.Tensor]) -> int:
@@ -242,8 +250,8 @@ def line(name: str, theirs: int, ours: int, node: str) -> float:
 def rows(names: list[str]) -> Iterator[tuple[str, float]]:
     """Yield each model with its error."""
     for name in names:
-        model, args, _ = MODELS[name]()
-        alone = Alone(model)
+        model, args = MODELS[name]()
+        alone = First(model)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 path = Path(folder) / f"{name}.onnx"

@@ -12,6 +12,8 @@ from unittest.mock import MagicMock
 import torch
 from torch import nn
 
+from benchmarks.step_memory import First, block
+
 Made = tuple[nn.Module, tuple[Any, ...]]
 
 DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
@@ -33,19 +35,6 @@ def of_timm(name: str, edge: int) -> Made:
     return model, (torch.randn(2, 3, edge, edge),)
 
 
-class First(nn.Module):
-    """A model of transformers that returns its first result only."""
-
-    def __init__(self, model: nn.Module, names: tuple[str, ...]) -> None:
-        super().__init__()
-        self.model, self.names = model, names
-
-    def forward(self, *ins: Any) -> Any:
-        """Return the first result, with operands by the names of the inputs."""
-        given = dict(zip(self.names, ins, strict=True))
-        return self.model(**given, use_cache=False, return_dict=False)[0]
-
-
 def of_transformers(known: dict[str, Any]) -> Made:
     """Return a small model of transformers on two sequences of 16 tokens."""
     import transformers
@@ -59,7 +48,8 @@ def of_transformers(known: dict[str, Any]) -> Made:
     model = getattr(transformers, known["model"])(config)
     model.eval()
     tokens, mask = torch.randint(500, (2, 16)), torch.ones(2, 16, dtype=torch.int64)
-    return First(model, ("input_ids", "attention_mask")), (tokens, mask)
+    names = "input_ids", "attention_mask"
+    return First(model, *names, use_cache=False, return_dict=False), (tokens, mask)
 
 
 class T5(nn.Module):
@@ -100,18 +90,6 @@ class LSTM(nn.Module):
     def forward(self, tokens: Any) -> Any:
         """Return the scores of the next words."""
         return self.head(self.cells(self.embedding(tokens))[0])
-
-
-def block(inner: int, outer: int) -> nn.Module:
-    """Return two convolutions."""
-    return nn.Sequential(
-        nn.Conv2d(inner, outer, 3, padding=1, bias=False),
-        nn.BatchNorm2d(outer),
-        nn.ReLU(),
-        nn.Conv2d(outer, outer, 3, padding=1, bias=False),
-        nn.BatchNorm2d(outer),
-        nn.ReLU(),
-    )
 
 
 class UNet(nn.Module):

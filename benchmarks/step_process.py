@@ -25,7 +25,7 @@ import torch
 from perfc.measuring.measure.runtimes.torch_runtime import forget_loading
 from perfc.measuring.measure.worker import memory
 
-from .step_memory import MODELS, Alone, stepped
+from .step_memory import MODELS, First, stepped
 
 ROWS = Path("build/steps")
 LEAST_STEPS, STEPS_S = 6, 1.5
@@ -39,8 +39,8 @@ def run_steps(name: str, optimizer: str) -> None:
     torch.optim.AdamW(MODELS[name]()[0].parameters()).step()
     ctypes.CDLL(None).malloc_trim(0)
     before = memory("VmRSS")
-    model, args, _ = MODELS[name]()
-    alone = Alone(model).train()
+    model, args = MODELS[name]()
+    alone = First(model).train()
     kind = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
     optimiser = kind(alone.parameters(), lr=1e-3)
     times: list[float] = []
@@ -68,10 +68,10 @@ def of_process(name: str, optimizer: str) -> tuple[float, float]:
 def scored(name: str, optimizer: str, target: str) -> tuple[float, float]:
     """Print a training and return its errors of memory and time."""
     grown, step_s = of_process(name, optimizer)
-    model, args, _ = MODELS[name]()
+    model, args = MODELS[name]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.onnx"
-        report = stepped(Alone(model), args, path, target, optimizer)
+        report = stepped(First(model), args, path, target, optimizer)
     ours = report.prediction.total.time
     errors = report.footprint.total_bytes / grown - 1, ours.mid / step_s - 1
     words = "held" if ours.low <= step_s <= ours.high else "missed"

@@ -1,6 +1,6 @@
 """Time one tool on every model of a list, in this process; seconds by path as JSON.
 
-onnx-tool reads weights, which the files do not hold, so zeros are put in before its clock starts;
+onnx-tool reads weights, which the files do not hold, so values are put in before its clock starts;
 what it is timed on is parsing the graph, its shape inference and its profile.
 """
 
@@ -30,21 +30,13 @@ def seconds_of_onnx_tool(path: str) -> float:
     import onnx
     import onnx_tool
 
-    from benchmarks.shapes_models import bindings, feeds
-    from tests.oracles.truth import BITS
+    from benchmarks.shapes_models import bindings, feeds, fill_weights
 
     began = time.perf_counter()
     model = onnx.load_model_from_string(gzip.decompress(Path(path).read_bytes()))
     parsed = time.perf_counter() - began
     dims = bindings(model)
-    for t in model.graph.initializer:
-        if t.data_location == onnx.TensorProto.EXTERNAL:
-            n = 1
-            for d in t.dims:
-                n *= d
-            t.data_location = onnx.TensorProto.DEFAULT
-            del t.external_data[:]
-            t.raw_data = bytes((n * BITS[t.data_type] + 7) // 8)
+    fill_weights(model)
     given = feeds(model, dims)
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from benchmarks.shapes_models import fill_weights
+
 from .processes import RESNET
 
 
@@ -27,20 +29,11 @@ def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onn
 def resnet50(folder: Path) -> Path:
     """Write the example ResNet-50, batch one, with random weights inside the file."""
     model = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
-    rng = np.random.default_rng(0)
     for info in (*model.graph.input, *model.graph.output):
         for d in info.type.tensor_type.shape.dim[:1]:
             d.dim_value = 1
     del model.graph.value_info[:]
-    for t in model.graph.initializer:
-        if t.data_location == TensorProto.EXTERNAL:
-            t.data_location = TensorProto.DEFAULT
-            del t.external_data[:]
-            if t.data_type == TensorProto.FLOAT:
-                t.raw_data = (rng.random(int(np.prod(t.dims)), np.float32) * 0.1).tobytes()
-            else:
-                # zeros of 64 bits
-                t.raw_data = bytes(8 * int(np.prod(t.dims)))
+    fill_weights(model)
     path = folder / "resnet50.onnx"
     onnx.save(model, path)
     return path

@@ -6,7 +6,6 @@ Files are those of `datasets/h200`; fits of laws of kernels compare perfc's esti
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +26,8 @@ from perfc.ir import (
     record,
 )
 from perfc.ir.ops import operator
+
+from .own_runs import measured_rows
 
 FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
 SWEEP = FILE.with_name("mtd.csv.gz")
@@ -69,19 +70,18 @@ class OperatorRow:
 
 def rows(path: Path = FILE) -> Iterator[OperatorRow]:
     """Yield the operators of a file that perfc can describe in one node, in order."""
-    with gzip.open(path, "rt") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            if "kernels" in row:
-                yield from _recorded(row)
-                continue
-            params = json.loads(row["params"])
-            if row["family"] == SWEPT and row["pass"] == "fwd":
-                row["family"] = "conv"
-                params |= {"co": params["f"], "g": 1, "d": 1, "bias": 0}
-            module = module_of(row["family"], params, type_of(row["dtype"]))
-            if module is not None and row["hot_us"]:
-                time_s = float(row["hot_us"]) * 1e-6
-                yield OperatorRow(row["family"], row["dtype"], params, module, time_s)
+    for row in measured_rows(path):
+        if "kernels" in row:
+            yield from _recorded(row)
+            continue
+        params = json.loads(row["params"])
+        if row["family"] == SWEPT and row["pass"] == "fwd":
+            row["family"] = "conv"
+            params |= {"co": params["f"], "g": 1, "d": 1, "bias": 0}
+        module = module_of(row["family"], params, type_of(row["dtype"]))
+        if module is not None and row["hot_us"]:
+            time_s = float(row["hot_us"]) * 1e-6
+            yield OperatorRow(row["family"], row["dtype"], params, module, time_s)
 
 
 def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:

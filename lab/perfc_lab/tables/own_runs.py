@@ -22,6 +22,12 @@ COLUMNS: Mapping[str, str] = {"eager": "eager_ms", "cudagraph": "graph_ms"}
 """Column of the time by runtime."""
 
 
+def measured_rows(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a compressed CSV file; lines that begin with # are comments."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from csv.DictReader(line for line in file if not line.startswith("#"))
+
+
 def own_runs(graphs: Path) -> Iterator[WholeModel]:
     """Yield the forward passes whose model has a graph of the measured size.
 
@@ -32,9 +38,7 @@ def own_runs(graphs: Path) -> Iterator[WholeModel]:
         path = FOLDER / name / "vision.csv.gz"
         if not path.is_file():
             continue
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-        for row in rows:
+        for row in measured_rows(path):
             graph = f"{row['name'].replace(':', '__')}__{row['size']}.onnx.gz"
             if row["mode"] != "infer" or not (graphs / graph).is_file():
                 continue

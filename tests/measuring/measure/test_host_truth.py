@@ -21,10 +21,6 @@ def test_few_of_a_family_are_drawn_and_none_that_was_fitted(tmp_path: Path) -> N
     assert [p.name for p in host_truth.drawn(tmp_path, 1, ())] != first
 
 
-def test_kendall_counts_pairs_in_the_same_order() -> None:
-    assert host_truth.kendall([(1, 10), (2, 30), (3, 20)]) == pytest.approx(1 / 3)
-
-
 def test_a_network_is_measured_once_and_scored(
     tmp_path: Path,
     residual: str,
