@@ -6,10 +6,11 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from perfc.errors import ParseError, reason_of
+from perfc.errors import ParseError, reason_of, suggestion
 
 from .cache_folder import cached
 
@@ -127,3 +128,38 @@ def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
 def line_at(text: str, place: int) -> int:
     """Return the line number of an offset in a text."""
     return text.count("\n", 0, place) + 1
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Parser of the tables of a file, whose errors name the line of a key.
+
+    Args:
+        path: the file.
+        content: its text.
+        header: name of the ``[[header]]`` tables that an index counts.
+    """
+
+    hint: ClassVar = ""
+    path: Path
+    content: str
+    header: str
+
+    def fault(
+        self,
+        key: str,
+        message: str,
+        index: int | None = None,
+        *,
+        hint: str = "",
+        known: tuple[str, ...] = (),
+    ) -> ParseError:
+        """Return the error for a key, with its line."""
+        if known and not hint:
+            hint = suggestion(key, known)
+        where = f"{self.path}:{self.line(key, index)}"
+        return ParseError(message, where=where, hint=hint or self.hint)
+
+    def line(self, key: str | None, index: int | None = None) -> int:
+        """Return the line of a key, else of the table's header, else the first line."""
+        return line_of(self.content, key, "" if index is None else self.header, index or 0)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ParseError
-from perfc.review.diff.figures import BY_KEY, percent, signed
+from perfc.review.diff.figures import BY_KEY, signed
 from perfc.view.report.formats.markdown import escaped
 from perfc.view.report.units import DASH, Unit, plural
 
+from . import views
 from .limits import written
-from .views import SCHEMA, SHOWN
+from .views import FIGURES, SCHEMA, FigureRow
 
 MARKER = "<!-- perfc-comment -->"
 """Marker line that identifies an earlier comment to update."""
@@ -164,20 +165,13 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
     yield "| --- | --- | ---: | ---: | ---: |"
     for r in results:
         name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
-        figures = {str(f["metric"]): f for f in rows(r, "figures")}
-        for metric in SHOWN:
-            f = figures.get(metric.key)
-            old = number(f["baseline"]) if f else None
-            new = number(f["value"]) if f else None
-            # a baseline has six significant digits: smaller differences are its rounding
-            if new is None or old is None or abs(new - old) <= 1e-5 * abs(old):
-                continue
-            change = (
-                f"{signed(new - old, metric.unit)} ({percent((new - old) / old if old else None)})"
-            )
-            before = written(old, metric.unit, is_bound=f is not None and bounded(f))
-            after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
-            yield f"| {name} | {metric.key} | {before} | {after} | {change} |"
+        cells: Iterator[list[Any]] = (
+            [f.get(n) for n in FIGURES]
+            for f in rows(r, "figures")
+            if None not in (number(f["value"]), number(f["baseline"]))
+        )
+        for f in views.changes("", (FigureRow(*values) for values in cells)):
+            yield f"| {name} | {f.metric} | {f.old} | {f.new} | {f.change} ({f.relative}) |"
             name = ""  # only the first row of a model names it
     if is_folded:
         yield ""
@@ -223,11 +217,6 @@ def rows(tree: Row, key: str) -> list[Row]:
     if not isinstance(table, list):
         raise TypeError(f"{key} is not a list")
     return table
-
-
-def bounded(figure: Row) -> bool:
-    """Return True if the baseline's figure is a lower bound."""
-    return figure.get("baseline_is_bound") is True
 
 
 def number(value: object) -> float | None:

@@ -11,10 +11,10 @@ from itertools import product
 from pathlib import Path, PurePosixPath
 
 from perfc.common.repository import from_here
-from perfc.common.toml_file import line_of, parse, read_text
+from perfc.common.toml_file import TableReader, parse, read_text
 from perfc.deployment import Deployment, project_file
 from perfc.deployment.keywords import KEYS, with_axes
-from perfc.errors import ParseError, suggestion
+from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 from perfc.ir.symbolic.sizes import sizes_of
@@ -192,12 +192,9 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
 
 
 @dataclass(frozen=True)
-class BudgetReader:
+class BudgetReader(TableReader):
     """Parser of budget tables, with line numbers for messages."""
 
-    path: Path
-    text: str
-    header: str
     defaults: project_file.ProjectValues
     typed: Mapping[str, object]
 
@@ -373,21 +370,3 @@ class BudgetReader:
                 hint = "write it under warn or fail"
                 raise self.fault(key, f"{key}: {text!r} is against the baseline", index, hint=hint)
             yield LimitRule(metric, level, limit, self.line(key, index))
-
-    def fault(
-        self,
-        key: str,
-        message: str,
-        index: int | None = None,
-        *,
-        hint: str = "",
-        known: tuple[str, ...] = (),
-    ) -> ParseError:
-        """Return the error for a key, with its line."""
-        if known and not hint:
-            hint = suggestion(key, known)
-        return ParseError(message, where=f"{self.path}:{self.line(key, index)}", hint=hint)
-
-    def line(self, key: str | None, index: int | None) -> int:
-        """Return the line of a key, else of the table's header, else the first line."""
-        return line_of(self.text, key, "" if index is None else self.header, index or 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -61,6 +61,10 @@ class FigureRow:
     high: float | None
     is_bound: bool
     baseline_is_bound: bool
+
+
+FIGURES = [f.name for f in fields(FigureRow)]
+"""Names of the fields of a figure."""
 
 
 @record
@@ -210,24 +214,23 @@ def to_json(views: CheckViews) -> str:
 
 def to_csv(views: CheckViews) -> str:
     """Format every figure of every model as CSV, with the worst exceeded limit."""
-    names = [f.name for f in fields(FigureRow)]
-    header = ["model", "setting", "standing", "was_analysed", *names, "outcome", "message"]
-    return comma.records(header, csv_rows(views, names))
+    header = ["model", "setting", "standing", "was_analysed", *FIGURES, "outcome", "message"]
+    return comma.records(header, csv_rows(views))
 
 
-def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Field]]:
+def csv_rows(views: CheckViews) -> Iterator[list[comma.Field]]:
     """Yield the rows of ``to_csv``; models without figures have one."""
     for r in views.results:
         head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
         for f in r.figures:
             worst = next((w for w in r.findings if w.metric == f.metric), None)
             verdict = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
-            yield [*head, *(getattr(f, n) for n in names), *verdict]
+            yield [*head, *(getattr(f, n) for n in FIGURES), *verdict]
         if not r.figures:
-            yield [*head, *(None for _ in names), r.outcome, "; ".join(r.notes)]
+            yield [*head, *(None for _ in FIGURES), r.outcome, "; ".join(r.notes)]
     for line in views.errors:
         model, _, words = line.partition(": ")
-        yield [model, "", "error", False, *(None for _ in names), "error", words]
+        yield [model, "", "error", False, *(None for _ in FIGURES), "error", words]
 
 
 def document(views: CheckViews, *, with_errors: bool = True) -> Document:
@@ -285,7 +288,7 @@ def changed(views: CheckViews) -> Section | None:
     parts: list[Table | Note] = []
     for r in views.results:
         if r.standing == BaselineStatus.CHANGED.value:
-            rows += changes(r)
+            rows += changes(r.model, r.figures)
             parts += [Note(f"{r.model}: {n}") for n in r.notes]
             if r.why and not r.findings:
                 parts += map(Note, explanation(r))
@@ -316,10 +319,10 @@ CHANGED = (
 )
 
 
-def changes(r: ResultRow) -> Iterator[ChangedFigure]:
-    """Yield the changed figures of a model."""
-    model = Name(r.model, r.model)
-    by_key = {f.metric: f for f in r.figures}
+def changes(name: str, figures: Iterable[FigureRow]) -> Iterator[ChangedFigure]:
+    """Yield the changed figures of a model; new ones have no change."""
+    model = Name(name, name)
+    by_key = {f.metric: f for f in figures}
     for metric in SHOWN:
         f = by_key.get(metric.key)
         if f is None or (f.baseline is not None and f.value == f.baseline):

@@ -29,6 +29,11 @@ def commit_of(folder: Path, revision: str) -> str:
     return result.stdout.decode().strip()
 
 
+def last_line(output: bytes) -> str:
+    """Return the last line that a command printed, at most 200 characters."""
+    return "".join(output.decode("utf-8", "replace").strip().splitlines()[-1:])[:200]
+
+
 @contextmanager
 def checked_out(folder: Path, commit: str) -> Iterator[Path]:
     """Check out a commit and yield ``folder`` in it; the checkout is removed at the end.
@@ -43,8 +48,7 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
         try:
             result = git(command, folder=str(top))
             if result.returncode != 0:
-                last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-                raise ModelError(f"git cannot check out {commit[:12]}: {''.join(last)[:200]}")
+                raise ModelError(f"git cannot check out {commit[:12]}: {last_line(result.stderr)}")
             inside = tree / os.path.relpath(os.path.realpath(folder), os.path.realpath(top))
             if not inside.is_dir():
                 raise ModelError(f"no folder {folder.name} in {commit[:12]}")
@@ -77,6 +81,5 @@ def patched(folder: Path, patch: str) -> Iterator[Path]:
                     Path(place, name).symlink_to(entry)
         result = git(["apply", "-"], folder=place, given=patch.encode())
         if result.returncode != 0:
-            last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise ModelError(f"the patch does not apply: {''.join(last)[:200]}")
+            raise ModelError(f"the patch does not apply: {last_line(result.stderr)}")
         yield Path(place)

@@ -139,12 +139,12 @@ class KernelPair:
         """Return the name of the kernel's anchor node."""
         return (*self.new, *self.old)[0].kernel.anchor.name
 
-
-def status_of(old: Sequence[object], new: Sequence[object], *, is_same: bool) -> str:
-    """Return the status of matched kernels: added, removed, same or changed."""
-    if not old:
-        return "added"
-    return "removed" if not new else "same" if is_same else "changed"
+    @property
+    def status(self) -> str:
+        """Return the status of the kernels: added, removed, same or changed."""
+        if not self.old:
+            return "added"
+        return "removed" if not self.new else "same" if self.is_same else "changed"
 
 
 def kernel_pairs(

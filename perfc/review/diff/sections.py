@@ -153,13 +153,12 @@ def unchanged(views: DiffViews) -> str:
     """Return the note for a diff without changed costs."""
     if not views.changes:
         return "no difference: the same nodes with the same costs"
-    return f"{', '.join(by_status(views.changes, least=1))} nodes, without a change in cost"
+    return f"{', '.join(by_status(views.changes))} nodes, without a change in cost"
 
 
-def by_status(rows: Sequence[ChangeRow], least: int = 0) -> list[str]:
-    """Return the number of nodes of each status; those of moves only where there are some."""
-    # of nodes the three usual statuses appear even with zero
-    counts = Counter(dict.fromkeys(("added", "removed", "changed"), 0) if not least else ())
+def by_status(rows: Sequence[ChangeRow], *listed: str) -> list[str]:
+    """Return the number of nodes of each status; ``listed`` statuses appear even with zero."""
+    counts = Counter(dict.fromkeys(listed, 0))
     counts.update(r.status for r in rows)
     return [f"{count} {status}" for status, count in counts.items()]
 
@@ -222,7 +221,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     # sorting is stable: nodes stay in their order, edits before consequences
     edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
-    counts = by_status(ordered)
+    counts = by_status(ordered, "added", "removed", "changed")
     title = f"nodes: {', '.join(counts)}, {len(ordered) - len(edited)} of them as a consequence"
     note = Note(
         f"{plural(views.aligned_nodes, 'node')} aligned by structure, "

@@ -13,7 +13,7 @@ from perfc.view.report.units import share
 from .blame import Culprit
 from .difference import Difference
 from .figures import Figure, Metric
-from .kernels import KernelPair, known, status_of
+from .kernels import KernelPair, known
 from .lines import LineRow, changed_lines
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def kernel_row(pair: KernelPair) -> KernelRow:
     """Return the row of one pair of kernels."""
     a, b = pair.before, pair.after
     return KernelRow(
-        status_of(pair.old, pair.new, is_same=pair.is_same),
+        pair.status,
         pair.label,
         pair.name,
         len(pair.old),

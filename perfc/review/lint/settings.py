@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from perfc.errors import PerfcError, reason_of
+from perfc.common.toml_file import parse, read_text
+from perfc.errors import PerfcError
 from perfc.ir import record
 
 from .catalogue import infos
 
-MAX_BYTES = 1 << 20
-"""Maximum bytes of ``perfc.toml`` or ``pyproject.toml``."""
-MAX_LINE_BYTES = 4_000
-"""Maximum length of a line; tomllib needs quadratic time in the parts of a dotted key."""
 LEAST_GAIN = 0.01
 """Default minimum gain as a fraction of the run's time."""
 KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "target", "runtime", "min-gain")
@@ -105,18 +101,19 @@ def read_settings(path: Path | None) -> Settings:
     """Read the settings in ``path``, or return the defaults.
 
     Raises:
-        SettingsError: not TOML, an unknown key, or an invalid value.
+        ParseError: not TOML, or too large.
+        SettingsError: an unknown key, or an invalid value.
     """
     if path is None:
         return Settings()
-    table: object = parsed(path)
+    text = read_text(path)
+    table: object = parse(text, path)
     keys = ("lint",) if path.name != "pyproject.toml" else ("tool", "perfc", "lint")
     for key in keys:
         table = table.get(key, {}) if isinstance(table, dict) else {}
     prefix = ".".join(keys)
     if not isinstance(table, dict):
         raise SettingsError(f"{prefix} is not a table", where=str(path))
-    text = path.read_text(encoding="utf-8", errors="replace")
     reader = _SettingsReader(path, prefix, text)
     for key in table:
         if key not in KEYS:
@@ -131,24 +128,6 @@ def read_settings(path: Path | None) -> Settings:
         reader.text(table, "runtime"),
         reader.share(table.get("min-gain", LEAST_GAIN)),
     )
-
-
-def parsed(path: Path) -> dict[str, object]:
-    """Parse the TOML file ``path``.
-
-    Raises:
-        SettingsError: the file cannot be read, is too large, or is not TOML.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise SettingsError(error.strerror or "cannot be read", where=str(path)) from None
-    if len(content) > MAX_BYTES or max(map(len, content.split(b"\n"))) > MAX_LINE_BYTES:
-        raise SettingsError("too large for a configuration file", where=str(path))
-    try:
-        return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"not TOML: {reason_of(error)}", where=str(path)) from None
 
 
 @record

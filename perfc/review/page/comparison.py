@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.review.diff.kernels import status_of
 from perfc.view.html.blocks import section_block
 from perfc.view.html.page import CHARTS, PRINTED, Tables, rendered
 from perfc.view.html.payload import Json, number, payload, table
@@ -21,36 +20,22 @@ from .headline import change_block
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.review.diff import Difference
+    from perfc.review.diff.kernels import KernelPair
 
 
 @record
 class Pair:
-    """Old and new kernels with the same work; either side may be empty.
+    """Old and new kernels that execute the same nodes, with their positions.
 
     Args:
-        old: positions of the old kernels.
-        new: positions of the new kernels.
-        old_s: their time in the old run.
-        new_s: their time in the new run.
-        is_same: True if the kernels are equal, whatever their shares of each run.
+        old: positions of the old kernels in the old run.
+        new: positions of the new kernels in the new run.
+        kernels: the kernels with their costs.
     """
 
     old: tuple[int, ...]
     new: tuple[int, ...]
-    old_s: float
-    new_s: float
-    is_same: bool
-
-    @property
-    def delta_s(self) -> float:
-        """Return the new minus old time; rounding errors are zero."""
-        delta = self.new_s - self.old_s
-        return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
-
-    @property
-    def change(self) -> str:
-        """Return the status of the kernels."""
-        return status_of(self.old, self.new, is_same=self.is_same)
+    kernels: KernelPair
 
 
 @record
@@ -85,13 +70,7 @@ def comparison_of(difference: Difference, shown: Document) -> ComparisonContent:
     sides = [ComparedSide(r, collect(r)) for r in (difference.old, difference.new)]
     old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
-        Pair(
-            tuple(old[k.kernel] for k in p.old),
-            tuple(new[k.kernel] for k in p.new),
-            p.before.time_s,
-            p.after.time_s,
-            p.is_same,
-        )
+        Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new), p)
         for p in difference.kernels
     )
     verdict = change_block(difference, sides[1].views, shown.title)
@@ -100,7 +79,7 @@ def comparison_of(difference: Difference, shown: Document) -> ComparisonContent:
 
 def ordered(comparison: ComparisonContent) -> list[Pair]:
     """Return pairs, largest change first."""
-    return sorted(comparison.pairs, key=lambda pair: -abs(pair.delta_s))
+    return sorted(comparison.pairs, key=lambda pair: -abs(pair.kernels.delta.time_s))
 
 
 COLUMNS = (
@@ -127,10 +106,10 @@ def cells(comparison: ComparisonContent, pair: Pair) -> tuple[Cell, ...]:
     nodes = gathered([n for k in new or old for n in k.nodes])
     return (
         pair.new[0] if pair.new else None,
-        pair.change,
-        pair.old_s if old else None,
-        pair.new_s if new else None,
-        pair.delta_s,
+        pair.kernels.status,
+        pair.kernels.before.time_s if old else None,
+        pair.kernels.after.time_s if new else None,
+        pair.kernels.delta.time_s,
         " → ".join(dict.fromkeys(labels)),
         Name(nodes, nodes),
     )
@@ -148,7 +127,7 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
             row_of[i] = place
             # new kernels of a pair share its change by their time, or equally without any
             part = kernels[i].time_s / alone_s if alone_s else 1 / len(r.new)
-            delta[i] = number(r.delta_s * part)
+            delta[i] = number(r.kernels.delta.time_s * part)
     return {
         "table": table(pair_table(comparison, every)),
         "kernels": [r.new[0] if r.new else None for r in every],

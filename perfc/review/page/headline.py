@@ -10,8 +10,7 @@ from perfc.view.html.payload import text
 from perfc.view.html.verdict import VerdictBlock, limit_blocks
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
-from perfc.view.report.formats.screen import ScreenFigure
-from perfc.view.report.formats.text import HARD_SPACE, Style
+from perfc.view.report.formats.text import HARD_SPACE, ScreenFigure, Style
 from perfc.view.report.units import DASH, INTERVAL, quantity, share
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[
     if shown:
         used = {(m.unit, m.dtype) for m in shown}
         # the ceilings of the marks, and f32 on vector units in any case
-        drawn = roofs.only(used | {(Unit.VECTOR, "f32")} if used else used)
+        drawn = roofs.only(used | {(Unit.VECTOR, "f32")})
     else:
         drawn = roofs
     return Chart(title, drawn, shown, points, window(drawn, points), tuple(notes))

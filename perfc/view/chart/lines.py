@@ -62,7 +62,7 @@ def _slope(chart: Chart, slope: Slope) -> Iterator[LineSegment]:
 def _roof(chart: Chart, roof: Roof) -> Iterator[LineSegment]:
     left, right = chart.window.x
     steepest = max((s.peak.value for s in chart.roofs.slopes), default=0.0)
-    unit = Unit.FLOP_PER_S if any(is_float(d) for d in roof.dtypes) else Unit.OP_PER_S
+    unit = Unit.FLOP_PER_S if roof.is_float else Unit.OP_PER_S
     for is_sustained, rate in ((False, roof.peak), (True, roof.sustained)):
         if rate is None:
             continue
@@ -72,8 +72,3 @@ def _roof(chart: Chart, roof: Roof) -> Iterator[LineSegment]:
         yield LineSegment(
             roof.title, None, is_sustained, (x0, rate.value), (right, rate.value), rate, text
         )
-
-
-def is_float(dtype: str) -> bool:
-    """Return True if an element type of a target file is floating-point."""
-    return dtype.lstrip("tb").startswith("f")  # tf32 and bf16 too

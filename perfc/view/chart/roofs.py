@@ -52,6 +52,11 @@ class Roof:
         return f"{'/'.join(self.dtypes)} {self.unit.value}"
 
     @property
+    def is_float(self) -> bool:
+        """Return True if one of its element types is floating-point."""
+        return any(d.lstrip("tb").startswith("f") for d in self.dtypes)  # tf32 and bf16 too
+
+    @property
     def reached(self) -> Rate:
         """Return the measured rate, or the vendor's if not measured."""
         return self.sustained or self.peak

@@ -18,7 +18,6 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.units import Unit, quantity
 
 from .chart import Chart
-from .lines import is_float
 from .marks import Mark, TimeBasis
 from .roofs import Roof, RoofLevel, Slope
 
@@ -52,7 +51,7 @@ def ceilings(chart: Chart) -> Table:
 
 
 def _roof_row(chart: Chart, roof: Roof) -> tuple[Cell, ...]:
-    unit = Unit.FLOP_PER_S if any(is_float(d) for d in roof.dtypes) else Unit.OP_PER_S
+    unit = Unit.FLOP_PER_S if roof.is_float else Unit.OP_PER_S
     device = chart.roofs.slope(RoofLevel.DEVICE)
     ridge = roof.reached.value / device.reached.value if device else None
     measured = quantity(roof.sustained.value, unit) if roof.sustained else None

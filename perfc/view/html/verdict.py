@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.common.plain_text import printable
 from perfc.ir import record
 from perfc.view.report import Views
-from perfc.view.report.formats.screen import UNIT, ScreenFigure, facts_of, percents, plain, titles
-from perfc.view.report.formats.text import HARD_SPACE
+from perfc.view.report.formats.screen import facts_of, percents, plain, printed, titles
+from perfc.view.report.formats.text import ScreenFigure
 from perfc.view.report.sections.limits import LimitShare
 
 ONE_LINE = 100_000
@@ -49,10 +48,7 @@ class VerdictBlock:
 
 def verdict_block(views: Views) -> VerdictBlock:
     """Return the headline of a report."""
-    first, *rest = (
-        ScreenFigure(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
-        for f in facts_of(views.verdict)
-    )
+    first, *rest = printed(facts_of(views.verdict))
     title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
     return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))
 

@@ -40,12 +40,7 @@ class RateView:
     is_uncertain: bool
 
     @classmethod
-    def of(cls, rate: Rate | None) -> RateView | None:
-        """Create the view of a rate; None without one."""
-        return None if rate is None else cls.of_known(rate)
-
-    @classmethod
-    def of_known(cls, rate: Rate) -> RateView:
+    def of(cls, rate: Rate) -> RateView:
         """Create the view of a rate."""
         spread = rate.spread
         rounds, best, worst = (
@@ -131,9 +126,9 @@ class TargetView:
             RowView(
                 r.name,
                 r.unit.value,
-                RateView.of_known(r.best),
+                RateView.of(r.best),
                 RateView.of(r.nominal),
-                RateView.of(r.measured),
+                RateView.of(r.measured) if r.measured else None,
                 r.capacity_bytes,
             )
             for r in rows(machine)
@@ -142,7 +137,7 @@ class TargetView:
             name: project(SourceView, s, origin=str(s.origin))
             for name, s in machine.sources.items()
         }
-        facts = {key: RateView.of_known(r) for key, r in machine.facts.items()}
+        facts = {key: RateView.of(r) for key, r in machine.facts.items()}
         return project(
             cls, machine, aliases=tuple(machine.aliases), rates=rates, facts=facts, sources=sources
         )

@@ -197,7 +197,7 @@ def test_suppressions_hide_and_unused_ones_are_reported(
         ("[lint]\nmin-gain = 3\n", "perfc.toml:2: lint.min-gain: not a share"),
         ('[lint]\nmin-gain = "lots"\n', "lint.min-gain: 'lots' is no share"),
         ("lint = 3\n", "lint is not a table"),
-        ("[lint\n", "not TOML"),
+        ("[lint\n", "perfc.toml:1: not valid TOML"),
     ],
 )
 def test_a_bad_configuration_gives_one_line_with_the_key(

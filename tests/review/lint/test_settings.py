@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from perfc.common.toml_file import LARGEST_BYTES
+from perfc.errors import ParseError
 from perfc.review.lint.settings import (
-    MAX_BYTES,
-    MAX_LINE_BYTES,
     FileIgnore,
     Settings,
     SettingsError,
     codes_of,
     parse_share,
-    parsed,
     read_settings,
 )
 
@@ -126,12 +125,11 @@ def test_shares_that_are_none(text: str) -> None:
 
 def test_files_of_settings_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "perfc.toml"
-    path.write_text("#" * MAX_LINE_BYTES, encoding="utf-8")
-    assert parsed(path) == {}
-    for text in ("#" * (MAX_LINE_BYTES + 1), "#\n" * (MAX_BYTES // 2) + "#"):
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(SettingsError, match="too large for a configuration file"):
-            parsed(path)
+    path.write_text("#" * LARGEST_BYTES, encoding="utf-8")
+    assert read_settings(path) == Settings(path)
+    path.write_text("#" * (LARGEST_BYTES + 1), encoding="utf-8")
+    with pytest.raises(ParseError, match="more than 1,024 KiB"):
+        read_settings(path)
     path.write_text("lint = 1", encoding="utf-8")
     with pytest.raises(SettingsError, match="lint is not a table"):
         read_settings(path)

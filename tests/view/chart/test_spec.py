@@ -10,8 +10,9 @@ import pytest
 from perfc.machine import Unit, load_machine
 from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, roofs_of
 from perfc.view.chart.chart import AxisLimits
-from perfc.view.chart.lines import is_float, lines_of
+from perfc.view.chart.lines import lines_of
 from perfc.view.chart.marks import MarkPoint
+from perfc.view.chart.roofs import Roof
 from perfc.view.chart.spec import (
     HEIGHT,
     LABEL_HEIGHT,
@@ -155,5 +156,6 @@ def test_slopes_rise_by_the_shape_of_the_window(drawn: Chart) -> None:
 
 
 def test_types_that_are_floats() -> None:
-    assert all(map(is_float, ("f32", "tf32", "bf16", "f8e4m3")))
-    assert not any(map(is_float, ("i8", "b1", "u4")))
+    peak: Any = None
+    assert all(Roof(Unit.MATRIX, (d,), peak).is_float for d in ("f32", "tf32", "bf16", "f8e4m3"))
+    assert not Roof(Unit.MATRIX, ("i8", "b1", "u4"), peak).is_float

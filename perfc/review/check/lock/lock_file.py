@@ -7,11 +7,18 @@ import posixpath
 from collections.abc import Mapping
 from pathlib import Path
 
-from perfc.common.toml_file import LARGEST_INTEGER, line_of, parse, read_text, table_lines, written
+from perfc.common.toml_file import (
+    LARGEST_INTEGER,
+    TableReader,
+    parse,
+    read_text,
+    table_lines,
+    written,
+)
 from perfc.common.version import __version__
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir import Origin, record
+from perfc.ir import Origin
 from perfc.review.diff.figures import Figure, Metric
 from perfc.view.report.units import Unit
 
@@ -128,7 +135,7 @@ def from_text(text: str, path: Path) -> Baseline:
         ParseError: the file is damaged or of a newer schema; names the line.
     """
     tree = parse(text, path)
-    reader = LockReader(path, text)
+    reader = LockReader(path, text, "model")
     schema = tree.get("schema")
     if type(schema) is not int or schema < 1:  # True is an instance of int
         raise reader.fault("schema", "no schema number")
@@ -153,12 +160,10 @@ def from_text(text: str, path: Path) -> Baseline:
     return Baseline(predictor, entries, path)
 
 
-@record
-class LockReader:
+class LockReader(TableReader):
     """Parser of lock file tables, with line numbers for messages."""
 
-    path: Path
-    content: str
+    hint = AGAIN
 
     def model(
         self, model: Mapping[str, object], targets: Mapping[str, object], index: int, line: int
@@ -262,11 +267,3 @@ class LockReader:
         if not isinstance(value, str):
             raise self.fault(key, f"{key} is not a string", index)
         return value
-
-    def fault(self, key: str, what: str, index: int | None = None) -> ParseError:
-        """Return the error for a key, with its line."""
-        return ParseError(what, where=f"{self.path}:{self.line(key, index)}", hint=AGAIN)
-
-    def line(self, key: str, index: int | None = None) -> int:
-        """Return the line of a key."""
-        return line_of(self.content, key, "" if index is None else "model", index or 0)

@@ -6,7 +6,7 @@ from perfc.ir import record
 from perfc.ir.record import project
 
 from ..engine import Linted, LintOutcome
-from ..finding import Finding, Gain
+from ..finding import Finding
 
 SCHEMA = "perfc-lint/1"
 
@@ -26,11 +26,6 @@ class GainView:
     share: float
     floor_s: float
     basis: str
-
-    @classmethod
-    def of(cls, gain: Gain) -> GainView:
-        """Build the view of a gain."""
-        return project(cls, gain)
 
 
 @record
@@ -74,7 +69,7 @@ class FindingView:
             cls,
             f,
             nodes=tuple(f.nodes),
-            gain=None if f.gain is None else GainView.of(f.gain),
+            gain=project(GainView, f.gain) if f.gain else None,
             fixable=f.is_fixable,
         )
 

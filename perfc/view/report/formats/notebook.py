@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
@@ -99,13 +98,10 @@ def render(views: Views) -> str:
 @cache
 def template(name: str) -> Template:
     """Load a template of this folder with autoescaping."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    def load(wanted: str) -> str:
-        return (files("perfc.view.report") / wanted).read_text(encoding="utf-8")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=FunctionLoader(load),
+        loader=PackageLoader("perfc.view.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from perfc.common.plain_text import printable
-from perfc.ir import record
 
 from ..amounts import ratio
 from ..sections.confidence import Grade
@@ -25,7 +25,17 @@ from .screen_tables import (
     rest_lines,
     useful,
 )
-from .text import GAP, HARD_SPACE, INDENT, Style, StyledText, columns_of, elided, padded, wrapped
+from .text import (
+    GAP,
+    HARD_SPACE,
+    INDENT,
+    ScreenFigure,
+    Style,
+    StyledText,
+    aligned,
+    columns_of,
+    elided,
+)
 
 MOST_LINES = 24
 """Maximum number of lines of the screen."""
@@ -55,7 +65,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         top: kinds of kernels shown, longest first; None for all.
     """
     room = max(min(width, WIDEST), 40)  # a narrower terminal wraps
-    first = [*titles(views, room), (), *aligned([*facts_of(views.verdict, room)], room)]
+    first = [*titles(views, room), (), *aligned(printed(facts_of(views.verdict, room)), room, 20)]
     first += limit_lines(views.verdict.limits, room)
     kinds = groups(views.kernels)
     # kinds of kernels and changes share the lines that remain; a table of changes has a head
@@ -182,23 +192,6 @@ def throughput_words(verdict: Verdict) -> str:
     return f"{'≤ ' if verdict.is_bound else ''}{number} {verdict.throughput.item.value}/s"
 
 
-@record
-class ScreenFigure:
-    """One figure of the screen.
-
-    Args:
-        label: label of the figure.
-        number: number with its unit, or a grade.
-        words: explanation.
-        style: style of the number.
-    """
-
-    label: str
-    number: str
-    words: str
-    style: Style
-
-
 def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
     """Yield predicted time, confidence, lower bound, memory, phases and energy.
 
@@ -240,20 +233,9 @@ def step_words(step: Step) -> tuple[str, str, Style]:
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
 
 
-def aligned(facts: Sequence[ScreenFigure], width: int) -> Iterator[Line]:
-    """Yield labels and numbers in columns, with the words wrapped below themselves."""
-    labels = max(columns_of(f.label) for f in facts)
-    numbers = max(columns_of(f.number) for f in facts)
-    margin = len(INDENT) + labels + numbers + 2 * len(GAP)
-    for fact in facts:
-        head: Line = (
-            StyledText(f"{INDENT}{fact.label:{labels}}{GAP}", Style.FAINT),
-            StyledText(padded(fact.number, numbers, align_right=False) + GAP, fact.style),
-        )
-        hard = UNIT.sub(rf"\1{HARD_SPACE}\2", printable(fact.words))
-        for line in wrapped(hard, max(width - margin, 20), indent=""):
-            yield (*head, StyledText(line.replace(HARD_SPACE, " ")))
-            head = (StyledText(" " * margin),)
+def printed(facts: Iterable[ScreenFigure]) -> list[ScreenFigure]:
+    """Return figures whose words are printable and keep each number next to its unit."""
+    return [replace(f, words=UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words))) for f in facts]
 
 
 def memory_words(v: Verdict) -> tuple[str, str, Style]:

@@ -68,6 +68,23 @@ class StyledText:
     style: Style = Style.PLAIN
 
 
+@record
+class ScreenFigure:
+    """One figure of the screen.
+
+    Args:
+        label: label of the figure.
+        number: number with its unit, or a grade.
+        words: explanation.
+        style: style of the number.
+    """
+
+    label: str
+    number: str
+    words: str
+    style: Style
+
+
 def render(document: Document, width: int) -> str:
     """Return the document as text, at most ``width`` columns wide unless a word is longer."""
     rendered = ("".join(s.text for s in line).rstrip() for line in lines(document, width))
@@ -125,22 +142,33 @@ def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
 
 
 def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[StyledText, ...]]:
-    """Yield labels, numbers and words in columns, with the words wrapped below themselves."""
-    labels = max((columns_of(r.label) for r in rows), default=0)
-    values = max((columns_of(str(r.value)) for r in rows if r.value), default=0)
-    margin = len(INDENT) + labels + len(GAP) + (values + len(GAP) if values else 0)
+    """Return labels, numbers and words with short formulas in columns."""
+    figures: list[ScreenFigure] = []
     for r in rows:
         words = printable(r.words)
         if r.formula and len(r.formula) <= LONGEST_FORMULA:
             words += f"; ={HARD_SPACE}{r.formula.replace(' ', HARD_SPACE)}"
-        number = padded(str(r.value) if r.value else "", values, align_right=True)
-        start = (StyledText(INDENT), StyledText(f"{r.label:{labels}}{GAP}", Style.FAINT))
+        figures.append(ScreenFigure(r.label, str(r.value) if r.value else "", words, Style.NUMBER))
+    return aligned(figures, width, 3 * LEAST_NAME, align_right=True)
+
+
+def aligned(
+    figures: Sequence[ScreenFigure], width: int, least: int, *, align_right: bool = False
+) -> Iterator[tuple[StyledText, ...]]:
+    """Yield labels, numbers and words in columns, with the words wrapped below themselves.
+
+    Words have ``least`` columns however long labels and numbers are.
+    """
+    labels = max((columns_of(f.label) for f in figures), default=0)
+    numbers = max((columns_of(f.number) for f in figures), default=0)
+    margin = len(INDENT) + labels + len(GAP) + (numbers + len(GAP) if numbers else 0)
+    for f in figures:
+        number = padded(f.number, numbers, align_right=align_right)
         head: tuple[StyledText, ...] = (
-            *start,
-            StyledText(f"{number}{GAP}" if values else "", Style.NUMBER),
+            StyledText(f"{INDENT}{f.label:{labels}}{GAP}", Style.FAINT),
+            StyledText(f"{number}{GAP}" if numbers else "", f.style),
         )
-        # words have some width however long labels and numbers are
-        for line in wrapped(words, max(width - margin, 3 * LEAST_NAME), indent=""):
+        for line in wrapped(f.words, max(width - margin, least), indent=""):
             yield (*head, StyledText(line.replace(HARD_SPACE, " ")))
             head = (StyledText(" " * margin),)
 
