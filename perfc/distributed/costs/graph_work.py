@@ -128,19 +128,21 @@ class GraphWork(TrainingWork):
         env = report.env
         rows = rows_of(report.roofline.kernels, times)
         # indices of the rows of the forward pass; those of its layers, without the loss
-        ahead = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
-        written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
-        before = [i for i in ahead if rows[i].bound.kernel.anchor.loc.phase is not Phase.LOSS]
-        loss = next((i for i in ahead if i > max(before, default=-1)), len(rows))
-        cuts = cuts_of([rows[i].time.time_s for i in before])
+        forward_rows = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
+        written = [*report.module.graph.inputs, *(v for i in forward_rows for v in writes(rows[i]))]
+        layer_rows = [
+            i for i in forward_rows if rows[i].bound.kernel.anchor.loc.phase is not Phase.LOSS
+        ]
+        loss_row = next((i for i in forward_rows if i > max(layer_rows, default=-1)), len(rows))
+        cuts = cuts_of([rows[i].time.time_s for i in layer_rows])
         parts = []
         # between two cuts are forward kernels and, after each, its backward kernels
-        for first, last in pairwise([*[before[i] for i in cuts[:-1]], loss, len(rows)]):
+        for first, last in pairwise([*[layer_rows[i] for i in cuts[:-1]], loss_row, len(rows)]):
             forward = [r.bound.kernel for r in rows[first:last] if r.role is Waiter.FORWARD]
             backward = [r.bound.kernel for r in rows[first:last] if r.role is not Waiter.FORWARD]
             parts.append(part_of(forward, rows[first:last], env, saved_values(backward, written)))
         # a parameter that several parts read counts in each of them, but is stored once
-        distinct = sum(parameters_of([rows[i].bound.kernel for i in ahead]))
+        distinct = sum(parameters_of([rows[i].bound.kernel for i in forward_rows]))
         tied = sum([p.parameters + p.expert_parameters for p in parts]) - distinct
         # a fused loss saves logits in the type of products in place of log probabilities
         logits = parts[-1].saved_bytes * self.recipe.weight_bytes / LOG_BYTES
@@ -238,9 +240,10 @@ def cuts_of(times_s: list[float]) -> list[int]:
     >>> cuts_of([1.0] * 32)[:4]
     [0, 2, 4, 6]
     """
-    whole, cuts, sofar = sum(times_s), [0], 0.0
+    total, cuts, elapsed_s = sum(times_s), [0], 0.0
     for at, time_s in enumerate(times_s):
-        if sofar >= whole * len(cuts) / PARTS:
+        # a part begins where those before it have had their shares of the time
+        if elapsed_s >= total * len(cuts) / PARTS:
             cuts.append(at)
-        sofar += time_s
+        elapsed_s += time_s
     return [*cuts, len(times_s)]

@@ -119,10 +119,11 @@ def _working(work: StageWork) -> float:
     gathered = 0.0
     if work.parallel.zero > 2:
         recipe = work.training.recipe
-        each = recipe.weight_bytes + recipe.sent_bytes
-        held = [
-            (p.parameters + p.expert_parameters) * each + p.frozen_bytes for p in work.every_part
+        item_bytes = recipe.weight_bytes + recipe.sent_bytes
+        by_part = [
+            (p.parameters + p.expert_parameters) * item_bytes + p.frozen_bytes
+            for p in work.every_part
         ]
         # weights of the layer that runs, and those of the next one, gathered ahead
-        gathered = 2 * max(held, default=0.0)
+        gathered = 2 * max(by_part, default=0.0)
     return activations + gathered

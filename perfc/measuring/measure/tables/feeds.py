@@ -44,10 +44,10 @@ class Input:
     @property
     def nbytes(self) -> int:
         """Return the size of its content."""
-        count = self.dtype.bits
+        bits = self.dtype.bits
         for d in self.shape:
-            count *= d
-        return count // 8
+            bits *= d
+        return bits // 8
 
 
 def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:

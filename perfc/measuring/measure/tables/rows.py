@@ -223,25 +223,25 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
         for index, b in computed:
             # in equal parts if the target bounds none of them
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(computed)
-            k, n, at = b.kernel, b.counts, roof.at(index)
+            kernel, counts, at = b.kernel, b.counts, roof.at(index)
             timed = replace(
                 row,
                 kernel=index,
                 time_s=row.part_s * share,
                 floor_s=b.floor_s,
                 sustained_s=b.time_s,
-                label=k.label,
-                kind=k.kind.value,
+                label=kernel.label,
+                kind=kernel.kind.value,
                 dtype=b.dtype.code,
-                ops="+".join(operators(k)),
-                views=views(k),
-                nodes=names(o.name for o in k.nodes),
+                ops="+".join(operators(kernel)),
+                views=views(kernel),
+                nodes=names(o.name for o in kernel.nodes),
                 launches=b.launches,
-                **{name: getattr(n, name) for name in NO_WORK},
+                **{name: getattr(counts, name) for name in NO_WORK},
                 moved_bytes=moved / len(computed),
-                op=str(k.anchor.op)[:LONGEST_OP],
-                operands=types(operands(k.anchor.inputs, at)),
-                results=types(operands(k.writes, at)),
+                op=str(kernel.anchor.op)[:LONGEST_OP],
+                operands=types(operands(kernel.anchor.inputs, at)),
+                results=types(operands(kernel.writes, at)),
             )
             rows.append(timed)
     return rows

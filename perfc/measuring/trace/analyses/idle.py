@@ -114,10 +114,10 @@ class CauseSum:
     @property
     def causes(self) -> tuple[CauseTime, ...]:
         """Return the records, the longest first."""
-        whole = sum(time_ns for time_ns, _ in self.sums.values())
+        total_ns = sum(time_ns for time_ns, _ in self.sums.values())
         rows = sorted(self.sums.items(), key=lambda x: (-x[1][0], x[0][0].value, x[0][1]))
         return tuple(
-            CauseTime(cause.value, name, count, time_ns * 1e-9, time_ns / whole)
+            CauseTime(cause.value, name, count, time_ns * 1e-9, time_ns / total_ns)
             for (cause, name), (time_ns, count) in rows
         )
 
@@ -139,10 +139,10 @@ def cause_of(label: HostLabel | None) -> tuple[Cause, str]:
 def classes_of(summary: TraceSummary) -> Sequence[TracedClass]:
     """Return the class of each launch."""
     trace = summary.trace
-    known = {(k.kernel, k.call): k.class_name for k in summary.kernels}
+    classes = {(k.kernel, k.call): k.class_name for k in summary.kernels}
     names, calls = trace.kernels, trace.calls
     return [
-        known[names[kernel], calls[call] if call >= 0 else None]
+        classes[names[kernel], calls[call] if call >= 0 else None]
         for kernel, call in zip(trace.launches.kernel, trace.launches.call, strict=True)
     ]
 

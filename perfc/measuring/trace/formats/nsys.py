@@ -206,10 +206,10 @@ def rows(
     base: sqlite3.Connection, tables: dict[str, frozenset[str]], table: str, *columns: str
 ) -> Iterator[tuple[object, ...]]:
     """Yield columns of a table, which are None if it lacks them; none of an absent table."""
-    known = tables.get(table)
-    if known is None:
+    present = tables.get(table)
+    if present is None:
         return
-    listed = ", ".join(f'"{c}"' if c in known else "NULL" for c in columns)
+    listed = ", ".join(f'"{c}"' if c in present else "NULL" for c in columns)
     yield from base.execute(f'SELECT {listed} FROM "{table}"')
 
 

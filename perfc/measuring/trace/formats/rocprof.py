@@ -54,8 +54,8 @@ def read(path: str) -> DeviceTrace:
         # an earlier list after a later one is of the next process, whose numbers begin again
         at = KEYS.index(key)
         if at < last:
-            seen = process.correlations
-            process = ProcessRecords(correlations=seen, first=len(seen))
+            correlations = process.correlations
+            process = ProcessRecords(correlations=correlations, first=len(correlations))
         last = at
         match key:
             case "agents":

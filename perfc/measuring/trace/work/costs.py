@@ -33,6 +33,7 @@ def streamed(o: CallOperands) -> CallWork:
     numel = float(max(t.numel for t in (*read, *written)))
     full = [t for t in read if t.numel == numel]
     counts = counts_of(read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu)
+    # the class of the predictor sees one tensor as rows along its last axis
     first = (written or read)[0]
     columns = float(first.sizes[-1] or 1) if first.sizes else 1.0
     extents = {
@@ -198,8 +199,8 @@ def rotated(o: CallOperands) -> CallWork:
     if type(head) is not int:
         raise UnknownOperandError("H")
     share = min(table.sizes[-1] / head, 1.0)
-    whole = o.with_roles("x")
-    part = [OperandTensor(t.dtype, (int(t.numel * share),)) for t in whole]
+    tensors = o.with_roles("x")
+    part = [OperandTensor(t.dtype, (int(t.numel * share),)) for t in tensors]
     # x cos + y sin of each element: two products and a sum
     alu = 3.0 * sum(t.numel for t in part)
     return CallWork(counts_of([*o.with_roles("r"), *part], part, alu=alu), part[0].dtype)
