@@ -113,6 +113,7 @@ def power_share(sheet: Sheet) -> float:
     An operation takes 17 pJ at 12 nm and above (16 nm is nearly the same process), and less on
     smaller nodes, by the fourth root of their ratio.
     """
+    # at most 1: larger nodes count as the reference
     node = min(sheet.process_node_m, REFERENCE_NODE_M) / REFERENCE_NODE_M
     flop_per_s = sheet.power_w / (ENERGY_PER_FLOP_J * node**NODE_EXPONENT)
     limited = flop_per_s / peak_flop_per_s(sheet) if flop_per_s else 1.0
@@ -194,6 +195,7 @@ def tiled_s(
 ) -> Array:
     """Return the time of whole waves of the fastest of some tiles."""
     peak, powered = peak_flop_per_s(sheet), power_share(sheet)
+    # whole tiles and whole steps of the reduction are computed
     depth = np.ceil(k / DEPTH) * DEPTH
     best = np.full(m.shape, np.inf)
     for tile in tiles:

@@ -126,6 +126,7 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
         return result
 
     others = product.x_bytes + product.y_bytes
+    # weights are rotated, other operands are the same in each call
     nbytes = product.w_bytes * missing(ROTATED * product.w_bytes / l2)
     nbytes = nbytes + others * missing((others + product.w_bytes) / l2)
     # memory that is wide for its multiprocessors sustains a lower share of its rate
@@ -147,6 +148,7 @@ def tile_s(
     # f32 partial sums of a split reduction, each written once and read by the kernel that adds them
     partial_s = batch * m * n * 4 / l2
     split = np.array(splits)[:, None]
+    # every block works on whole tiles and whole steps, however few elements are left
     depth = np.ceil(k / split / STEP) * STEP
     tiles = batch * np.ceil(m / HEIGHT) * np.ceil(n / WIDTH)
     staged = (HEIGHT * product.x_bits + WIDTH * product.w_bits) / 8
@@ -154,6 +156,7 @@ def tile_s(
     products_s = waves * depth * (sm * 2 * HEIGHT * WIDTH / rate / GAIN)
     staging_s = tiles * split * depth * staged / l2
     serial_s = waves * depth * (SERIAL_CLOCKS / clock)
+    # the three overlap in a pipeline: the longest decides
     time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
     gathered_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
     best: Array = np.where(split > 1, gathered_s, time_s).min(axis=(0, 1))

@@ -89,6 +89,7 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
         sums[key] = line + width, square + width * width
     return math.hypot(
         *(
+            # on a machine without rows all kernels of a class share its error
             joined(shares.get(name, TOGETHER) if is_own else TOGETHER, *both)
             for (name, is_own), both in sums.items()
         )

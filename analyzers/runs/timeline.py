@@ -85,7 +85,9 @@ def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate
     equal: dict[float, list[float]] = {}
     for kernel, wait_s in zip(kernels, host.waits_s([k.time_s for k in kernels]), strict=True):
         equal.setdefault(kernel.time_s, []).append(wait_s)
+    # equal kernels keep one estimate
     waits = {time_s: math.fsum(waits_s) / len(waits_s) for time_s, waits_s in equal.items()}
+    # waits grow with the time per launch, whose interval they take
     relative = host.launch * (1 / host.launch.mid) if host.launch.mid else Interval.exactly(1.0)
     delayed = {id(k): k.waiting(relative * waits[k.time_s]) for k in kernels if waits[k.time_s]}
     return [delayed.get(id(kernel), kernel) for kernel in kernels]

@@ -64,6 +64,7 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
     ordered = mine.of(drawn(mine.rows, seed, len(mine)))
     rest = [r for r in mine.rows if r not in set(ordered.rows)]
     ordered = mine.of([*ordered.rows, *rest])
+    # the last row is always left over, to compute an error from
     curve = tuple((n, error(card, ordered, n, quantity)) for n in STEPS if n < len(ordered))
     predictor = load(card)[0]
     predictor.adapt(ordered)
@@ -91,7 +92,7 @@ def card_of(card: GraphCard, made: GraphPredictor, rows: Measurements) -> GraphC
         modes=tuple(sorted({*card.modes, *(r.part for r in rows.rows)})),
         runs=tuple(sorted({*card.runs, *runs_of(rows.rows)})),
         factor=made.factor,
-        metrics={},
+        metrics={},  # those of the original card are of other rows
         meta=made.meta(),
     )
 

@@ -49,6 +49,7 @@ def placed(module: Module) -> Module:
         return module
     stored: dict[Node, Path | None] = {}
     nested = read = 0
+    # from the end, so that the readers of a node have their paths
     for n in reversed(graph.nodes):
         stored[n] = path_of_weights(n)
         if any(map(is_parameter, n.inputs)):
@@ -201,6 +202,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
         best: list[tuple[int, int]] = []
         for start, size in runs(text, readers):
             block = text[start : start + size]
+            # a block as a text of one character per node: a sum may be missing
             pattern = "".join([f"{c}?" if c in sums else c for c in block])
             matches = [m.span() for m in re.finditer(pattern, text)]
             if length_of(matches) > length_of(best) and any(
@@ -210,6 +212,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
         if len(best) < 2 or length_of(best) < LEAST * len(main):
             return sorted(spans)
         spans += best
+        # nodes of these blocks become characters that repeat nowhere
         taken = {i for span in best for i in range(*span)}
         text = "".join([chr(TAKEN + i) if i in taken else c for i, c in enumerate(text)])
 

@@ -123,6 +123,7 @@ def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
     _, basis, kinds = AXES[name]
     every = places_of(module)
+    # token inputs come before embedded ones: of a model with both, tokens are the sequence
     for is_such in kinds:
         matching = [(v, p) for v, p in every if is_such(p)]
         if name == SEQUENCE:
@@ -196,6 +197,7 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
     """
     given = sizes_of(dims)
     declared = {s.name for s in module.symbols}
+    # names of the command line that are no symbol of the model
     for name in [n for n in given if n not in declared]:
         size = given.pop(name)
         axis = axis_of(module, name) if name in AXES else NamedExtent()

@@ -65,6 +65,7 @@ def _machine(path: Path) -> Machine:
 
 @lru_cache(maxsize=512)
 def _shipped_machine(path: Path, stamp: int) -> Machine:
+    """Return the machine of a shipped file; a changed file has another time stamp."""
     return _read(path)[0]
 
 
@@ -209,6 +210,7 @@ def _holds(machine: Machine, size_gb: int) -> bool:
 
 @lru_cache(maxsize=4)
 def _index(folder: Path, stamp: int) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Return `_indexed`, cached until the time stamp of the folder changes."""
     return _indexed(folder)
 
 
@@ -236,6 +238,7 @@ def load(name: str | os.PathLike[str]) -> Machine:
     """Read a target by name, alias or path; ``host`` is this machine, ``a100/3g.40gb`` a slice."""
     text = without_slice_marker(os.fspath(name))
     card, profile = split(text)
+    # a path that exists is a file, whatever its name looks like
     if profile and not os.path.exists(text):
         return sliced(load(card), profile)
     if text == HOST:

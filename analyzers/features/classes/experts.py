@@ -98,6 +98,7 @@ class Experts(KernelClass):
         touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
         weights = touched * expert_elements(rows) * weight_bytes(rows, dtype)
         tokens = rows["tokens"] * share * rows["hidden"]
+        # tokens may come in the type of the product; results have at least 16 bits
         narrowest = min(bits_of(dtype), 16) / 8
         return of_products(mac, mac, weights + tokens * narrowest, tokens * 2)
 
@@ -321,6 +322,7 @@ def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     mean = even * share
     odds = np.minimum(rows["chosen"] / rows["experts"] * share, 1.0)
     variance = mean * (1 - odds)
+    # a normal distribution in place of the binomial one, at fixed quantiles
     counts = np.clip(mean + np.sqrt(variance) * DEVIATES[:, None], 0.0, rows["tokens"])
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     ranks = np.maximum(rows["ranks"], 1.0)

@@ -74,6 +74,7 @@ class Matmul(KernelClass):
 
         Integers and weights of fewer bits share one.
         """
+        # profiled and replayed products were measured by other tools: their intervals are separate
         name = "half"
         if protocol is Protocol.KERNELS:
             name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
@@ -124,6 +125,7 @@ class Matmul(KernelClass):
             "log_y_over_l2": log(y_bytes / l2),
             "log_waves": log(batch * np.ceil(m / 128) * np.ceil(n / 128) / sheet.sm_count),
         }
+        # share of needed elements in whole waves of each tile; the best tile has most
         for height, width in tiling.TILES:
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
             slots = np.ceil(tiles / sheet.sm_count) * sheet.sm_count
@@ -185,6 +187,7 @@ def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """Return the time of a kernel before the product, which writes the input in fewer bits."""
     computed = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
+    # read in the type of the input, written in that of the product
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + computed) / 8
     beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     # a quarter of the rated bandwidth of L2, and half of the latency of a product
