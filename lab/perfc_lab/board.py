@@ -20,6 +20,7 @@ from perfc.view.report.units import Unit
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
+# name and version of the boards' JSON
 SCHEMA = "perfc-eval/1"
 DASH, RIGHT = "–", ">"
 """Cell of an undefined number, and the format of text that is aligned to the right."""
@@ -215,6 +216,7 @@ class BoardColumn:
         return format(value, self.spec)
 
 
+# attribute, index or function of a row, as `BoardColumn.value`
 Value: TypeAlias = "str | int | Callable[[Any], object]"
 Wanted: TypeAlias = "str | tuple[str, Value] | tuple[str, Value, str]"
 """Arguments of a column; an attribute of words alone is its own title."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import GraphRow
 
+# types of rows, of names of folds and of groups
 Row = TypeVar("Row")
 Name = TypeVar("Name", int, str)
 Group = TypeVar("Group", bound=Hashable)

@@ -15,6 +15,7 @@ from ._board_options import board_options, complain, folder_option, graphs_optio
 
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 """Language models of the thesis, which are not run here."""
+# machines that their time is predicted on
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
 PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 """Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT_S = 3600
 """Time limit of git in seconds."""
+# addresses that git may clone: https, or a folder of this machine; no other protocol
 _URL = re.compile(r"(?:https://|file:///|/)[^\s\0]+")
 
 

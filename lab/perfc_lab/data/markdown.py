@@ -19,6 +19,7 @@ LONGEST_CELL = 600
 """Maximum characters of a cell that are read."""
 MOST_CELLS = 64
 """Maximum cells of a line that are read."""
+# signs of code, which opens and ends with the same
 FENCE = ("```", "~~~")
 RULE = re.compile(r"[\s|:-]+")
 """Line between the names of columns and the rows."""

@@ -23,7 +23,9 @@ from .source import FetchError, PublicSource, files_in, pandas
 if TYPE_CHECKING:
     import pandas as pd
 
+# one TOML file a publication
 FOLDER = Path(__file__).parent / "sources" / "pages"
+# name of the table of inference
 WHOLE_MODELS = "whole_models"
 MOST_ROWS = 10_000
 """Maximum times of a publication; the largest one read has 2,610."""
@@ -36,12 +38,15 @@ WHOLE: tuple[str, ...] = (*_DATA["whole"],)
 """Columns of whole numbers of a training run: GPUs, batches, lengths and degrees of parallelism."""
 RUN_COLUMNS: tuple[str, ...] = (*_DATA["run_columns"],)
 """Columns of `llm_train_throughput` that pages have something for."""
+# a device without its maker and series
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
 CELL = r"(?P<time>\d[\d.,]*(?:e[+-]?\d+)?)"
 """Time in a cell, where the description has no pattern of its own."""
 ABSENT = re.compile(r"[\s*]*(?:[-–—/×x]*|N/?A|OOM)[\s*]*(?:ms)?[\s*]*", re.IGNORECASE)
 """Cell of what was not measured."""
+# texts of a row by name of the field
 Fields = dict[str, str]
+# pairs of patterns: the name of a column, and its cells
 Labels = tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 
 

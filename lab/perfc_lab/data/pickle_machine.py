@@ -15,6 +15,7 @@ from perfc.ir.record import record
 
 MAX_ELEMENTS = 1 << 27
 """Maximum elements of a tensor that a damaged pickle can claim."""
+# NumPy's types of PyTorch's storages; of other classes none is read
 STORAGES = {
     "torch.FloatStorage": "<f4",
     "torch.DoubleStorage": "<f8",
@@ -52,6 +53,7 @@ NOTHING = {"PROTO", "FRAME", "STOP"}
 """Instructions that change no value."""
 # store the top of the stack under a number, and push it again
 PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
+# push what `PUTS` stored
 GETS = {"GET", "BINGET", "LONG_BINGET"}
 
 

@@ -30,6 +30,7 @@ RECORDS = {
     "networkx.classes.digraph.DiGraph": ("_node", "_adj"),
 }
 """Classes of graphs whose fields are data, and the fields that are read; no class is made."""
+# errors that a damaged file may raise while it is read
 WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 

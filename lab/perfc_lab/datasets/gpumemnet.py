@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
 TABLE = "gpumemnet_mlp.parquet"
+# training in f32
 SETTING = Setting(Precision.F32, version=(2, 0), training=True)
 TARGET = "a100-sxm4-40gb"
 MIB = 1 << 20

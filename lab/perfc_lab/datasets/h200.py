@@ -27,9 +27,11 @@ from perfc.machine import load_machine
 from ..tables import target_of
 from .timm import encoded_file
 
+# files of a campaign below the folder of data sets
 FILES = "h200/vision*.csv*"
 MAX_BYTES = 64 << 20
 """Maximum characters of a file of a campaign."""
+# precisions by the words of a campaign
 PRECISIONS: Mapping[str, Precision] = {
     "fp32": Precision.F32,
     "tf32": Precision.TF32,

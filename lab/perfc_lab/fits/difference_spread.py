@@ -46,6 +46,7 @@ from perfc_lab.training.protocols import Holdout, UnseenMachine, UnseenShapes, e
 
 Array = NDArray[np.float64]
 
+# classes of kernels with learned predictors
 NAMES = ("convolution", "elementwise", "matmul", "matmul_f32", "normalization", "softmax")
 SLOW = frozenset({"matmul", "matmul_f32"})
 """Trained as for machines left out, with fewer trees, and one fold: errors are larger."""
@@ -74,6 +75,7 @@ KINDS = (
 """Kinds of a processor's kernels, which have a roofline alone."""
 COLUMNS = {"flop": None, "read_bytes": "read_bytes", "write_bytes": "write_bytes"}
 """Counts of a processor's kernel that stand for its extents."""
+# first lines of the file
 HEAD = 'schema = 1\ntitle = "own errors of kernels: standard deviations of logarithms"\n'
 
 

@@ -90,8 +90,10 @@ class HostClass:
     but: str = ""
 
 
+# prefix of boards with a slow host, and first compute capabilities of generations
 JETSON, AMPERE, HOPPER = "jetson-", 8.0, 9.0
 on_jetson = partial(HostClass, boards=JETSON, helper_s=SLOW_HELPER_S)
+# by the name of the entry in the file
 CLASSES = {
     "eager-hopper": HostClass(("eager",), ("eager-literal",), HOPPER),
     "eager-ampere": HostClass(("eager",), ("eager-literal",), AMPERE, HOPPER),

@@ -59,6 +59,7 @@ MOST_AROUND = 0.8
 STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
 """Resources of kernels that stream tensors: start and end, bytes of the cache and of memory."""
 Array = NDArray[np.float64]
+# short, for the table below
 R = Resource
 CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("elementwise", "half", "f32"): (*STREAM, R.OPERATIONS, R.CONVERTED, R.INDEXED, R.CROSSED),
@@ -97,6 +98,7 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
 """Resources of each class, and the element types that have one law together."""
 CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
 """Operators of NeuSight's table, and what they are here."""
+# source of rows that are single calls
 CALLED = "NeuSight"
 LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 4
 """Least time of NeuSight's rows that are read, the launch in it, and maximum rows of an

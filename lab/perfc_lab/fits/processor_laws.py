@@ -61,6 +61,7 @@ LEAST_ROWS, LEAST_NETWORKS, MOST_ROWS = 60, 4, 6000
 """Rows and networks that a law needs, and rows of a machine that it is fitted to."""
 FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
 """Rows and networks that the factor of a law needs, and rows that a factor of 1 counts as."""
+# splits "name:value"
 PAIR = methodcaller("partition", ":")
 LAYER_KERNELS = 11
 """Kernels of a layer of a language model in a step of one token."""

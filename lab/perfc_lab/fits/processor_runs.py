@@ -49,6 +49,7 @@ EAGER = {
 }
 """Target by the device of HELP's table."""
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
+# builders of networks by the space in HELP's table
 SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
 NETWORKS = 40
 """Networks of each search space."""

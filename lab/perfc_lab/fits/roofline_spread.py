@@ -24,6 +24,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 """Ends and middle of a 90 % interval."""
 EAGER_S, GRAPH_S = 100e-6, 20e-6
 """Minimum times of rows that are read, eager and in graphs: launches are short against them."""
+# kinds of kernels by NeuSight's operators; others are elementwise
 FROM_OPS = {
     "ln": "normalization",
     "softmax": "softmax",

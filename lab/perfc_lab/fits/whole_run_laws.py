@@ -17,6 +17,7 @@ from perfc.analyzers.estimators.laws.processor_laws import WHOLE, XNNPACK
 from perfc_lab.data.fitted import as_toml
 from perfc_lab.fits.processor_laws import ENDS, ROOT, UNKNOWN, solved
 
+# columns of runs.csv: amounts of a run, whose times add up
 RESOURCES = ["products", "cache", "beyond", "weights"]
 CLASSES = {"conv": 0, "gemm": 0, "conv.depthwise": 1, "memory": 1}
 """Classes of kernels, with the first of the resources that they take."""

@@ -43,6 +43,7 @@ def _operators(graph: ModelGraph, batch: float) -> Array:
     return one_hot(graph.ops.ops, VOCABULARY)
 
 
+# what a node is, by variant
 ENCODINGS: dict[str, Encoding] = {
     "": Encoding(perf_graph.NODES, perf_graph.node_table),
     PMGNS: Encoding(pmgns.NODES, pmgns.node_table),

@@ -94,6 +94,7 @@ LABELS = {
     "Train_Gpu_Power_W": Quantity.POWER,
 }
 """Quantity of a regressor of TraPPM by the end of its file's name."""
+# names of files as in the authors' repository
 EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
 Named = tuple[Path, CheckpointLayout, dict[str, "Array"]]
 """A file, its layout and its tensors by our names."""

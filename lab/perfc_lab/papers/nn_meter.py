@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EXTENTS = 4
 """Number of extents of a tensor that are read; those of a longer one are multiplied first."""
+# tensors and attributes whose numbers are read
 TENSORS = ("first", "second", "result")
 ATTRIBUTES = ("kernel_shape", "strides", "group")
 AMOUNTS = ("mac", "read_bytes", "write_bytes")

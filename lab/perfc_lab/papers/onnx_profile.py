@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# units of the authors' labels
 UNITS: Mapping[Quantity, float] = {Quantity.TIME: 1e-3, Quantity.MEMORY: MIB, Quantity.POWER: 1.0}
 EXTENTS = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
 NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *EXTENTS, "mac", "parameters", "memory"))
@@ -39,6 +40,7 @@ _DATA = data_next_to(__file__)
 PER_OUTPUT: Mapping[str, int] = _DATA["per_output"]
 """Operations of ONNX-tool for each output; those of a product's bias among them."""
 PER_INPUT: Mapping[str, int] = _DATA["per_input"]
+# operators with an operation for each element of their window
 POOLS = ("average_pool", "max_pool")
 F32_BYTES = 4
 """Bytes of an element: the profile counts in f32 whatever the precision."""

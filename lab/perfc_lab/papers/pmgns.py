@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# operators by Relay's names; places of the one-hot
 VOCABULARY = (
     "conv",
     "conv_transpose",
@@ -58,11 +59,13 @@ IMAGE_RANK = 4
 """Axes of feature maps: batch, channels, height and width."""
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
 """``F_s`` of Eq. 4.1: MACs, batch, and how many convolutions, dense layers and ReLUs there are."""
+# message passing by variant
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
     "gcn": GCNConv,
     "gat": GATConv,
     "gin": gin,
 }
+# variants: no graph; the requested quantity alone
 MLP, SINGLE = "mlp", "single"
 BLOCKS = 3
 """Number of message-passing layers, and of fully connected layers."""

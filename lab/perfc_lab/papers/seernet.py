@@ -17,6 +17,7 @@ from .networks.row_features import ROW
 from .networks.train import Loss, TrainRecipe
 from .seer_block import SeerBlock
 
+# variants; the class says what each changes
 MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
     "mean",
     "no-global-node",

@@ -19,7 +19,9 @@ from .networks.train import Step, TrainRecipe
 from .seer_block import SeerBlock
 from .seernet import SeerNet
 
+# variant without PCGrad
 PLAIN_SUM = "without-pcgrad"
+# first words of tasks
 INFERENCE, TRAINING = "inference", "training"
 
 

@@ -48,6 +48,7 @@ PRETRAINING_SHARE = 0.35
 FINE_TUNING_PASSES = 60
 """Passes over the rows of a second GPU, at a tenth of the learning rate; the thesis states
 neither."""
+# variants; the class says what each changes
 RANDOM, WITHOUT, SUPERVISED, SCRATCH = "random", "without-embedding", "supervised", "scratch"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batches of unmeasured graphs, one drawn for each."""

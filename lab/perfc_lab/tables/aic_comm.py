@@ -25,6 +25,7 @@ TARGETS = {
     "rtx_pro_6000_server": "rtx-pro-6000-server",
 }
 """The systems of the source whose names are no target's."""
+# collectives by the table's names
 OPERATIONS = {
     "all_reduce": Operation.ALL_REDUCE,
     "all_gather": Operation.ALL_GATHER,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CONTEXT, GENERATION = "aic_mla_context.parquet", "aic_mla_generation.parquet"
 EXPANDED, LATENT = (192.0, 128.0), (576.0, 512.0)
 """Extents of a key and a value of DeepSeek's heads, expanded and as latents."""
+# kernels by the source's names
 KERNELS: dict[str, LatentKernel] = {
     "default": LatentKernel.TENSORRT_LLM,
     "flash_attention": LatentKernel.FLASH,

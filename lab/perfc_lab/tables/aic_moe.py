@@ -51,6 +51,7 @@ UNGATED = frozenset(
     {(2688, 1856), (2048, 5120), (1024, 2688), (4096, 2688), (1024, 5120), (8192, 5120)}
 )
 """Extents of a token and inside an expert of Nemotron-H, whose experts have no gate."""
+# distribution of tokens over experts, with its exponent behind it
 POWER_LAW = "power_law_"
 AUTOTUNED = "flashinfer_cutlass"
 """Kernels among whose tactics FlashInfer's tuner chooses. It did not run before the tables were

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# targets by the device in the names of spreadsheets
 TARGETS: Mapping[str, str] = {
     "1080Ti": "gtx1080ti",
     "M40": "m40",

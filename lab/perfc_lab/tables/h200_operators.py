@@ -32,6 +32,7 @@ from .own_runs import measured_rows
 FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
 SWEEP = FILE.with_name("mtd.csv.gz")
 """A sweep of convolutions."""
+# family of its rows, which become convolutions
 SWEPT = "mtd_conv"
 LAWS = FILE.with_name("laws.csv.gz")
 """Operators with the kernels of one call."""

@@ -30,6 +30,7 @@ COMPUTED = "bf16"
 """Type that f16 stands for: one unit multiplies both at one rate; nearly all rows are bf16."""
 SHARDS, IN_BLOCK = "shards", "in_block"
 """Columns that are no parameters of a class."""
+# models that two profiles have under different names
 LLAMA_3_8B, LLAMA_3_70B = "Llama 3 8B", "Llama 3 70B"
 NAMES = {
     "meta-llama/Llama-3.1-8B": LLAMA_3_8B,

@@ -6,6 +6,7 @@ import re
 
 OTHER_LAYOUT = "other_layout"
 """Column that is 1 where the kernel read operands stored otherwise than the class says."""
+# layouts in names of kernels of cuBLAS and of Tensile, AMD's generator
 CUDA = re.compile(r"_(nn|nt|tn|tt)(?:_|$)", re.IGNORECASE)
 TENSILE = re.compile(r"Cijk_A(ilk|lik)_B(ljk|jlk)(?:_|$)")
 

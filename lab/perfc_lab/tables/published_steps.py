@@ -23,6 +23,7 @@ from .whole_models import PRECISIONS, TABLE, machine
 if TYPE_CHECKING:
     import pandas as pd
 
+# columns of the table that are read
 COLUMNS = (
     "mode",
     "n_gpus",
@@ -37,6 +38,7 @@ COLUMNS = (
     "batch",
     "throughput_per_s",
 )
+# precision of runs under autocast
 AMP = "amp_fp16"
 BATCHES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "resnet50": {"A100": (256, 256), "16GB": (256, 112), "32GB": (256, 112)},

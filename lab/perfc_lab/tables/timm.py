@@ -17,6 +17,7 @@ TARGETS: Mapping[str, str] = {
     "RTX PRO 6000 Blackwell Max-Q": "rtx-pro-6000-max-q",
 }
 """Devices of the benchmark by their targets; processors are left out."""
+# precisions by the table's names; rows in others are left out
 PRECISIONS: Mapping[str, Precision] = {
     "amp_fp16": Precision.AMP_F16,
     "amp_bf16": Precision.AMP_BF16,

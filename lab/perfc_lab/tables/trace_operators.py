@@ -22,9 +22,11 @@ from perfc.passes.inference.placement import contiguous
 
 from .h200_operators import module_of
 
+# types of elements by PyTorch's names in traces
 TYPES = {"c10::Half": DType.F16, "c10::BFloat16": DType.BF16, "float": DType.F32}
 LAYOUTS = ("nchwToNhwc", "nhwcToNchw", "batched_transpose")
 """Words of kernels that change the layout of a convolution's tensors."""
+# functions of one tensor, by the operator of PyTorch; `clamp_min_` and `relu_` stand as ReLU6
 UNARY = {"gelu": "gelu", "silu": "silu", "clamp_min_": "relu6", "neg": "neg", "relu_": "relu6"}
 
 

@@ -18,6 +18,7 @@ from . import with_columns
 if TYPE_CHECKING:
     import pandas as pd
 
+# one table of all publications, or a table each
 TABLE, PARTS = "whole_models.parquet", "whole_models_*.parquet"
 GRADE = "A"
 """One device, the time of the model alone, batch and shape known, nothing suspect."""
@@ -40,6 +41,7 @@ VARIANTS: Mapping[str, str] = _DATA["variants"]
 FRAMEWORK = (1, 14)
 """Version of PyTorch that is assumed for all rows: the newest of them, of NVIDIA's container 22.11;
 the table does not have it."""
+# major and minor version of a runtime
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 PUBLICATIONS: Mapping[str, str] = _DATA["publications"]
 """Titles of publications by their names in the table; other names are titles."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# terms with a rate in the power model: units of the chip, and the duration of the kernel
 UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
 SHORT_S = 10e-6
 """Kernels below it: the lowest hundredth of their power is written as that of an idle board."""

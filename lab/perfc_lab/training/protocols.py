@@ -123,6 +123,7 @@ class UnseenMachine:
         return self.twins and rows.target != self.target and rows.target in same_chip(self.target)
 
 
+# ways of holding rows out
 Holdout = UnseenShapes | UnseenGroups | UnseenMachine
 
 

@@ -42,6 +42,7 @@ COLUMNS = columns(
     ("floor holds", "floor_holds", ".2%"),
     "anchor",
 )
+# titles of the columns
 HEAD = tuple(column.title for column in COLUMNS)
 
 

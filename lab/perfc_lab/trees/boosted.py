@@ -58,6 +58,7 @@ FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0
 """Learning rates, depths and shares; all numbers of trees are tried of each."""
 SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
 """Settings that a CPU has time for: the thesis's best, and ones that regularise more."""
+# error of settings in cross-validation
 Error = Callable[["Array"], float]
 
 

@@ -81,4 +81,5 @@ def digest_of(rows: Sequence[TreeRow]) -> str:
     return digest.hexdigest()[:20]
 
 
+# a cache that stores nothing
 NOTHING = NumberCache()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
 """Tables whose rows are trained on and tested in folds."""
+# names of predictors on the board
 PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
 ABLATED = ForestSettings(trees=100)
 """The thesis's best with fewer trees, whose order of feature sets is the same."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# what the network learns of each target
 QUANTITIES = {
     Target.THROUGHPUT: Quantity.TIME,
     Target.MEMORY: Quantity.MEMORY,

@@ -37,6 +37,7 @@ HARDWARE = (
 minor, threads a block and a multiprocessor, registers a block and a multiprocessor, warp size,
 shared memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of
 the host its clock, memory, three caches, cores and architecture."""
+# of CUDA's chips, by compute capability
 REGISTERS_PER_BLOCK = 65536
 FEWER_REGISTERS = {"sm_53": 32768, "sm_62": 32768}
 SHARED_PER_BLOCK_BYTES = 49152
@@ -54,6 +55,7 @@ ARCHITECTURES = (
     "zen4",
 )
 """Architectures of host CPUs; the feature ``CA`` is the position in this list."""
+# unit of the host's memory
 GIB = float(1 << 30)
 
 

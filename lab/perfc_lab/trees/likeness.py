@@ -49,6 +49,7 @@ class RowAspect(Enum):
 
 PARTS = (*COLUMNS, *SHARES)
 """Columns of a table of features and shares."""
+# columns of each aspect in which near rows are similar
 LAYOUT = ("GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "drafted")
 LOAD = ("users", "users of a rank", "SL", "output tokens", "time of a token")
 OF_TIME = ("prompts", "exchanges", "host", "sequences", "caches")
@@ -62,6 +63,7 @@ PLACES: tuple[tuple[RowAspect, int, float], ...] = (
 )
 """Aspects in which near rows are similar, how many columns each has, and the logarithm of the reach
 that a search starts from."""
+# aspects in which rows are equal or not
 KINDS = RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.LAYOUT, RowAspect.MODEL
 # combinations that several terms of `AspectSums` have
 _ENGINE = (RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.MODEL)
@@ -105,6 +107,7 @@ class AspectSums(Enum):
         return SimilarityAspects(self.value, kinds, near, column, RowAspect.MODEL)
 
 
+# at most 600 rows of a table are fitted to, which may all be of one model
 RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
 LEAST_ROWS = 10
 """Rows of a table without which it says nothing of another."""

@@ -20,6 +20,7 @@ edges, multiply-accumulates, parameters, bytes, positions, layers, attention hea
 sizes of the vocabulary and of that of token types."""
 METHODS = ("awq", "gptq")
 """Methods of quantisation that are features besides the formats."""
+# weights without quantisation
 SINGLE = "f32"
 QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
 """Formats of linear layers; a tree reads the place in this list."""

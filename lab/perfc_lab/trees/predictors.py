@@ -73,7 +73,9 @@ class FeatureSet:
         return tuple(COLUMNS.index(name) for name in self.columns)
 
 
+# all features
 WHOLE = FeatureSet("Table 6.3 and deployment", COLUMNS)
+# sets of features of Table 6.6, and all of ours
 ABLATION = (
     FeatureSet("TM", ("BS", "SL", "TM")),
     FeatureSet("TM, TP, TM_mem", ("BS", "SL", *TOTALS)),

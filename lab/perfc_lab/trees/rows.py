@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Say = Callable[[str], None]
+# table of one user of Qwen2.5
 QWEN = "qwen_speed"
 GIB = float(1 << 30)
 """Unit of memory of that table, which names it GB: in decimal GB, some rows would be less than the
 model's parameters."""
+# the place in this list is a feature
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs",
@@ -67,6 +69,7 @@ AWQ = "awq"
 DISAGGREGATED, PARTLY = ", disaggregated", ", partly given"
 """Suffixes of a table's name, for rows with disaggregated prefill; and for those of them whose
 number of workers or draft tokens is not published."""
+# features of a row, in the order that files of trees store
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
 
@@ -313,6 +316,7 @@ def day_number(day: str) -> float:
         return math.nan
 
 
+# formats of weights by the table's names
 QWEN_WEIGHTS: Mapping[str, str] = {
     "BF16": "bf16",
     "GPTQ-Int8": "i8",

@@ -35,6 +35,7 @@ LEAST_FOLDS = 4
 """Fewer other models or machines of a table tell too little of one that is not among them."""
 
 
+# returns an untrained predictor
 Maker = Callable[[], TreePredictor]
 
 

@@ -25,6 +25,7 @@ from ..training.graphs.bench import Scored, by_family, figures, trained
 from ..training.graphs.cards import card_of
 from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
+# suffix of files of graphs
 ENDING = ".onnx.gz"
 WORDS = "random, seed {}; then every row"
 """Split that a card states."""

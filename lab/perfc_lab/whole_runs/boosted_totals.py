@@ -61,6 +61,7 @@ ROUNDS = 2000
 """Maximum trees; validation rows stop earlier."""
 PATIENCE = 50
 """Trees without progress on validation rows after which training stops."""
+# XGBoost's settings: shallow trees at a small rate
 PARAMETERS: Mapping[str, float | int] = {
     "eta": 0.04,
     "max_depth": 6,

@@ -41,6 +41,7 @@ LAUNCH = (
     "strided",
 )
 """Columns of a launch within its kind."""
+# columns of a run: of all kinds of launches together, then of each kind
 RUNS = Schema(
     "linear runs",
     ("all", "all_host", *(f"{k.name.lower()}_{name}" for k in LaunchKind for name in LAUNCH)),

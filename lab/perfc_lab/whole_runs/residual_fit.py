@@ -41,9 +41,11 @@ if TYPE_CHECKING:
 
 PARTS = 3
 """Parts of the rows, each of which is left out once."""
+# of the factors of launches
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
 """Weight of a training step, of which far fewer are measured."""
+# XGBoost's settings of the residual of whole graphs
 RESIDUAL: Mapping[str, object] = {
     "max_depth": 12,
     "eta": 0.05,
@@ -60,6 +62,7 @@ ROUNDS, PATIENCE = 600, 40
 """Maximum trees of the residual, and those without progress after which training stops."""
 UNWATCHED = 100
 """Trees where no rows are kept for stopping early."""
+# the same of the expected spread
 SPREAD: Mapping[str, object] = {
     "max_depth": 4,
     "eta": 0.1,

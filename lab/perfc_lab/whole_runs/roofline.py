@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
     from perfc.analyzers.steps.columns import Columns
 
+# variant whose sum is multiplied by a learned ratio
 SCALED = "scaled"
 TRAINING_PASSES = 3.0
 """Forward, and gradients by inputs and by weights."""

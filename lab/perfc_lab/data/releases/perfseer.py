@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
+# the authors' machine
 TARGET = "rtx3090"
+# ways of running by the keys of a text of labels
 SETTINGS = {
     "train": Setting(Precision.F32, version=(2, 0), training=True),
     "infer": Setting(Precision.F32, version=(2, 0)),
@@ -41,12 +43,14 @@ MOST_EDGES = 1 << 20
 """Maximum tensors of a network."""
 MOST_OF_A_NAME = 40
 """Maximum characters of the kind of an operator."""
+# our columns, each with the names that a convolution and a pool have for it
 ARGUMENTS = {
     "kernel": ("conv_kernel_size", "pool_kernel_size"),
     "stride": ("conv_stride", "pool_stride"),
     "dilation": ("conv_dilation",),
     "pad": ("conv_padding", "pool_padding"),
 }
+# extents 1 to 3 of a tensor; extent 0 is the batch
 EXTENTS = ("channels", "h", "w")
 
 

@@ -24,6 +24,7 @@ from .torch_graphs import torch_graph
 from .tpu_graphs import tpu_graph
 
 Say = Callable[[str], None]
+# files of the four releases; others are not opened
 SUFFIXES = frozenset({".pt", ".pkl", ".txt", ".npz"})
 PERFSEER = "perfseer"
 

@@ -30,14 +30,18 @@ if TYPE_CHECKING:
 _DATA = data_next_to(__file__)
 DIPPM_OPS: list[str] = _DATA["dippm_ops"]
 """Operators by place of the one; the program counts them from 1, so that place 0 is of none."""
+# twelve columns of a node after the one-hot
 DIPPM_ATTRIBUTES: list[str] = _DATA["dippm_attributes"]
 TRAPPM_OPS: list[str] = _DATA["trappm_ops"]
 """98 operators of ONNX in the order of the one-hot."""
+# the IR's names of operators whose names follow no rule
 MNEMONICS: dict[str, str] = _DATA["mnemonics"]
 DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
 """Features of a node in each release."""
+# ways of running of each release
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
+# machines of TraPPM's release; DIPPM's is of the first alone
 A100, V100 = "a100-sxm4-40gb", "v100-sxm2-16gb"
 MB = 1e6
 """Unit of memory in labels of DIPPM."""

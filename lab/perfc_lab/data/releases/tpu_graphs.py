@@ -30,14 +30,18 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 _DATA = data_next_to(__file__)
+# instructions of XLA by their number in the release, and the IR's names of them
 OPCODES: dict[int, str] = dict(enumerate(_DATA["opcodes"], 1))
 MNEMONICS: dict[str, str] = _DATA["mnemonics"]
+# bits of an element by the place in the one-hot of types
 ELEMENT_BITS = np.array(_DATA["element_bits"], np.float64)
 WIDTH = 140
 """Features of an instruction."""
+# columns of the one-hot of types, of extents and of the window
 TYPES, EXTENTS, WINDOW = slice(2, 21), slice(21, 27), slice(37, 43)
 ELEMENTS, IN_FEATURES, GROUPS, BFLOAT = 28, 99, 107, 15
 """Columns: product of extents, axis of a filter's input features, groups, whether bf16."""
+# unit of times
 NS = 1e-9
 TARGET = "tpu-v3"
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FILE = "silicon_sample.csv"
 """The one table of the source."""
+# degrees of parallelism of a deployment, and of each stage where stages are separate
 RANKS = ("tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
 DISAGGREGATED = tuple(
     f"{stage}_{name}"
@@ -32,6 +33,7 @@ SAME = (
     "gemm_quant_mode",
     "moe_quant_mode",
 )
+# columns of times by their published names; milliseconds
 TIMES = {"silicon_ttft_ms": "ttft_ms", "silicon_tpot_ms": "tpot_ms"}
 OPTIONAL = ("concurrency", "precision", "measured", "image", "batch_size", *RANKS, *DISAGGREGATED)
 """Columns that older dumps lack, or whose published names could not be seen: empty then."""

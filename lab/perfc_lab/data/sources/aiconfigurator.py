@@ -30,6 +30,7 @@ from ..source import (
 if TYPE_CHECKING:
     import pandas as pd
 
+# folders of the repository that may hold the tables
 SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/systems")
 # columns of its tables: published names, each with ours
 ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
@@ -303,6 +304,7 @@ def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
     }
 
 
+# a rate that a data sheet does not give
 NAN = float("nan")
 
 

@@ -23,6 +23,7 @@ COLUMNS = {
     "Throughput": "throughput_tokens_per_s",
 }
 """Columns, named as the repository's own plots name them (`InferenceGraphPlotter`)."""
+# columns of whole numbers
 WHOLE = ("num_gpus", "tokens_in_and_out", "batch")
 MAKER = r"(?i)\b(?:nvidia|amd|intel|habana|gpu)\b"
 """Words of ``Nvidia A100 GPU``, as its scripts write it, that are not the machine."""

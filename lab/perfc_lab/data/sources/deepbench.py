@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NAME = re.compile(r"DeepBench_(?:NV|AMD)_(?P<device>[^_]+(?:_Pascal)?)")
+# unit of time in a heading
 UNIT = re.compile(r"\(?\b(usec|us|msec|ms)\b\)?")
+# columns of times in our table
 TIMES = ("forward_latency_us", "backward_input_latency_us", "backward_weight_latency_us")
 # columns of our table, each with the headings that may stand for it
 PRODUCT = {

@@ -15,6 +15,7 @@ FILE = "mlp_data_step1.csv"
 FOLDERS = ("Datasets/MLP", "Dataset/MLP")
 """Folders of the table at this commit and at older ones."""
 NAME = r"input:(?P<inputs>\d+)_output:(?P<outputs>\d+)_depth:\d+_arch:(?P<arch>[a-z]+)_batch:\d+"
+# columns of our table by their published names
 COLUMNS = {
     "Activations-Params": "layers",
     "Depth": "depth",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SPACES = ("nasbench201", "fbnet", "ofa")
 """Search spaces, by the names of their folders."""
+# names of graphics processors with the batch; others have none
 GPU = re.compile(r"(?P<device>(?:10|20)80ti|titan_?(?:x|xp|rtx)|v100)_(?P<batch>\d+)")
 
 

@@ -15,12 +15,14 @@ from ..source import FetchError, PublicSource, files_in, measured, pandas, read_
 if TYPE_CHECKING:
     import pandas as pd
 
+# folders of the newer profiler and of the older one
 NEW = "profiler/perf"
 OLD = ("profiler/v0/perf_models", "llm_profile/perf_models")
 NS_PER_US = 1000
 """Tables of layers have nanoseconds, ours microseconds."""
 US_PER_MS = 1000
 """Tables of attention have milliseconds."""
+# a batch: tokens of a prompt's chunk and before it, sequences that decode and their tokens
 BATCHES = {name: name for name in ("prefill_chunk", "kv_prefill", "n_decode", "kv_decode")}
 
 

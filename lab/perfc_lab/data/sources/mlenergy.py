@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "public/data/models"
+# columns of a model, then of a run: texts and numbers
 MODEL = (
     "model_id",
     "nickname",

@@ -27,19 +27,25 @@ from ..source import (
 if TYPE_CHECKING:
     import pandas as pd
 
+# operators, and whole models
 DATA = "scripts/asplos/data"
 LABELS = "scripts/asplos/label"
+# operators by what their extents are
 BINARY = ("add", "mul", "pow", "div")
 ROWWISE = (*BINARY, "addu", "mulu", "powu", "divu", "relu", "gelu", "tanh", "softmax", "ln")
 MATRICES = ("bmm", "linear")
+# columns of our tables by their published names
 ROW = {"OPName": "op", "Latency": "latency_us", "Device": "device", "Kernel Name": "kernel_name"}
 _DATA = data_next_to(__file__)
 EXTENTS: dict[str, str] = _DATA["extents"]
 """NeuSight calls the reduction N and the output width K."""
+# columns of the profiler, which not every file has
 LAUNCH: dict[str, str] = _DATA["launch"]
+# name of the file of a whole model
 LABEL = re.compile(
     r"(?P<model>\w+)-(?P<mode>inf|train)-(?P<seq_len>\d+)-(?P<batch>\d+)(?:-(?P<variant>\w+))?"
 )
+# columns of the nodes of a traced layer
 NODE = {
     "Name": "node_name",
     "op": "fx_op",

@@ -12,10 +12,12 @@ from ..source import FetchError, PublicSource, files_in, pandas, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+# name of a file of results
 NAME = re.compile(
     r"benchmark-(?P<mode>infer|train)-(?P<precision>amp|amp_bf16|bf16|fp32)-(?P<layout>nchw|nhwc)"
     r"-pt(?P<torch>\d{3})-(?P<cuda>cu\d+|cpu)-(?P<device>[\w]+?)(?P<compiled>-dynamo)?"
 )
+# devices by the words of file names
 DEVICES = {
     "rtx3090": "RTX 3090",
     "rtx4090": "RTX 4090",

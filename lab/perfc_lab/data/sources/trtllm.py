@@ -13,13 +13,16 @@ from ..source import FetchError, PublicSource, files_in, pandas
 if TYPE_CHECKING:
     import pandas as pd
 
+# page of versions from 0.10 on
 FOLDER = "docs/source/performance"
 PAGE = f"{FOLDER}/perf-overview.md"
 STATIC_PAGE = f"{FOLDER}.md"
 """Page of versions up to 0.9, whose batches are static."""
+# tokens of prompt and answer in a cell
 LENGTHS = re.compile(r"(\d{1,7})/(\d{1,7})")
 COUNT = re.compile(r"\d{1,7}")
 """A whole number, such as a degree of parallelism."""
+# head of a column: GPU, degrees of parallelism, precision
 COLUMN = re.compile(
     r"(?P<gpu>[\w ]+) TP(?P<tp>\d{1,4})(?:,PP(?P<pp>\d{1,4}))?(?:,DEP(?P<dep>\d{1,4}))? ?"
     r"\((?P<precision>FP\d+)\)"
@@ -28,7 +31,9 @@ UNNAMED = re.compile(r"\d+ GPUs?")
 """Head of a column whose card is in the line above its table."""
 RENAMED = ("RTX 6000 Pro", "RTX PRO 6000")
 """The page's name of a card, and its maker's."""
+# heading above tables of static batches
 CARDS = re.compile(r"(\w+) GPUs \((FP\d+)\)")
+# version in the text of a page
 VERSION = re.compile(r"(?:generated using version |updated for v)(\d+\.\d+\.\d+)")
 FIRST, NEWEST = "0.5.0", "v1.0"
 """Versions of pages that print none."""
@@ -47,6 +52,7 @@ COLUMNS = (
     "value",
     "total_output_tokens_per_s",
 )
+# metrics: of all GPUs, and of one
 TOTAL, PER_GPU = "output_tokens_per_s", "output_tokens_per_s_per_gpu"
 METRICS = {
     "Throughput (out tok/s)": TOTAL,

@@ -12,12 +12,15 @@ from ..source import FetchError, PublicSource, checked, files_in, measured, pand
 if TYPE_CHECKING:
     import pandas as pd
 
+# statistics of repeated calls, a column each
 STATISTICS = ("min", "max", "mean", "median", "std")
+# extents of a model, the same in every row of its file
 CONSTANTS = ("n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp")
 US_PER_MS = 1000
 """Its tables have milliseconds, ours microseconds."""
 
 
+# columns of collectives by their published names
 NETWORK = {
     "num_workers": "num_workers",
     "devices_per_node": "devices_per_node",

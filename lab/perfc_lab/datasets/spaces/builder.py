@@ -26,6 +26,7 @@ from perfc.ir.tensors.types import DType, TensorType
 if TYPE_CHECKING:
     from perfc.ir.op import Op
 
+# type of all tensors
 ELEMENT = DType.F32
 BATCH = "batch"
 

@@ -88,6 +88,7 @@ def densenet(b: NetworkBuilder, draw: random.Random) -> Value:
     return b.classify(b.relu(b.batch_norm(x)), draw.choice(CLASSES))
 
 
+# an activation of the builder
 Gate = Callable[["Value"], "Value"]
 
 

@@ -37,6 +37,7 @@ class InvertedResidual:
     groups: int = 1
 
 
+# operators of the space by their number
 BLOCKS = (
     InvertedResidual(3, 1),
     InvertedResidual(3, 1, 2),

@@ -27,6 +27,7 @@ MOST_VERTICES = 7
 INPUT, OUTPUT, CONV3, CONV1, POOL = -1, -2, 0, 1, 2
 """Labels of vertices in the tables."""
 
+# adjacency of a cell, a row a vertex
 Matrix = tuple[tuple[int, ...], ...]
 
 

@@ -26,6 +26,7 @@ NODES = 4
 IMAGE = (3, 32, 32)
 """Image and classes of CIFAR-10."""
 CLASSES = 10
+# operators of an edge, as strings of architectures name them
 OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 
 Cell = tuple[tuple[tuple[str, int], ...], ...]

@@ -27,6 +27,7 @@ from .lessons import drawn_summary
 from .loop import StageProgress, StageRecipe, learn
 from .network import GraphLanguageNetwork, parts
 
+# functions of stages: features of a graph at a batch, and columns of a summary
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
 TOKENS_PER_STEP = 2048

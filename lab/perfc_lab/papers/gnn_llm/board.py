@@ -34,6 +34,7 @@ from .stages import adaptable
 from .tables import GIN, NEITHER, OURS, PHYSICS, TABLES
 from .tuning import LONGEST_LATENCY
 
+# file of the page, and the folder of its charts
 PAGE, CHARTS = "gnn_llm_tables.md", "gnn_llm"
 TIMED_GRAPHS = 16
 """Graphs whose answers are timed; one more is run first, to load what is loaded once."""
@@ -216,6 +217,7 @@ def _against(ours: float | None, other: float | None, what: str, words: str) -> 
     )
 
 
+# rows are readout, set of graphs, and a `SummaryFigure` as a mapping
 SUMMARIES = columns(
     ("readout", 0),
     ("unseen graphs", 1),

@@ -28,12 +28,14 @@ from .language_model import CausalLanguageModel, load_language_model
 from .presets import StagePreset, preset
 from .projection import Readout
 
+# files of a folder of stages
 CARD = "stages.json"
 DECODER, ENCODER, STANDARDS = "decoder", "encoder.safetensors", "standards.safetensors"
 MAX_CARD_BYTES = 1 << 16
 """Maximum size of a card or a file of summaries that is read: both have a few short fields."""
 MOST_PATH = 4096
 """Maximum characters of a path from a card; Linux opens no longer one."""
+# command in hints
 TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
 
 

@@ -40,6 +40,7 @@ _LAYER = re.compile(
 )
 TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
 """Fields of the head, in the order of a summary."""
+# fields of a line, in its order
 LAYER_FIELDS = ("count", "flop", "mac", "parameters")
 MAX_CHARACTERS = 100_000
 """Length of an answer that is read."""

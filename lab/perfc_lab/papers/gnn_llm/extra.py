@@ -7,6 +7,7 @@ import importlib
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError
 
+# packages that have to be installed
 NEEDED = ("torch", "torch_geometric", "safetensors", "transformers", "peft")
 
 

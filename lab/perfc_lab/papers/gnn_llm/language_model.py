@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LARGE_PARAMETERS = 1 << 30
 """Parameters from which a model is loaded in 16 bits, or in 4 on a GPU."""
+# special tokens of the small decoder
 END, PADDING = "<end>", "<padding>"
 TOKENS_PER_STEP = 4096
 """Tokens of a step of the small decoder."""

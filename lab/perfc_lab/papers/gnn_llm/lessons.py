@@ -15,6 +15,7 @@ from ..networks.node_features import OTHER
 from ..operators import VOCABULARY
 from .descriptions import GraphSummary, LayerSummary
 
+# kinds of layer that are drawn, and that become single tokens
 NAMES = tuple(name for name in VOCABULARY if name != OTHER)
 SHARE_OF_NONE = 0.3
 """Share of zeros among drawn counts: real graphs lack most kinds of layer."""

@@ -18,12 +18,14 @@ import numpy as np
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
+# words and prefixes of powers of 1,000, in order
 WORDS = ("", "thousand", "million", "billion", "trillion", "quadrillion")
 PREFIXES = ("", "k", "M", "G", "T", "P")
 COUNT_DIGITS, LATENCY_DIGITS = 3, 4
 """Significant digits that are written of counts and latencies: each is a token or more."""
 COUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
 """Digits of a count, bounded: what is read was written by a model."""
+# numbers as they are written, for reading them back
 _COUNT = re.compile(rf"({COUNT})(?: ({'|'.join(WORDS[1:])}))?")
 _PREFIXED = re.compile(rf"({COUNT}) ([{''.join(PREFIXES)}]?)FLOPs?")
 _LATENCY = re.compile(rf"({COUNT}) ms\.?")

@@ -20,7 +20,9 @@ from .projection import Readout
 
 MAX_BYTES = 16 << 20
 """Maximum bytes of a file of results, which may come from elsewhere."""
+# file of the measured inference, without its suffix
 INFERENCE = "inference"
+# folder of a line: that of the stages or that of the results
 STAGES, RESULTS = "stages", "results"
 METRICS = ("rows", "mape", "within_10", "tau")
 """Scores of a slice."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 RANKS = (16, 32, 64, 128)
 """Ranks of Table 7.3, besides 8, which is the default."""
+# variants; the class says what each changes
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"

@@ -85,6 +85,7 @@ class StagePreset:
     rising_steps: int = 0
 
 
+# names of presets
 PAPER, LONG, CPU, SMOKE = "paper", "long", "cpu", "smoke"
 HOUR_S = 3600.0
 """Limits of trainings are hours."""

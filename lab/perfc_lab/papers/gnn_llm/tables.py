@@ -28,6 +28,7 @@ COLUMNS = (
     PublishedColumn("failed answers", metric=PublishedMetric.FAILURES),
     PublishedColumn("time", metric=PublishedMetric.PROCESSOR),
 )
+# predictors of the lines of several tables
 GIN, PHYSICS = "gnn-llm:without-llm", "physics-residual"
 OURS, NEITHER = "gnn-llm", "gnn-llm:neither-pretrained"
 SHORT_NOTE = (
@@ -38,6 +39,7 @@ PLATFORMS_NOTE = (
     "The thesis has nine platforms of NNLQP, whose latencies are not in its repository; here three "
     "GPUs by way of running."
 )
+# column of the curve that the thesis has numbers of
 _AT_32 = COUNTS.index(32)
 
 
@@ -107,6 +109,7 @@ CELLS_NOTE = (
     "NAS-Bench-201's networks, whose machine that was not trained on is the one Turing beside "
     "Pascal. The thesis has none of these rows."
 )
+# labels of our lines, with both parts pre-trained and with none
 HARDWARE_NAMES = ("GNN + LLM, both pre-trained", "GNN + LLM, neither")
 FAMILY_NAMES = ("GNN + LLM (Llama-3-8B in the thesis)", "GNN + LLM, neither pre-trained")
 # numbers of a line are the thesis's, MAPE and Acc(10) as fractions; a line without any is ours

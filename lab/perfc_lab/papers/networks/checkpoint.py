@@ -17,6 +17,7 @@ from perfc.analyzers.graph.store import write_file
 
 from .tensors import read_tensors, write_tensors
 
+# files of a folder of checkpoints: tensors, and the rest as JSON
 CHECKPOINT, STATE = "checkpoint.safetensors", "state.json"
 
 

@@ -46,6 +46,7 @@ from .train import (
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
+# tables of features that are standardised separately
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
 """Minimum hidden units of a scaled-down network."""

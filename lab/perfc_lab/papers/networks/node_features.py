@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# column of what a vocabulary does not list
 OTHER = "other"
 HYPER_PARAMETERS = (*OP_FIXED.columns[:9], "weight_0", "weight_1", "has_bias")
 """Window, stride, dilation, padding and groups of an operator, and extents of its weight."""

@@ -12,6 +12,7 @@ from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.graph.schema import Schema
 
+# columns whose names begin with "is" are not standardised
 ROW = Schema(
     "row",
     (

@@ -14,6 +14,7 @@ from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetr
 from .verdict import convergence, is_adequate, verdict
 
 Result = Mapping[str, Any]
+# cell of trainings that end before they converge
 OPEN = "not converged"
 INTRODUCTION = (
     "Predictors as their papers have them, trained on the rows that perfc can fetch. Each cell is "

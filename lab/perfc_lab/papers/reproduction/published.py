@@ -85,6 +85,7 @@ class RowSelection(Enum):
 
 RELEASED = (RowSelection.DIPPM, RowSelection.TRAPPM, RowSelection.PERFSEER)
 """Rows that `perfc data import` reads."""
+# the one machine and way of running of most tables
 EAGER = (RunMode.EAGER,)
 MACHINE = "rtx3090"
 FEW_OPERATORS = frozenset(

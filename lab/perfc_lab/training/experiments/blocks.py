@@ -37,6 +37,7 @@ TESTED_ROWS = 30_000
 """Rows of a class that a model tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
 """Classes of all kernels of a block but attention."""
+# classes of which a block has one kernel
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
 """Replaces parts of the recipe of attention, which takes hours for all models."""
@@ -47,6 +48,7 @@ def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
     return lambda rows: everything(rows) & (rows.class_name == name)
 
 
+# a slice a class, with the goal of its mean error
 SLICES = (
     RowSlice("products", of_class("matmul"), 0.06),
     RowSlice("norms, activations, rotations, sums", of_class("tokenwise")),

@@ -58,6 +58,7 @@ def is_linear(rows: Rows) -> NDArray[np.bool_]:
     return everything(rows) & ("transposed" in rows.columns)
 
 
+# published test rows of the two operators of products
 LINEAR_TEST, BATCHED_TEST = both(PUBLISHED, is_linear), both(PUBLISHED, without(is_linear))
 LIBRARY = without(EAGER)
 """Calls of a library back to back, their launches hidden."""
@@ -86,12 +87,14 @@ def one_call(
     )
 
 
+# group of classes that work by rows; all ten folds calibrate their intervals
 ROWS, TEN_TURNS = ("rows", "cols"), Calibrating(turns=10)
 ELEMENTWISE = one_call(
     "elementwise", "Element-wise kernels", ("elements",), "NeuSight 19.3 %", Calibrating()
 )
 SOFTMAX = one_call("softmax", "Softmax", ROWS, "NeuSight 13.9 %", TEN_TURNS)
 NORMALIZATION = one_call("normalization", "Layer normalisation", ROWS, "NeuSight 56.7 %", TEN_TURNS)
+# slices of products
 KINDS = (
     RowSlice("batched", both(EAGER, without(is_linear))),
     RowSlice("linear", both(EAGER, is_linear)),
@@ -114,6 +117,7 @@ MATMUL = Products(
         *KINDS,
     ),
 )
+# slices by the way of calling
 CALLS = (RowSlice("one eager call", EAGER), RowSlice("back to back", LIBRARY))
 CONVOLUTION = OperatorExperiment(
     name="convolution",

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = "neusight_e2e.parquet"
+# eager PyTorch, whose kernels are those of single operators
 RUNTIME = "eager-literal"
+# goal of the mean error by mode, and NeuSight's published one
 GOALS = {"inf": (0.09, "NeuSight 10.1 %"), "train": (0.09, "NeuSight 9.8 %")}
 STEPS = 100
 """Number of correlations between 0 and 1 that are tried."""
@@ -43,6 +45,7 @@ TASKS = {
 }
 """Classes that ran where the configuration names another: the last nodes of the runs that the same
 source lists node by node are a pooler and two logits, and in training two heads."""
+# names of modes in slices
 TITLES = {"inf": "inference", "train": "training, forward and backward", "": "both"}
 
 

@@ -27,11 +27,13 @@ ABSOLUTE = "reg:absoluteerror"
 """Loss of classes with outliers: the squared error would follow them."""
 DRAWN: dict[str, Any] = {"columns": 1.0, "node_columns": 0.5, "subsample": 0.5}
 """Features and rows that trees of one round see, of which the mean is taken (`parallel_trees`)."""
+# two folds calibrate intervals, where four do by default
 TWO_TURNS = Calibrating(turns=2)
 ALL = RowSlice("all", everything)
 
 # attention of prompts and encoders, and of single tokens over a cache
 
+# recipe of both attentions
 BY_HEADS = Recipe(
     trees=150,
     depth=10,
@@ -140,6 +142,7 @@ LATENT = OperatorExperiment(
     groups=LATENT_SLICES,
     machines=without_goals(LATENT_SLICES),
 )
+# slices of absorbed products
 BY_BITS = (
     RowSlice("all", everything, 0.10),
     RowSlice("16 bits", without(of_eight_bits), 0.10),
@@ -174,6 +177,7 @@ BATCHED = OperatorExperiment(
 
 # gated delta nets and Mamba-2: the scan and the convolution before it
 
+# slices of scans and convolutions
 BY_TOKENS = (
     ALL,
     RowSlice("prompts", without(where(query_len=1)), 0.10),
@@ -341,6 +345,7 @@ MATMUL = OperatorExperiment(
 
 # collectives within one node, and everything that is computed token by token
 
+# slices of collectives
 BACK_TO_BACK = (RowSlice("back to back", REPLAYED), ALL)
 COLLECTIVE = OperatorExperiment(
     "collective",
@@ -352,6 +357,7 @@ COLLECTIVE = OperatorExperiment(
     shapes=BACK_TO_BACK,
     machines=BACK_TO_BACK,
 )
+# slices of tokenwise kernels
 LONG = (ALL, RowSlice("20 µs and more", of_20_us, 0.10))
 TOKENWISE = OperatorExperiment(
     "tokenwise",

@@ -29,10 +29,12 @@ from . import Experiment, Say
 
 FOLDS = 5
 """Folds, each of which is left out once."""
+# splits, as the board names them
 GRAPHS = "graphs left out, each once"
 NEWER = "chip and newer left out, perfc analyze"
 ROWS = "rows left out, each once"
 SOURCES = "source and its networks left out, the default runtime of graphs"
+# grades of confidence, in their order
 GRADES = tuple(grade.value for grade in Grade)
 Pair = tuple[MeasuredRun, RuntimeRun]
 """A measured run and its estimate."""

@@ -16,6 +16,7 @@ from ..evaluate import RowSlice, everything
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# function of a block that selects rows
 RowMask: TypeAlias = "Callable[[Rows], NDArray[np.bool_]]"
 
 
@@ -86,6 +87,7 @@ REPLAYED, EAGER = where(protocol=Protocol.GRAPH), where(protocol=Protocol.EAGER)
 """Rows of recorded graphs, in which the host is not seen; one call of a framework."""
 CAUSAL = positive("causal", default=1)
 """Prompts of decoders, in contrast to encoders."""
+# replayed rows in bf16
 BF16 = where(protocol=Protocol.GRAPH, dtype="bf16")
 OF_INTEL = where("arc-pro-b60")
 """The one machine of another maker."""

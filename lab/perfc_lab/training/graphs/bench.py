@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
+# slices that every board has
 SLICES: Mapping[str, Callable[[GraphRow], bool]] = {
     "all rows": lambda r: True,
     "inference": lambda r: not r.setting.training,

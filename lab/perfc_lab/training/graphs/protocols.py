@@ -88,6 +88,7 @@ KIN = frozenset(
 )
 """Families of transformers, which are left out with it; hybrids with convolutions stay."""
 
+# functions of the protocols that divide architectures alone
 SPLITS: Mapping[GraphProtocol, Callable[[Iterable[str], int], Mapping[str, DatasetPart]]] = {
     GraphProtocol.RANDOM: random_architectures,
     GraphProtocol.FAMILY: unseen_families,

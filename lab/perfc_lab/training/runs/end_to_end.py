@@ -141,6 +141,7 @@ class TrainingStep:
         )
 
 
+# the backward pass of inference
 NOTHING = Spent(0.0)
 
 

@@ -31,6 +31,7 @@ from .weights import ServingTrees, TreeFamily, read
 
 FOLDER = Path(__file__).with_name("forests")
 TITLE = "Trees for language models (Panner Selvam, thesis, Chapter 6)"
+# runtime of runs that name none
 USUAL = RUNTIMES[0]
 PARAMETER_BYTES: Mapping[str, float] = {"f32": 4.0, "f16": 2.0, "bf16": 2.0}
 """Bytes of a parameter; in the other formats at least half a byte."""

@@ -32,7 +32,9 @@ NAMES: Mapping[str, str] = {
     "llama-3b": "llama-3.2-3b",
 }
 """Names of configurations that differ from those of the campaign."""
+# PyTorch's names of types
 DTYPES: Mapping[str, str] = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+# types by the words of a campaign; TF32 is stored as f32
 PRECISIONS: Mapping[str, str] = {"fp32": "f32", "tf32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 
