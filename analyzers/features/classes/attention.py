@@ -1,4 +1,8 @@
-"""Shared code of the attention classes: kernel families, tiles, and memory behind a cache."""
+"""Shared code of the attention classes: kernel families, tiles, and memory behind a cache.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Kernel class of decode attention: one new token over a cache of keys and values."""
+"""Kernel class of decode attention: one new token over a cache of keys and values.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

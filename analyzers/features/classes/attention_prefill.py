@@ -1,4 +1,8 @@
-"""Kernel class of attention with many queries: prompts, chunks of prompts, and encoders."""
+"""Kernel class of attention with many queries: prompts, chunks of prompts, and encoders.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Latent attention (MLA) has them: it multiplies queries and results of each head by the expansions
 of keys and values.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Shared code of kernel classes whose rows are eager calls: a body and a call that overlaps it."""
+"""Shared code of kernel classes whose rows are eager calls: a body and a call that overlaps it.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

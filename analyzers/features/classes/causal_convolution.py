@@ -1,4 +1,8 @@
-"""Kernel class of causal depthwise convolutions over a sequence, whose last inputs are cached."""
+"""Kernel class of causal depthwise convolutions over a sequence, whose last inputs are cached.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

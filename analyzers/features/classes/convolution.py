@@ -1,4 +1,8 @@
-"""Kernel class of 2D convolutions: direct, grouped, depthwise, minimal filtering (Winograd)."""
+"""Kernel class of 2D convolutions: direct, grouped, depthwise, minimal filtering (Winograd).
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Times depend on how many experts get a token, and how many the busiest rank gets; both are computed
 at `NODES` quantiles of the distribution of tokens over experts.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
 """
 
 from __future__ import annotations

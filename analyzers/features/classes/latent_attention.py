@@ -1,4 +1,8 @@
-"""Kernel class of latent attention (DeepSeek's MLA): one cached vector per token for all heads."""
+"""Kernel class of latent attention (DeepSeek's MLA): one cached vector per token for all heads.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Kernel class of matrix products, batched or not, with weights as wide as the product or less."""
+"""Kernel class of matrix products, batched or not, with weights as wide as the product or less.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

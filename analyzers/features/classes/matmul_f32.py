@@ -1,4 +1,8 @@
-"""Kernel class of FP32 matrix products without TF32: on the lanes of a GPU or FP32 matrix cores."""
+"""Kernel class of FP32 matrix products without TF32: on the lanes of a GPU or FP32 matrix cores.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Kernel class of attention over a chunk of a prompt and single tokens of other sequences.
 
 Engines with chunked prefill run both in one kernel.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
 """
 
 from __future__ import annotations

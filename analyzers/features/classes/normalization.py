@@ -1,4 +1,8 @@
-"""Kernel class of layer normalisation and its variants: statistics per row, then their use."""
+"""Kernel class of layer normalisation and its variants: statistics per row, then their use.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Shared code of softmax and normalization classes: a block passes over its row several times."""
+"""Shared code of softmax and normalization classes: a block passes over its row several times.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 

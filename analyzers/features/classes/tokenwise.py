@@ -1,4 +1,8 @@
-"""Kernel class of memory-bound token kernels of serving frameworks: norms, activations, rotary."""
+"""Kernel class of memory-bound token kernels of serving frameworks: norms, activations, rotary.
+
+A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
+estimate ``scale_s`` from the features here, in logarithms.
+"""
 
 from __future__ import annotations
 
