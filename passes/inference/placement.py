@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from perfc.ir import Node, TensorType, Value, evaluate, normal_axis, record
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice, Split, positions
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Extents = tuple[int, ...]
 Axes = tuple[Sequence[int], ...]
@@ -332,6 +335,9 @@ class Unions:
 
         None where it is not known, or depends on extents.
         """
+        # imported with decimal arithmetic, for models with such views only
+        from fractions import Fraction
+
         shares = set[Fraction]()
         for probe in self.probes:
             try:

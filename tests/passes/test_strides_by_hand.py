@@ -7,7 +7,8 @@ import pytest
 from perfc.ir.syntax.parse import parse
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes
-from perfc.passes.inference.strides import PROBE, Strides, StrideTable, windowed
+from perfc.passes.inference.stride_walk import windowed
+from perfc.passes.inference.strides import PROBE, Strides, StrideTable
 from perfc.passes.manager import Analyses
 
 TEXT = """perfir 1

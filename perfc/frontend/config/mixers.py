@@ -261,16 +261,6 @@ class Mamba2:
     is_biased: bool = False
     is_normed: bool = True
 
-    @property
-    def inner(self) -> int:
-        """Return the channels."""
-        return self.heads * self.head_dim
-
-    @property
-    def convolved(self) -> int:
-        """Return the channels that the convolution passes over."""
-        return self.inner + 2 * self.groups * self.state
-
 
 @record
 class DeltaNet:
@@ -294,11 +284,6 @@ class DeltaNet:
     value_dim: int
     taps: int
     gate_rank: int = 0
-
-    @property
-    def convolved(self) -> int:
-        """Return the channels that the convolution passes over."""
-        return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
 
 @record

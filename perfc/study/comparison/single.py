@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from perfc.deployment import Deployment
 from perfc.ir import Dim, Module, record
+from perfc.ir.record import project
 from perfc.passes.fusion.kernel import Kernel as FusedKernel
 
 from .data_form import ComparisonView
@@ -82,7 +83,4 @@ class KernelView(ComparisonView):
     @classmethod
     def with_work(cls, comparison: Comparison, work: Kernels) -> KernelView:
         """Create the view of a kernel from its rows and its work."""
-        rows = ComparisonView.of(comparison)
-        return cls(
-            rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, rows.left_out, work
-        )
+        return project(cls, ComparisonView.of(comparison), work=work)

@@ -9,37 +9,34 @@ from typing import TYPE_CHECKING
 from perfc.ir import frozen
 from perfc.passes.roofline.roofline import launch_s
 
-from . import counts
 from .amounts import open_symbols
-from .counts import Counts
 from .formats.document import Document, Section
-from .memory_sections import memory, pressure
-from .memory_sections.memory import Memory
+from .memory_sections import pressure
 from .memory_sections.pressure import Pressure, Repeated
 from .sections import (
     assumptions,
     bottlenecks,
     coverage,
-    critical,
     kernels,
     prediction,
     source,
-    summary,
 )
 from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
 from .sections.coverage import Coverage
-from .sections.critical import Critical
 from .sections.kernels import KernelRow
 from .sections.prediction import Prediction
-from .sections.summary import Summary
 from .sections.verdict import Verdict
 from .units import plural
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
+    from .counts import Counts
+    from .memory_sections.memory import Memory
     from .memory_sections.remedies import Remedy
+    from .sections.critical import Critical
+    from .sections.summary import Summary
 
 NAMES = (
     "assumptions",
@@ -111,7 +108,11 @@ class LazyViews(Views):
     def __init__(self, report: Report, *, predict: bool, count_as: str) -> None:
         self.report, self.predict = report, predict
         # fields of a frozen class cannot be set
-        vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
+        vars(self)["counts"] = None
+        if count_as:
+            from . import counts
+
+            vars(self)["counts"] = counts.collect(report, count_as)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -131,6 +132,8 @@ class LazyViews(Views):
     @cached_property
     def summary(self) -> Summary:
         """Return the totals of the run."""
+        from .sections import summary
+
         return summary.collect(self.report, self.memory)
 
     @cached_property
@@ -161,6 +164,8 @@ class LazyViews(Views):
     @cached_property
     def critical(self) -> Critical:
         """Return the kernels that take most of the time."""
+        from .sections import critical
+
         runtime = self.report.kernels.runtime
         return critical.collect(self.kernels, launch_s(self.report.machine, runtime.launch))
 
@@ -178,6 +183,8 @@ class LazyViews(Views):
     @cached_property
     def memory(self) -> Memory:
         """Return the live bytes during the run."""
+        from .memory_sections import memory
+
         return memory.collect(self.report, has_device=True)
 
 
@@ -221,6 +228,8 @@ def section(views: Views, name: str, top: int | None) -> Section:
                 work += f", {c.nodes_in_file} in the file"
             return assumptions.section(views.assumptions, work)
         case "summary":
+            from .sections import summary
+
             return summary.section(views.summary, views.coverage, views.verdict)
         case "prediction" if views.prediction is not None:
             return prediction.section(views.prediction, views.verdict.confidence)
@@ -235,14 +244,20 @@ def section(views: Views, name: str, top: int | None) -> Section:
         case "ceilings":
             return pressure.ceilings(views.kernels, views.pressure, top)
         case "critical":
+            from .sections import critical
+
             return critical.section(views.critical, views.kernels)
         case "bottlenecks":
             predicted, summed = views.prediction, views.summary.roofline_time_s
             total_s = (summed if predicted is None else predicted.time_s).value or 0.0
             return bottlenecks.section(views.bottlenecks, total_s)
         case "memory":
+            from .memory_sections import memory
+
             return memory.section(views.memory)
         case "counts" if views.counts is not None:
+            from . import counts
+
             return counts.section(views.counts)
         case _:
             raise ValueError(f"no view {name!r}")

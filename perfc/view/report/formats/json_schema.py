@@ -10,6 +10,11 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
+from .. import views
+from ..counts import Counts
+from ..memory_sections.memory import Memory
+from ..sections.critical import Critical
+from ..sections.summary import Summary
 from ..units import Unit
 from ..views import Views
 from .json_form import CONVENTIONS, SCHEMA, key_of
@@ -18,6 +23,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 """Fields with their words in a docstring of Google's style, as descriptions of the schema."""
 
+OF_VIEWS = {cls.__name__: cls for cls in (Counts, Critical, Memory, Summary)}
+"""Types that ``views`` imports for its type checker alone."""
 AMOUNT: dict[str, object] = {
     "type": "object",
     "description": "A number with its unit and its symbolic formula.",
@@ -83,7 +90,7 @@ def schema_of(
 
 def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
     """Return the schema of a dataclass; nested ones are added to ``definitions``."""
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, {**vars(views), **OF_VIEWS} if cls is Views else None)
     words = described(cls)
     properties: dict[str, object] = {}
     schema: dict[str, object] = {
