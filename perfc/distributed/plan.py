@@ -1,4 +1,7 @@
-"""Search for the parallelism and checkpointing with the fastest training step."""
+"""Search for the parallelism and checkpointing with the fastest training step.
+
+`plan` computes each permitted setting with `step_cost`, and returns those that fit.
+"""
 
 from __future__ import annotations
 
@@ -105,16 +108,16 @@ def plan(
     results: list[DividedStepCost] = []
     failed: PerfcError | None = None
     settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
-    for parallel, samples, again in islice(settings, MOST_SETTINGS):
-        setting = replace(training, micro_batch=samples, checkpointing=again)
+    for parallel, samples, policy in islice(settings, MOST_SETTINGS):
+        setting = replace(training, micro_batch=samples, checkpointing=policy)
         try:
             results.append(step_cost(work, parallel, setting, law=law))
         except PerfcError as error:
             failed = failed or error
     if not results:
         raise failed or undivided(work, gpus, training.seq, fixed)
-    held = [c for c in results if c.fits]
-    front = tuple([covering(c, work, others) for c in pareto(held)])
+    fitting = [c for c in results if c.fits]
+    front = tuple([covering(c, work, others) for c in pareto(fitting)])
     cluster = cluster_of(work)
     return PlanView(
         work.name,
@@ -125,10 +128,10 @@ def plan(
         training.seq,
         capacity_bytes(work, cluster.machine),
         len(results),
-        len(results) - len(held),
+        len(results) - len(fitting),
         front[0] if front else None,
         front,
-        None if held else covering(min(results, key=lambda c: c.memory.total), work, others),
+        None if fitting else covering(min(results, key=lambda c: c.memory.total), work, others),
     )
 
 

@@ -1,4 +1,7 @@
-"""Scaling curve of a model: step time and its overheads on more and more devices."""
+"""Scaling curve of a model: step time and its overheads on more and more devices.
+
+`scale` computes a step with `step_cost` at each number of devices.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One pipeline stage of a model on one rank: its parts, times and groups of ranks."""
+"""One pipeline stage of a model on one rank: its parts, times and groups of ranks.
+
+Kinds of parallelism and the memory of a rank read the step through `StageWork`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Training step of a model on many devices: time, exposed communication and memory."""
+"""Training step of a model on many devices: time, exposed communication and memory.
+
+`step_cost` predicts one setting; plans and scaling curves call it for many.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Documents of plans and scaling curves: the best setting, its time and the Pareto front."""
+"""Documents of plans and scaling curves: the best setting, its time and the Pareto front.
+
+`plan_document` and `scale_document` are what `perfc plan` prints, without and with ``--curve``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory of one rank in a training step, by kind, with ZeRO's division among copies."""
+"""Memory of one rank in a training step, by kind, with ZeRO's division among copies.
+
+`memory_of` is called for each stage of a step; the largest is that of the step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Monitoring of training steps: FLOP utilization, time and memory against the prediction."""
+"""Monitoring of training steps: FLOP utilization, time and memory against the prediction.
+
+`StepMonitor` is for loops; `Monitored` is the base of the callbacks of trainers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Attribution of a runtime's kernel times to ONNX nodes and analyzed kernels."""
+"""Attribution of a runtime's kernel times to ONNX nodes and analyzed kernels.
+
+`attribute` makes one part of all kernels of the model that share kernels of the runtime, with their
+time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Comparison of predicted and measured times, per kernel and in total."""
+"""Comparison of predicted and measured times, per kernel and in total.
+
+`compared` gives each part of `attribute` its bounds and prediction; `Measurement` is the result
+that `session` returns and the views print.
+"""
 
 from __future__ import annotations
 

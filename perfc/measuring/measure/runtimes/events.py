@@ -1,4 +1,7 @@
-"""Read JSON profiles piece by piece: memory stays bounded whatever the file's size."""
+"""Read JSON profiles piece by piece: memory stays bounded whatever the file's size.
+
+`arrays` yields the events of the JSON formats of traces, `events` those of onnxruntime.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Data sets of measured rows: CSV, compressed CSV or Parquet, written atomically."""
+"""Data sets of measured rows: CSV, compressed CSV or Parquet, written atomically.
+
+`append` is `--append` of `perfc measure`; `read` and `records` return the rows to what learns from
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inputs for a model: random numbers, ids within the vocabulary, masks of ones."""
+"""Inputs for a model: random numbers, ids within the vocabulary, masks of ones.
+
+`inputs_of` lists what a model reads, `write` stores contents of it for the worker.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Breakdown of a trace by the host: modules, lines, calls, causes of idle time, critical path."""
+"""Breakdown of a trace by the host: modules, lines, calls, causes of idle time, critical path.
+
+`breakdown_of` is `perfc trace --by`; its record has a section of the document and a CSV.
+"""
 
 from __future__ import annotations
 

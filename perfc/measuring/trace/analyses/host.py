@@ -1,4 +1,8 @@
-"""Events of the host over time: the innermost on each thread, and those around a launch."""
+"""Events of the host over time: the innermost on each thread, and those around a launch.
+
+`HostSegments` is for causes of idle time and the critical path, `stacks` for times by module or
+line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Causes of the idle time of devices, and lengths of the queues of their streams."""
+"""Causes of the idle time of devices, and lengths of the queues of their streams.
+
+`idle_causes` and `queue_lengths` are the breakdown ``idle``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rates that operators of a trace achieved: by name, and of matrix products by extents."""
+"""Rates that operators of a trace achieved: by name, and of matrix products by extents.
+
+`operators_of` and `products_of` make records of `TraceView`, `rate_sections` their tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Replay of one operator of a trace: measured on the device at hand, with random operands."""
+"""Replay of one operator of a trace: measured on the device at hand, with random operands.
+
+`replayed` is `perfc measure --replay`: it compares the time here with that in the trace.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Time of kernels by module, source line and call stack of the host."""
+"""Time of kernels by module, source line and call stack of the host.
+
+`stack_times` is a breakdown of `perfc trace`; `difference` sums kernels by the chains of
+`chains_of`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Operands of operators of a trace: element types by the words of the tools, sizes, roles."""
+"""Operands of operators of a trace: element types by the words of the tools, sizes, roles.
+
+Cost models read a call through `CallOperands`: its tensors and values by the letters of their
+roles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Work of convolutions, of their gradients and of pools, from the window that they slide."""
+"""Work of convolutions, of their gradients and of pools, from the window that they slide.
+
+`convolved`, `gradients` and `pooled` are cost models of `costs`.
+"""
 
 from __future__ import annotations
 
