@@ -28,7 +28,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search, perfc search"),
         ("analyze m.onnx -o a.html -o b.json", "one file per run: run again for another"),
         (
-            "analyze m.onnx --batch 1,8",
+            "analyze m.onnx --batch 1..8",
             "no size, as in --batch 8; perfc sweep takes ranges",
         ),
         ("fit m.onnx --memory 8GB", "it is -t NAME here"),
