@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.api import analyze
 from perfc.deployment import DeploymentKeywords
+from perfc.errors import ModelError
 
 from .training.monitor import synchronize
 
@@ -33,8 +34,12 @@ def watch(
         keywords: fields of a deployment, as in ``perfc.analyze``.
 
     Raises:
+        ModelError: no module of PyTorch.
         PerfcError: as ``perfc.analyze``.
     """
+    if not hasattr(model, "register_forward_hook"):
+        hint = "perfc.analyze predicts other models"
+        raise ModelError(f"{type(model).__name__} is no torch.nn.Module", hint=hint)
     inputs: list[Any] = []
     times: list[float] = []
 

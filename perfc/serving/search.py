@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain, product
 from typing import ClassVar, TypeVar
 
+from perfc.common.fitted import data_next_to
 from perfc.deployment.prices import Prices
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
@@ -31,7 +32,8 @@ from .simulation.load import Load
 T = TypeVar("T")
 RANKS = (1, 2, 4, 8)
 """Tensor-parallel ranks that are searched: numbers of GPUs within a node."""
-USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+_DATA = data_next_to(__file__)
+USERS = _DATA["users"]
 """Concurrencies that are searched: powers of two, and values between the larger ones."""
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
@@ -43,7 +45,7 @@ NARROW = (
     (WeightFormat.MXFP4_A4, "AMD"),
 )
 """Formats to try in addition to the published one, each for one vendor's boards or for all."""
-OF_LOAD = ("isl", "osl", "rate", "spread", "cached_tokens", "cached_share", "seed", "opening_burst")
+OF_LOAD = _DATA["load"]
 """Fields of a load that are options of `llm`, too."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""

@@ -63,11 +63,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("analyze", {"model": "--help"}, "--help"),
     ("compare", {"models": []}, "compare needs 'models'"),
     ("explain", {"model": MODEL, "node": "no_such_node"}, "no_such_node"),
-    ("op", {"command": "matmull"}, "command is 'matmull' (one of matmul"),
+    ("op", {"command": "matmull"}, "op needs a command, not 'matmull' (one of matmul"),
     ("op", {"command": "matmul", "m": 4}, "matmul needs n"),
     ("llm", {"command": "serve", "model": "llama-3.1-8b", "isl": 0}, "isl"),
     ("llm", {"command": "serve", "engine_args": "vllm serve x"}, "no argument 'engine_args'"),
-    ("targets", {"command": "add"}, "command is 'add' (one of list, show)"),
+    ("targets", {"command": "add"}, "needs a command, not 'add' (one of list, show)"),
     ("no_such_tool", {}, "no tool 'no_such_tool'"),
 ]
 

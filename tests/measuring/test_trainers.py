@@ -245,3 +245,8 @@ def test_a_watched_module_warns_if_its_calls_leave_the_interval(
     assert times == pytest.approx([tick_s] * 3)
     net(x)
     assert len(times) == 3
+
+
+def test_what_is_no_module_is_not_watched() -> None:
+    with pytest.raises(perfc.PerfcError, match="str is no torch"), perfc.watch("m.onnx"):  # type: ignore[arg-type]
+        pass

@@ -182,7 +182,9 @@ def command_line(
         names = [c.path[-1] for c in commands]
         name = given.pop(KIND, default_of(tool))
         if name not in names:
-            raise PerfcError(f"{KIND} is {name!r}", hint=f"one of {', '.join(names)}")
+            raise PerfcError(
+                f"{tool} needs a {KIND}, not {name!r}", hint=f"one of {', '.join(names)}"
+            )
         chosen = commands[names.index(name)]
     parameters = dict(chosen.parameters)
     options: list[tuple[str, Any]] = []

@@ -25,7 +25,10 @@ def priced(side: SideSetting) -> str:
     """
     saving = ((*saved(d), p) for p, d in differences(side))
     patches = sorted((s, f"# {p.name}: {text}\n{p.patch}") for s, text, p in saving if s > 0)
-    return "\n".join(text for _, text in patches[::-1]) or "# no known edit saves time here"
+    texts = [text for _, text in patches[::-1]]
+    if len(texts) > 1:
+        texts.insert(0, "# each is for the code as it is: git apply takes one of them\n")
+    return "\n".join(texts) or "# no known edit saves time here"
 
 
 def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:

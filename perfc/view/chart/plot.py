@@ -9,6 +9,7 @@ from typing import Any
 from perfc.common.extras import install
 from perfc.common.plain_text import printable, shielded
 from perfc.errors import MissingExtraError
+from perfc.view.report.units import UP
 
 from .chart import Chart
 from .lines import lines_of
@@ -21,8 +22,6 @@ MEASURED = {RoofLevel.L1: "1", RoofLevel.L2: "2", RoofLevel.DEVICE: "D"}
 """Characters of measured points; MARKERS are those of computed ones."""
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 """Minimum terminal size for a chart; smaller ones get only the table."""
-PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
-"""SI prefix by power of ten."""
 
 
 def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
@@ -80,7 +79,7 @@ def _axes(figure: Any, chart: Chart) -> None:
 
 def _power(power: int) -> str:
     # the prefix at or below the power; the rest is a factor of 1, 10 or 100
-    step = 3 * (power // 3)
-    if step in PREFIXES and power >= 0:
-        return f"{10 ** (power - step)}{PREFIXES[step]}"
+    step, rest = divmod(power, 3)
+    if 0 <= step < len(UP):
+        return f"{10**rest}{UP[step]}"
     return f"{10.0**power:g}"

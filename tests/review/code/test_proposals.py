@@ -114,9 +114,10 @@ def test_patches_are_priced(
     assert run(["lint", "net.py:Net", "--input", "8x3x256x256", "--patch"]) == 0
     printed = capsys.readouterr().out
     headlines = [line for line in printed.splitlines() if line.startswith("# ")]
-    assert headlines[0].startswith("# fused attention: ")
+    assert headlines[0] == "# each is for the code as it is: git apply takes one of them"
+    assert headlines[1].startswith("# fused attention: ")
     assert any(line.startswith("# channels last: ") for line in headlines)
-    for patch in printed.split("\n\n# "):
+    for patch in printed.split("\n\n# ")[1:]:
         (tmp_path / "one.patch").write_text(f"{patch}\n")
         options = ["--input", "8x3x256x256", "--patch", "one.patch", "--exit-code"]
         assert run(["diff", "net.py:Net", *options]) == 1

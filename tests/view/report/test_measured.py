@@ -28,7 +28,7 @@ def test_ends_hold_nine_in_ten_and_shares_grow(low: float, high: float, value: f
     [
         ("1us", "is below the lower bound of"),
         ("2.2ms", "as expected, limited most by"),
-        ("20ms", "perfc trace TRACE --model resnet50.onnx.gz names the causes"),
+        ("20ms", "perfc trace TRACE --model MODEL names the causes"),
     ],
 )
 def test_a_measured_time_is_placed_in_the_prediction(

@@ -13,7 +13,7 @@ from .kernels import KernelRow
 MOST_BYTES = 1 << 22
 """Size of a source beyond which its lines are not shown."""
 COLUMNS = (
-    Column("share", "share", Unit.SHARE),
+    Column("share", "share", Unit.SHARE, "with what the line calls"),
     Column("time_s", "time", Unit.SECOND),
     Column("nbytes", "traffic"),
     Column("kernels", "kernels", Unit.COUNT),

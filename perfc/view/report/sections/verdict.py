@@ -146,7 +146,7 @@ class Verdict:
         times = quantity(measured_s / self.time_s, Unit.RATIO)
         words = f"{words}, {times} the prediction: longer than {share(below)} of such runs"
         if below > END_SHARE:
-            return f"{words}; perfc trace TRACE --model {self.model} names the causes"
+            return f"{words}; perfc trace TRACE --model MODEL names the causes"
         if below < 1 - END_SHARE:
             return f"{words}; perfc adapt learns from measured runs"
         largest = f", limited most by {self.limits[0].title}" if self.limits else ""
