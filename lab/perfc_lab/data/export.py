@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 
 def export(pairs: Iterable[tuple[str, int]], folder: Path, say: Say) -> list[tuple[str, str]]:
-    """Write ``timm__NAME__SIZE.onnx.gz`` for models at sizes, those that are there left alone.
+    """Write ``timm__NAME__SIZE.onnx.gz`` for models at sizes; existing files stay.
 
     Args:
         pairs: names of models, with the height and width of their images.
@@ -116,7 +116,7 @@ def channels(model: Any) -> int:
 
 
 def stripped(proto: Any) -> Any:
-    """Return the same file with the contents of large stored tensors left out."""
+    """Return an ONNX file without the contents of large stored tensors."""
     from onnx import TensorProto
 
     for tensor in proto.graph.initializer:

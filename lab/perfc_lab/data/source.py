@@ -191,7 +191,7 @@ def number(value: object, path: Path, *keys: str | int) -> float:
 
 
 def checked(path: Path) -> Path:
-    """Return the path of a file of bounded size that is there itself.
+    """Return the path, if the file is of bounded size and no pointer of Git LFS.
 
     Raises:
         FetchError: it is not.

@@ -45,14 +45,14 @@ SOURCES: Mapping[str, str] = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "
 
 
 class H200(GraphDataset):
-    """Rows of the campaigns that are there; eager times, as a step is timed from an idle device."""
+    """Rows of all campaigns in a folder; eager times, as a step is timed from an idle device."""
 
     name: ClassVar[str] = "h200"
     title: ClassVar[str] = "campaigns on one GPU: time, memory, energy of vision models"
     files: ClassVar[tuple[str, ...]] = (FILES,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Return the rows without an error.
+        """Return the rows of all files that were timed and ended without an error.
 
         Raises:
             DataError: no campaign, or files that are none.

@@ -170,7 +170,7 @@ def coordinates_of(column: Array) -> Array:
 
 
 def joined(parts: Sequence[Errors]) -> Errors:
-    """Return several as one."""
+    """Return the errors of several blocks of one machine as one."""
     return Errors(
         np.concatenate([p.place for p in parts]), np.concatenate([p.times_s for p in parts])
     )
@@ -303,7 +303,7 @@ def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
 
 
 def table(name: str, fit: FittedSemivariogram) -> str:
-    """Return one entry of the file."""
+    """Return the entry of a semivariogram in the TOML file, as text."""
     names = ("nugget", "sill", "reach", "power")
     numbers = "".join(f"{n} = {getattr(fit, n):.3g}\n" for n in names)
     return f'["{name}"]\n{numbers}rows = {fit.rows}\n'

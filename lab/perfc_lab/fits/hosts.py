@@ -212,7 +212,7 @@ def samples(data: Path, say: Callable[[str], None]) -> Iterator[HostSample]:
 
 
 def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
-    """Return what a sample has besides its row.
+    """Return a row's kernels on its machine, summed: device time, launches, generation.
 
     Raises:
         PerfcError: no such target, or a precision that the model cannot have.

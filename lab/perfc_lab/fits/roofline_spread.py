@@ -45,7 +45,7 @@ def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) 
 
 
 def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
-    """Return the rows of devices there is a target for, with the ratio."""
+    """Return device, kind and measured over roofline time of rows on machines with a target."""
     blocks = []
     for name, block in rows.groupby("device", observed=True):
         try:

@@ -126,7 +126,7 @@ class KernelForest(GraphPredictor):
         return np.array(sums, np.float64)
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return those of every forest."""
+        """Return the arrays of every forest, named ``KIND.ARRAY``."""
         result: dict[str, Array] = {}
         for kind, trees in self.forests.items():
             result |= {f"{kind}.{name}": array for name, array in trees.arrays().items()}

@@ -85,6 +85,7 @@ class LlmSage(NetworkPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
+        # each graph once, at every batch that it was measured at
         pairs = sorted({(r.graph, r.batch) for r in train.rows})
         raw = [self.raw(train.graphs[name], batch) for name, batch in pairs]
         rows = torch.tensor([self.numbers(train, r) for r in train.rows], dtype=torch.float32)

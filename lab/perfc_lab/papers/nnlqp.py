@@ -1,4 +1,4 @@
-"""NNLQP's predictor: GraphSAGE beside static features.
+"""NNLQP's predictor: GraphSAGE with static features of the graph.
 
 Liu et al., "NNLQP: A Multi-Platform Neural Network Latency Query and Prediction System", ICPP 2022.
 """

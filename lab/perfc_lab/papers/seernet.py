@@ -96,7 +96,7 @@ class SeerNet(NetworkPredictor):
                 self.encoding = perf_graph.with_categories(is_frequency=is_frequency)
 
     def block(self) -> SeerBlock:
-        """Return a fresh one, of the variant."""
+        """Return an untrained block with the parts of the variant."""
         read = self.encoding
         return SeerBlock(
             len(read.nodes),

@@ -55,7 +55,7 @@ class DeepBenchTable(TableSource):
         return self.blocks(folder, TARGETS)
 
     def blocks(self, folder: Path, targets: Mapping[str, str]) -> Iterator[Rows]:
-        """Yield the same of chosen devices.
+        """Yield the blocks of chosen devices by operator, device and precision.
 
         Args:
             folder: folder of the table.

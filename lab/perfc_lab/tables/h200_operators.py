@@ -240,6 +240,7 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
 
 
 def _conv(p: Mapping[str, Any]) -> Op:
+    """Return a square convolution of the extents of a file."""
     return operator("conv")(
         group=p["g"],
         kernel_shape=(p["k"],) * 2,

@@ -41,6 +41,7 @@ def read_variants(path: Path) -> tuple[list[Module], Analyses]:
 
 
 def _canonical(path: Path, am: Analyses) -> Module:
+    """Return a model file typed and in canonical form, which variants are counted in."""
     from perfc.frontend import load
     from perfc.passes.inference.shapes import Shapes
     from perfc.passes.rewriting.canonicalize import Canonicalize

@@ -77,7 +77,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def gathered(folder: Path) -> pd.DataFrame:
-    """Return the rows of `table_files`.
+    """Return the rows of all tables of publications in a folder.
 
     Raises:
         DataError: no table, or none with the columns expected.
@@ -100,7 +100,7 @@ def graded(folder: Path) -> pd.DataFrame:
 
 
 def whole_models(folder: Path) -> Iterator[WholeModel]:
-    """Yield those of `graded` under runtimes and on machines that perfc knows.
+    """Yield the runs of grade A under runtimes and on machines that perfc knows.
 
     Raises:
         DataError: no table, or none with the columns expected.

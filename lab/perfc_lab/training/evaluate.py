@@ -60,7 +60,7 @@ class CallerContext(Enum):
         ]
 
     def slices(self, slices: Sequence[RowSlice]) -> Sequence[RowSlice]:
-        """Return the same; goals are of callers who say everything."""
+        """Return the slices, without goals unless callers say everything."""
         if self is CallerContext.EVERYTHING:
             return slices
         return [replace(part, goal=None, anchor="") for part in slices]

@@ -246,7 +246,7 @@ def levels(residual: Array, stack: StackedTables) -> Array:
 
 
 def grown(stack: StackedTables, recipe: Recipe) -> Forest:
-    """Return one forest trained on the stack."""
+    """Return one forest trained on the stack, by the recipe alone."""
     names = stack.table.names
     by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
     return boost(

@@ -40,6 +40,7 @@ def optimizer() -> Any:
 
 
 def _imported(module: str, hint: str) -> Any:
+    """Return a module, or fail with the command that installs its package."""
     try:
         return import_module(module)
     except ImportError:

@@ -74,6 +74,7 @@ def watched(folder: Path) -> Watched:
 
 
 def _blocks(folder: Path) -> Iterator[Watched]:
+    """Yield a sample of each block of rows that has power."""
     from perfc.machine import load_machine
 
     rng = np.random.default_rng(0)

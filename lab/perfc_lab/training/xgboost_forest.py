@@ -30,7 +30,7 @@ class ForestPredictor(GraphPredictor):
     forest: Forest | None = None
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return those of the forest."""
+        """Return the arrays of the forest; none before training."""
         return {} if self.forest is None else self.forest.arrays()
 
     def meta(self) -> Mapping[str, Any]:

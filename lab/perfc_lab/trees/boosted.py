@@ -79,7 +79,7 @@ class BoostedForest:
 
     @property
     def forest(self) -> Forest:
-        """Return the same as arrays, which are written and read without xgboost."""
+        """Return the trees as arrays, which are written and read without xgboost."""
         return forest_of(self.booster)
 
 

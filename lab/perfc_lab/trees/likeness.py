@@ -177,7 +177,7 @@ def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
 
 
 def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
-    """Return the rows as a process reads them.
+    """Return the rows as a process reads them: numbers of kinds, and coordinates.
 
     Args:
         rows: rows of any table.

@@ -54,7 +54,7 @@ class TreePredictor(Protocol):
     """Learns rows of one target."""
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Fit to rows, to predict rows that are left out in such a way."""
+        """Fit to rows; ``kind`` is how the rows to predict differ from them."""
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """Return the target of each row, ``[rows]``; NaN where it has no answer."""
@@ -293,7 +293,7 @@ class ResidualTrees:
             self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
 
     def _answering(self) -> tuple[ResidualForest, ...]:
-        """Return those that were chosen, each once."""
+        """Return all members of the chosen ensembles, each once."""
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest]) -> None:

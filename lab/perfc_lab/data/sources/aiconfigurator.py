@@ -200,7 +200,7 @@ def timed(
 
 
 def products(path: Path, place: Place) -> pd.DataFrame:
-    """Return ``y[m,n] = x[m,k] W[k,n]``."""
+    """Return the products ``y[m,n] = x[m,k] W[k,n]``."""
     frame = timed(path, place, GEMM, {**POWER, "power_limit": "power_limit_w"})
     # vLLM's blocked fp8: the host takes longer than the kernel
     is_blocked = frame["dtype"].eq("fp8_block")
@@ -214,7 +214,7 @@ def attention(path: Path, place: Place) -> pd.DataFrame:
 
 
 def decoding(path: Path, place: Place) -> pd.DataFrame:
-    """Return one step of decoding after ``kv_step`` cached tokens."""
+    """Return steps of decoding, one new token a sequence after ``kv_step`` cached ones."""
     frame = measured(attention(path, place), path, "kv_step")
     return frame.assign(suspect=tuple(place) in ABOVE_PEAK)
 

@@ -78,7 +78,7 @@ class NetworkBuilder:
         return self.extents(x)[0]
 
     def extents(self, x: Value) -> tuple[int, ...]:
-        """Return all but the batch."""
+        """Return the extents of a value behind the batch, which are numbers."""
         assert isinstance(x.type, TensorType)
         assert x.type.shape is not None
         shape = x.type.shape[1:]

@@ -62,6 +62,7 @@ def resnet(b: NetworkBuilder, draw: random.Random) -> Value:
 def _residual(
     b: NetworkBuilder, x: Value, inner: int, stride: int, groups: int, *, is_bottleneck: bool
 ) -> Value:
+    """Return a residual block: 3×3 between two 1×1, or two 3×3, added to its input."""
     out = inner * (4 if is_bottleneck else 1)
     if is_bottleneck:
         y = b.relu(b.batch_norm(b.conv(x, inner)))

@@ -59,6 +59,7 @@ def seeds() -> tuple[Seed, ...]:
 
 
 def _read(path: Path) -> Seed:
+    """Return the source of a TOML file, with its elements in their order."""
     tree = tomllib.loads(path.read_text(encoding="utf-8"))
     elements = (
         Element(

@@ -1,4 +1,4 @@
-"""The page of `perfc eval gnn-llm`: tables beside the thesis's, summaries, inference, verdicts."""
+"""Write the page of `perfc eval gnn-llm`: our tables and the thesis's, summaries, verdicts."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LanguageModelTables:
         )
 
     def done(self, table: PaperTable) -> list[Done]:
-        """Return the lines with their results."""
+        """Return the lines of a table, each with its results of all seeds."""
         return [Done(line, tuple(self.results(table, line.predictor))) for line in table.lines]
 
     def table(self, key: str) -> PaperTable:
@@ -109,7 +109,7 @@ class LanguageModelTables:
         return next(t for t in TABLES if t.key == key)
 
     def figure(self, key: str, name: str, metric: str, part: str = "all rows") -> float | None:
-        """Return the mean over seeds; None where nothing is there."""
+        """Return a metric of a predictor on a slice, the mean over seeds; None without results."""
         rows = [r["slices"].get(part) for r in self.results(self.table(key), name)]
         numbers = [float(row[metric]) for row in rows if row is not None]
         return mean(numbers) if numbers else None

@@ -28,6 +28,7 @@ OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
 
 
 def _columns() -> tuple[str, ...]:
+    """Return the names of the columns of `SUMS`."""
     # in the order of `vector`: logarithms, digits of the same numbers, kinds of layers
     names = [f"total {name}" for name in TOTALS]
     names += [f"kind {k} {name}" for k in range(KINDS) for name in LAYER_FIELDS]

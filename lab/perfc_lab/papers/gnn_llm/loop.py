@@ -123,6 +123,7 @@ def learn(
 
 
 def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
+    """Count a step in place, and report every fiftieth."""
     state.step, state.steps, state.seconds = state.step + 1, state.steps + 1, seconds
     # NaN before the first step
     state.loss = loss if state.loss != state.loss else 0.95 * state.loss + 0.05 * loss

@@ -172,7 +172,7 @@ class GraphLanguageNetwork(nn.Module):
         return pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
 
     def graph_tokens(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the tokens of the graphs of a batch, and which of them there are."""
+        """Return the tokens of the graphs of a batch, and a mask of those that a graph has."""
         assert batch.u is not None
         if not self.has_graph:
             width = self.model.width
@@ -358,7 +358,7 @@ class GraphLanguageNetwork(nn.Module):
 
 
 def positions(mask: Tensor) -> Tensor:
-    """Return the places of the tokens that are there, ``[rows, length]``."""
+    """Return the position of each token, padding not counted, ``[rows, length]``."""
     return (mask.cumsum(1) - 1).clamp_min(0)
 
 

@@ -104,7 +104,7 @@ def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
 
 
 def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Path) -> None:
-    """Add a file, if it is there."""
+    """Add the content of a file to the lines; nothing if it cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

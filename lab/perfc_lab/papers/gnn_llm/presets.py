@@ -178,7 +178,7 @@ PRESETS: Mapping[str, StagePreset] = {
 
 
 def preset(name: str) -> StagePreset:
-    """Return one of `PRESETS`.
+    """Return the preset of a name.
 
     Raises:
         PerfcError: there is none of that name.

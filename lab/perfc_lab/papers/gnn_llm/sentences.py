@@ -105,6 +105,7 @@ class SentenceEncoder:
         return np.stack([self._known[text] for text in wanted])
 
     def _encoded(self, texts: list[str]) -> Array:
+        """Return the embeddings of texts in one pass of the model, ``[texts, width]``."""
         import torch
 
         tokens = self._tokeniser(

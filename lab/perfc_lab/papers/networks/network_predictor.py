@@ -109,7 +109,7 @@ class NetworkPredictor(GraphPredictor):
             self.encoding = self.raw_encoding
 
     def scale_for(self, quantity: Quantity, train: Measurements) -> Scale:
-        """Return what a quantity is learned as, from the rows trained on."""
+        """Return the scale that turns a quantity into the numbers that a network learns."""
         if self.is_raw:
             return UnitScale(self.units.get(quantity, 1.0))
         return LogScale.of(train.values(quantity).tolist())
@@ -186,7 +186,7 @@ class NetworkPredictor(GraphPredictor):
         return merged(tensors, self.layers) if self.layers and not self.is_raw else tensors
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph, standardised; as its tables are where those of the authors are read."""
+        """Return one graph as tensors, standardised unless the authors' tables are read."""
         raw = self.raw(graph, batch)
         if self.is_raw:
             return raw
@@ -195,7 +195,7 @@ class NetworkPredictor(GraphPredictor):
         return GraphTensors(self.standards[NODE](raw.x), raw.edge_index, edge_attr, u)
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph as its tables are."""
+        """Return the tables of one graph as tensors, not standardised."""
         tables, vector = self.encoding, self.encoding.graph_vector
         edges = None if tables.edge_table is None else tables.edge_table(graph, batch)
         index = graph.ops.edges if tables.edge_index is None else tables.edge_index(graph)
@@ -212,6 +212,7 @@ class NetworkPredictor(GraphPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
+        """Set means and deviations of the features of rows, nodes, edges and graphs."""
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {ROWS: plain_indicators(Standard.of([rows]), ROW)}
         if self.is_raw:

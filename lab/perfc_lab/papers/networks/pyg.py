@@ -44,11 +44,11 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
         self.data, self.graph_encoder = data, graph_encoder
 
     def len(self) -> int:
-        """Return the rows."""
+        """Return the number of rows, as PyG asks for it."""
         return len(self.data)
 
     def get(self, index: int) -> Data:
-        """Return one row."""
+        """Return one row with its graph as PyG's item."""
         row = self.data.rows[index]
         tensors = self.graph_encoder(self.data.graph(row), float(row.batch))
         item = Data(

@@ -73,7 +73,7 @@ class TrainRecipe:
     checkpoint_every_s: float = 60.0
 
     def annealed(self, learning_rate: float | None = None, patience: int = 200) -> TrainRecipe:
-        """Return the same for little time and few rows, which is ours.
+        """Return the recipe changed for little time and few rows, which is ours.
 
         The rate falls along a cosine, gradients are bounded, mini-batches have about as many
         operators, layers multiply in bfloat16, and training stops where nothing is gained.

@@ -1,1 +1,1 @@
-"""Tables and figures of the papers on rows that others measured, beside the papers' own numbers."""
+"""Tables and figures of the papers on rows that others measured, with the papers' numbers."""

@@ -221,6 +221,6 @@ def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
 
 @cache
 def every_table() -> tuple[PaperTable, ...]:
-    """Return those that the files of ``tables`` declare."""
+    """Return the tables that the files of the folder ``tables`` declare, in their order."""
     here = modules("perfc_lab.papers.reproduction.tables")
     return tuple(table for module in here for table in getattr(module, "TABLES", ()))

@@ -132,7 +132,7 @@ class OperatorExperiment(Experiment):
         )
 
     def rows(self, folder: Path) -> list[Rows]:
-        """Return all blocks."""
+        """Return the blocks of the class from all sources, sampled where there are many rows."""
         blocks = []
         for name in self.sources:
             for block in sources()[name].rows(folder):

@@ -18,7 +18,7 @@ from ...tables.architectures import family
 
 
 def statistics(data: Measurements) -> Iterator[str]:
-    """Yield the lines of text."""
+    """Yield the description of a data set, line by line."""
     architectures = data.architectures
     families = {family(a) for a in architectures}
     yield f"{data.dataset}, digest {data.digest}"

@@ -42,6 +42,6 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
 
 
 def accumulated(gradients: Sequence[Value], env: Mapping[str, int]) -> Iterator[Lowered]:
-    """Yield the gradients of parameters added to those that are there."""
+    """Yield the additions of gradients to the sums that parameters have."""
     for v in gradients:
         yield from streams(elements(v, env), ((2, 1),))

@@ -156,7 +156,7 @@ def intervals(
 
 
 def read(folder: Path, family: TreeFamily, target: Target) -> ServingTrees:
-    """Return what `train` wrote.
+    """Return the trees of a target and their card, as `train` wrote them.
 
     Raises:
         ParseError: there is none, or it reads other features.
