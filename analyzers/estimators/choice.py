@@ -1,4 +1,4 @@
-"""List the estimators of a kernel's time in the order in which they are asked."""
+"""List the estimators of a kernel's time by precedence: laws, forests, sustained roofline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface of estimators: their input and their result."""
+"""Interface of estimators of kernel times: kernels on a machine in, an `Estimate` of each out."""
 
 from __future__ import annotations
 

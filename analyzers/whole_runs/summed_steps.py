@@ -1,4 +1,4 @@
-"""Interval of a training step that is a sum of kernels, without a similar measured step."""
+"""Widen the interval of a training step that is a sum of kernels, if no such step was measured."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ NOTE = "no similar training step was measured: backward kernels tend to be slowe
 def widened(table: PredictionTable) -> PredictionTable:
     """Return the table of a training step whose interval includes at least `SPREAD`."""
     total = table.total
+    # never narrower than the interval of the kernels' own errors, and above the lower bound
     low_s = max(min(total.low_s, total.time_s * math.exp(SPREAD.low)), total.floor_s)
     high_s = max(total.high_s, total.time_s * math.exp(SPREAD.high))
     time = Interval(min(low_s, total.time_s), total.time_s, high_s)
