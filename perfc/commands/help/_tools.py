@@ -1,4 +1,7 @@
-"""Commands as tools of an agent: JSON Schemas of their options, and checked command lines."""
+"""Commands as tools of an agent: JSON Schemas of their options, and checked command lines.
+
+`schema` describes a tool, `command_line` returns the words of a call, which `mcp` runs.
+"""
 
 from __future__ import annotations
 

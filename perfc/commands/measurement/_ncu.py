@@ -1,4 +1,7 @@
-"""Reports of Nsight Compute, whose counters `perfc trace` draws as a hierarchical roofline."""
+"""Reports of Nsight Compute, whose counters `perfc trace` draws as a hierarchical roofline.
+
+`show` writes a report, `print_command` the call of ncu that records one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Deployment options of every command that analyzes a model."""
+"""Deployment options of every command that analyzes a model.
+
+`deployment_options` adds them to a command, which gets them as `DeploymentOptions`.
+"""
 
 from __future__ import annotations
 

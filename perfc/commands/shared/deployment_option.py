@@ -1,4 +1,7 @@
-"""Deployment options, whose help lists the available names."""
+"""Deployment options, whose help lists the available names.
+
+The table next to this file declares them; `reads` restricts a command to some of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write results of commands, other than the report of one analysis, in the requested format."""
+"""Write results of commands, other than the report of one analysis, in the requested format.
+
+`show_view` is for results with JSON and CSV, `show_result` for those without CSV.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Groups of commands: each file of a folder is one, imported when it is called."""
+"""Groups of commands: each file of a folder is one, imported when it is called.
+
+`sections` names all modules for help, `command_of` imports the one that is called.
+"""
 
 from __future__ import annotations
 

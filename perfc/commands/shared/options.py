@@ -1,4 +1,7 @@
-"""Options that several commands share."""
+"""Options that several commands share.
+
+Decorators add them; `parse_dims`, `named_model` and `read_model` turn their texts into values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Parallelism options of commands for several devices."""
+"""Parallelism options of commands for several devices.
+
+`parallel_options` is for serving; `degree_options` is for training steps, whose other degrees are
+searched.
+"""
 
 from __future__ import annotations
 

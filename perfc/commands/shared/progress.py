@@ -1,4 +1,8 @@
-"""Progress on a terminal's standard error."""
+"""Progress on a terminal's standard error.
+
+`ProgressBar` follows the passes of an analysis, `ProgressLine` counts items, `reading` the bytes of
+a profile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Options and output of the report, separate from the command."""
+"""Options and output of the report, separate from the command.
+
+`show` writes the views of an analysis; the functions that begin with ``parse`` read options of it.
+"""
 
 from __future__ import annotations
 

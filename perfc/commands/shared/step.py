@@ -1,4 +1,7 @@
-"""Shared options of commands on multi-GPU training steps."""
+"""Shared options of commands on multi-GPU training steps.
+
+`step_options` adds them to `perfc plan`, `step_of` returns their values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Jobs of the server: each is a process that ends at a limit or when its client disconnects."""
+"""Jobs of the server: each is a process that ends at a limit or when its client disconnects.
+
+`answered` starts `job` for a request of the server, and returns its reply.
+"""
 
 from __future__ import annotations
 
