@@ -35,6 +35,7 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
     The last is the vendor. Power counts as a board of 72 W differs much from one of 350 W with
     otherwise equal numbers.
     """
+    # matrix and vector rate, bandwidth, last cache, multiprocessors, clock, power
     numbers = (
         sheet.matrix_flop_per_s(dtype),
         sheet.vector_flop_per_s("f32"),

@@ -82,6 +82,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     text = read_text(path)
     tree: object = parse(text, path)
     keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
+    # tables from the outside in; the one around [deployment] must have known keys only
     for key in keys:
         if key == TABLE and isinstance(tree, dict):
             check_top(tree, path, text)
@@ -91,6 +92,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     shown = path.relative_to(here) if path.is_relative_to(here) else path
 
     def place(name: str = "") -> str:
+        """Return the file and line of a key; of the table's header for ""."""
         return f"{shown}:{line_in(text, '.'.join(keys), name)}"
 
     if not isinstance(tree, dict):
@@ -98,6 +100,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     values: dict[str, object] = {}
     for key, value in tree.items():
         name = key.replace("-", "_")
+        # keys have dashes, as options do
         if name not in known or "_" in key:
             written = [k.replace("_", "-") for k in known]
             hint = suggestion(key.replace("_", "-"), written)
@@ -136,6 +139,7 @@ def target_of(name: str, path: Path) -> str:
 def line_in(text: str, table: str, name: str) -> int:
     """Return the line of a key of ``[table]``, else of the table's header, else 1."""
     lines = text.splitlines()
+    # a header of the table, or of one within it
     header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
     start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
     keys = {name, name.replace("_", "-")}

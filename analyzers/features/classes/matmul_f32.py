@@ -75,6 +75,7 @@ class MatmulF32(Called):
             "log_batch": np.log2(batch),
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
             "pad": m * n / (np.ceil(m / 128) * np.ceil(n / 64) * 8192),
+            # time of the best tiling over that of the bare multiply–adds at the peak rate
             "waste": np.log(compute * lanes.peak_flop_per_s(sheet) / (2 * batch * m * n * k)),
             "align_m": alignment(m),
             "align_n": alignment(n),
@@ -104,6 +105,7 @@ class MatmulF32(Called):
         """Return the time of operands at the bandwidth that kernels reach, plus repeated reads."""
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
+        # weights of linear layers are stored along the reduction, as inputs are
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
         reread_s = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
         traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + reread_s
