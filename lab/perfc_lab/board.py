@@ -1,4 +1,7 @@
-"""Scores of held-out rows, and boards of titled tables as text, Markdown or JSON."""
+"""Scores of held-out rows, and boards of titled tables as text, Markdown or JSON.
+
+A `Score` is a line; commands of `perfc eval` write a `Board`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parts of Vega-Lite charts, as the boards of scores draw them."""
+"""Parts of Vega-Lite charts, as the boards of scores draw them.
+
+Functions return mappings that become JSON; `training.scoreboard` and the pages of papers use them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Folds: groups that are left out of a training in turn."""
+"""Folds: groups that are left out of a training in turn.
+
+Trainings that test on rows deal these out by a group: a graph, a machine, an architecture.
+"""
 
 from __future__ import annotations
 

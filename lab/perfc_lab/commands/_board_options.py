@@ -1,4 +1,7 @@
-"""Options of commands that train many networks and write a page of results."""
+"""Options of commands that train many networks and write a page of results.
+
+Commands of `perfc data`, `perfc train` and `perfc eval` share them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``perfc train gnn-llm`` and ``perfc eval gnn-llm``: graphs and language models together."""
+"""``perfc train gnn-llm`` and ``perfc eval gnn-llm``: graphs and language models together.
+
+Both call `perfc_lab.papers.gnn_llm.command`.
+"""
 
 from __future__ import annotations
 

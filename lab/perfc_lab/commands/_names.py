@@ -1,4 +1,7 @@
-"""Names of data sources and data sets, for help and completion."""
+"""Names of data sources and data sets, for help and completion.
+
+Modules of data are imported only when a name is needed: a command line has to complete fast.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``perfc eval papers``: reproduce the tables of published predictors."""
+"""``perfc eval papers``: reproduce the tables of published predictors.
+
+The work is that of `perfc_lab.papers.reproduction`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Training progress on standard error."""
+"""Training progress on standard error.
+
+A bar on a terminal, lines elsewhere.
+"""
 
 from __future__ import annotations
 

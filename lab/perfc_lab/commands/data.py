@@ -1,4 +1,7 @@
-"""``perfc data``: fetch published measurements from their repositories."""
+"""``perfc data``: fetch published measurements from their repositories.
+
+Also builds data sets of whole models from them, exports and imports graphs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``perfc eval``: score the predictors on held-out measurements."""
+"""``perfc eval``: score the predictors on held-out measurements.
+
+Each subcommand trains without the rows that it tests, and prints a board.
+"""
 
 from __future__ import annotations
 

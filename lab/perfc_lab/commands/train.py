@@ -1,4 +1,7 @@
-"""``perfc train``: fit the shipped predictors to measurements."""
+"""``perfc train``: fit the shipped predictors to measurements.
+
+Each subcommand reads measured tables or data sets and writes weights or laws.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""List the fitted constants of perfc's TOML files, and write fitted records as such files."""
+"""List the fitted constants of perfc's TOML files, and write fitted records as such files.
+
+Scripts of `perfc_lab.fits` write such files; boards name the constants that tested rows determined.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Measured kernels of one class, one machine and one element type, as columns."""
+"""Measured kernels of one class, one machine and one element type, as columns.
+
+`perfc_lab.tables` yields them, experiments train and test on them.
+"""
 
 from __future__ import annotations
 

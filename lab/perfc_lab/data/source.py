@@ -1,4 +1,7 @@
-"""Metadata of a public source, and the conversion of its files into tables."""
+"""Metadata of a public source, and the conversion of its files into tables.
+
+A source is a file of `sources`; `perfc data fetch` checks it out and calls `convert`.
+"""
 
 from __future__ import annotations
 

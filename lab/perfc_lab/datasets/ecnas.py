@@ -1,4 +1,7 @@
-"""Training time and energy of NAS-Bench-101's cells, as EC-NAS-Bench measured them."""
+"""Training time and energy of NAS-Bench-101's cells, as EC-NAS-Bench measured them.
+
+A row is a training of a cell; its graph is built from the cell.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Latencies of NAS-Bench-201's networks, batch 1 to 256, on graphics processors."""
+"""Latencies of NAS-Bench-201's networks, batch 1 to 256, on graphics processors.
+
+`perfc data build nb201` writes it; rows and builder are in `spaces`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""timm's benchmark on the graphs of the same models."""
+"""timm's benchmark on the graphs of the same models.
+
+`perfc data build timm` encodes each graph and writes its rows.
+"""
 
 from __future__ import annotations
 

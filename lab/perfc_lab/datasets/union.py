@@ -1,4 +1,7 @@
-"""Several data sets as one, for predictors that learn from all of them."""
+"""Several data sets as one, for predictors that learn from all of them.
+
+`perfc train graph --dataset a,b` reads them so.
+"""
 
 from __future__ import annotations
 

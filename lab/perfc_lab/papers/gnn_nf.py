@@ -1,4 +1,7 @@
-"""GNN-NF: NNLQP with further node features (Panner Selvam, thesis, Section 7.5.2)."""
+"""GNN-NF: NNLQP with further node features (Panner Selvam, thesis, Section 7.5.2).
+
+It differs from `nnlqp` in the table of nodes alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A random forest for each kind of kernel, summed; after Zhang et al., "nn-Meter", MobiSys 2021."""
+"""A random forest for each kind of kernel, summed; after Zhang et al., "nn-Meter", MobiSys 2021.
+
+A predictor of whole models; `nn_meter` is the paper's, for kernels that were timed alone.
+"""
 
 from __future__ import annotations
 

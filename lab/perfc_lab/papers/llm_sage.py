@@ -1,4 +1,7 @@
-"""The graph network that chapter 6 compares its trees with (K. Panner Selvam's thesis, 6.5.2)."""
+"""The graph network that chapter 6 compares its trees with (K. Panner Selvam's thesis, 6.5.2).
+
+`trees.graph_network` trains it on rows of served models.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""MLP-Node: all nodes' features in a row, without the graph (PerfSeer's baseline, Section 4.3)."""
+"""MLP-Node: all nodes' features in a row, without the graph (PerfSeer's baseline, Section 4.3).
+
+The first of three layers reads a fixed number of nodes, in their order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names of operators for one-hot columns, as many as TraPPM has (thesis, Figure 5.1)."""
+"""Names of operators for one-hot columns, as many as TraPPM has (thesis, Figure 5.1).
+
+An operator that is not among them is ``other``.
+"""
 
 from __future__ import annotations
 

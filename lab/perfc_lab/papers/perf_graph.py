@@ -1,4 +1,7 @@
-"""PerfGraph: PerfSeer's features of nodes, edges and the graph (Section 3.1)."""
+"""PerfGraph: PerfSeer's features of nodes, edges and the graph (Section 3.1).
+
+SeerNet and MLP-Node read them, and Eagle those of nodes.
+"""
 
 from __future__ import annotations
 

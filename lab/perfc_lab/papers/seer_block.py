@@ -1,4 +1,7 @@
-"""SeerBlock: edges, nodes, a global node and the graph in turn (PerfSeer, Section 3.2)."""
+"""SeerBlock: edges, nodes, a global node and the graph in turn (PerfSeer, Section 3.2).
+
+`seernet` and `seernet_multi` put heads on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TraPPM's static features of a graph, which its baselines read alone (thesis, Section 5.4.3)."""
+"""TraPPM's static features of a graph, which its baselines read alone (thesis, Section 5.4.3).
+
+Batch, counts of nodes and edges, and sums over operators, by their logarithm.
+"""
 
 from __future__ import annotations
 

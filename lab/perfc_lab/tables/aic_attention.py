@@ -1,4 +1,7 @@
-"""Attention of aiconfigurator's tables: prompts, single tokens and encoders, graph replay."""
+"""Attention of aiconfigurator's tables: prompts, single tokens and encoders, graph replay.
+
+They become rows of the classes ``attention_prefill`` and ``attention_decode``.
+"""
 
 from __future__ import annotations
 

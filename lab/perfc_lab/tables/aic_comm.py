@@ -1,4 +1,7 @@
-"""Collectives of aiconfigurator's tables: NCCL's, and the all-reduces of three frameworks."""
+"""Collectives of aiconfigurator's tables: NCCL's, and the all-reduces of three frameworks.
+
+They become rows of the class ``collective``.
+"""
 
 from __future__ import annotations
 

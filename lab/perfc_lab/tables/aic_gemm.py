@@ -1,4 +1,7 @@
-"""Matrix products of aiconfigurator's tables: graph replay, activations quantised inside."""
+"""Matrix products of aiconfigurator's tables: graph replay, activations quantised inside.
+
+They become rows of the class ``matmul``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Latent attention of aiconfigurator's tables: prompts over expanded keys, steps over latents."""
+"""Latent attention of aiconfigurator's tables: prompts over expanded keys, steps over latents.
+
+They become rows of the class ``latent_attention``.
+"""
 
 from __future__ import annotations
 

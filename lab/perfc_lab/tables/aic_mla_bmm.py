@@ -1,4 +1,7 @@
-"""Absorbed products of latent attention in aiconfigurator's tables: one a head."""
+"""Absorbed products of latent attention in aiconfigurator's tables: one a head.
+
+They become rows of the class ``batched_matmul``.
+"""
 
 from __future__ import annotations
 

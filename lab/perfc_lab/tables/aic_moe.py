@@ -1,4 +1,7 @@
-"""Fused experts of aiconfigurator's tables: graph replay, a router's choices drawn beforehand."""
+"""Fused experts of aiconfigurator's tables: graph replay, a router's choices drawn beforehand.
+
+They become rows of the class ``experts``.
+"""
 
 from __future__ import annotations
 

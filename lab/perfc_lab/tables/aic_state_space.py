@@ -1,4 +1,7 @@
-"""Mamba-2 and gated delta nets of aiconfigurator's tables: convolutions, scans, single tokens."""
+"""Mamba-2 and gated delta nets of aiconfigurator's tables: convolutions, scans, single tokens.
+
+They become rows of the classes ``causal_convolution`` and ``linear_attention``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DeepBench's result sheets: cuDNN's convolutions, cuBLAS' products, calls back to back."""
+"""DeepBench's result sheets: cuDNN's convolutions, cuBLAS' products, calls back to back.
+
+They become rows of the classes ``convolution``, ``matmul_f32`` and ``matmul``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""LLMServingSim's profiles of vLLM: attention, and the matrix products of linear layers."""
+"""LLMServingSim's profiles of vLLM: attention, and the matrix products of linear layers.
+
+They become rows of three classes of attention, and of ``tokenwise`` and ``matmul``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whole models of timm's benchmark, on the graphs of the same models."""
+"""Whole models of timm's benchmark, on the graphs of the same models.
+
+`datasets.timm` builds its rows from them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers of Vidur's profiles, in f16, kernels summed by a profiler: products and all others."""
+"""Layers of Vidur's profiles, in f16, kernels summed by a profiler: products and all others.
+
+They become rows of the classes ``matmul`` and ``tokenwise``.
+"""
 
 from __future__ import annotations
 

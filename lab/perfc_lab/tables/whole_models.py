@@ -1,4 +1,7 @@
-"""Whole models that others measured under several runtimes, on the graphs of the same models."""
+"""Whole models that others measured under several runtimes, on the graphs of the same models.
+
+A row becomes a `WholeModel`: a graph file, how it was run, and its time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target."""
+"""Boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target.
+
+`predictors` grows them on features of served models.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Results of a long comparison, a file each, so that it goes on where it was stopped."""
+"""Results of a long comparison, a file each, so that it goes on where it was stopped.
+
+A run of `perfc eval trees` goes on with the numbers of an earlier one.
+"""
 
 from __future__ import annotations
 

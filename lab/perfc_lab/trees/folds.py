@@ -1,4 +1,7 @@
-"""Name the fold of each row: a random fifth, its model, or its machine."""
+"""Name the fold of each row: a random fifth, its model, or its machine.
+
+The fold of a row is its name; rows of one fold are tested together.
+"""
 
 from __future__ import annotations
 

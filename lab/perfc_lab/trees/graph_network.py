@@ -1,4 +1,7 @@
-"""Rows of served models as graphs, for the graph network of Section 6.5.2."""
+"""Rows of served models as graphs, for the graph network of Section 6.5.2.
+
+The network is `papers.llm_sage`; it learns from the graph of a prompt and the features of the row.
+"""
 
 from __future__ import annotations
 

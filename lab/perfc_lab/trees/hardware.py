@@ -1,4 +1,7 @@
-"""The 20 hardware features of Table 6.3, from target files; a number nobody states is NaN."""
+"""The 20 hardware features of Table 6.3, from target files; a number nobody states is NaN.
+
+`rows.features_of` puts them between the features of the model and of the deployment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The 14 model features of Table 6.3, from a configuration and the operators it is lowered to."""
+"""The 14 model features of Table 6.3, from a configuration and the operators it is lowered to.
+
+`rows.features_of` puts them first.
+"""
 
 from __future__ import annotations
 

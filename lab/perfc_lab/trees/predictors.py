@@ -1,4 +1,7 @@
-"""Predictors of rows: trees of the thesis, the kernel sum, and trees on residuals of the sum."""
+"""Predictors of rows: trees of the thesis, the kernel sum, and trees on residuals of the sum.
+
+`experiment` compares them; `shipped.weights` ships plain trees.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Numbers of chapter 6 of K. Panner Selvam, thesis PhD-FSTM-2025-034, Luxembourg."""
+"""Numbers of chapter 6 of K. Panner Selvam, thesis PhD-FSTM-2025-034, Luxembourg.
+
+The board shows them next to ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The plain roofline: every launch at the rate of the data sheet, nothing learned."""
+"""The plain roofline: every launch at the rate of the data sheet, nothing learned.
+
+A baseline on boards of predictors, and the start of `kernel_forest`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Files of an archive or folder, in bounded size; nothing is unpacked to disk."""
+"""Files of an archive or folder, in bounded size; nothing is unpacked to disk.
+
+`reading` takes the files one by one, so that a release of any size is read.
+"""
 
 from __future__ import annotations
 

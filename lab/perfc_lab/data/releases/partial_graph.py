@@ -1,4 +1,7 @@
-"""Graphs of which a release has some features: they are filled in, the others are 0."""
+"""Graphs of which a release has some features: they are filled in, the others are 0.
+
+Also checks numbers of releases: their size, form and range.
+"""
 
 from __future__ import annotations
 

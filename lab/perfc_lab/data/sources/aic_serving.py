@@ -1,4 +1,7 @@
-"""Served language models at one concurrency, as AIConfigurator's authors measured them."""
+"""Served language models at one concurrency, as AIConfigurator's authors measured them.
+
+One CSV file becomes the table ``aic_serving``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fixed batches of language models on several accelerators, from Argonne's LLM-Inference-Bench."""
+"""Fixed batches of language models on several accelerators, from Argonne's LLM-Inference-Bench.
+
+One CSV file becomes the table ``argonne_batches``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Memory and activity of a GPU that trains MLPs, measured for GPUMemNet."""
+"""Memory and activity of a GPU that trains MLPs, measured for GPUMemNet.
+
+One CSV file becomes the table ``gpumemnet_mlp``.
+"""
 
 from __future__ import annotations
 

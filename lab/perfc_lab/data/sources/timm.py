@@ -1,4 +1,7 @@
-"""Whole image models, timed by the maintainers of timm on their own cards."""
+"""Whole image models, timed by the maintainers of timm on their cards.
+
+A CSV file for each device, mode and version of PyTorch; all become the table ``timm_benchmark``.
+"""
 
 from __future__ import annotations
 

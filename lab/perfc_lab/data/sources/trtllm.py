@@ -1,4 +1,7 @@
-"""Offline throughput of TensorRT-LLM, from its performance pages."""
+"""Offline throughput of TensorRT-LLM, from its performance pages.
+
+Tables of Markdown pages of three forms become the table ``trtllm_throughput``.
+"""
 
 from __future__ import annotations
 

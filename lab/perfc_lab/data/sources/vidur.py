@@ -1,4 +1,7 @@
-"""Operators of language models and collectives, timed for the simulator Vidur."""
+"""Operators of language models and collectives, timed for the simulator Vidur.
+
+CSV files become the tables ``vidur_mlp`` and ``vidur_network``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Power of whole training runs under power limits, measured for Zeus."""
+"""Power of whole training runs under power limits, measured for Zeus.
+
+A CSV file a GPU; all become the table ``zeus_train_power``.
+"""
 
 from __future__ import annotations
 

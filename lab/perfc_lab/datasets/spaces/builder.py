@@ -1,4 +1,7 @@
-"""Builds a network in the IR, layer by layer; types are inferred from those of the operands."""
+"""Builds a network in the IR, layer by layer; types are inferred from those of the operands.
+
+Families and search spaces call it; the result is a `Module` with a symbolic batch.
+"""
 
 from __future__ import annotations
 

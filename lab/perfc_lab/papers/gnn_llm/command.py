@@ -1,4 +1,7 @@
-"""Commands `perfc train gnn-llm` and `perfc eval gnn-llm`."""
+"""Commands `perfc train gnn-llm` and `perfc eval gnn-llm`.
+
+`perfc_lab.commands._gnn_llm` parses their options.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text that a small decoder learns from: graphs in words, in JSON, and questions with answers."""
+"""Text that a small decoder learns from: graphs in words, in JSON, and questions with answers.
+
+Stage 0 trains on it; stages 1 and 2 take the batch of a graph from here too.
+"""
 
 from __future__ import annotations
 

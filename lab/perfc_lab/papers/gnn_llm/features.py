@@ -1,4 +1,7 @@
-"""Inputs of the encoder: NNLQP's 44 numbers an operator, and sums over operators."""
+"""Inputs of the encoder: NNLQP's 44 numbers an operator, and sums over operators.
+
+Also chooses the graphs of the pool that stages 1 and 2 train on and test with.
+"""
 
 from __future__ import annotations
 

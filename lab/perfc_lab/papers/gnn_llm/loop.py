@@ -1,4 +1,7 @@
-"""The loop of the stages that learn from graphs and text alone: steps, a time limit, resuming."""
+"""The loop of the stages that learn from graphs and text alone: steps, a time limit, resuming.
+
+Stages 0, 1 and 2 call `learn` with a loss and batches of any type.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A graph, a question and an answer through one network: encoder, projection, language model."""
+"""A graph, a question and an answer through one network: encoder, projection, language model.
+
+Stage 2 trains it on summaries, stage 3 on latencies.
+"""
 
 from __future__ import annotations
 

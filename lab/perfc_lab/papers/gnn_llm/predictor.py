@@ -1,4 +1,7 @@
-"""GNN-LLM as a predictor of whole models (Panner Selvam, thesis, Chapter 7)."""
+"""GNN-LLM as a predictor of whole models (Panner Selvam, thesis, Chapter 7).
+
+``fit`` is stage 3, on measured rows; stages 0 to 2 are read from a folder.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sizes and training lengths: the values of the thesis, and smaller ones for one CPU core."""
+"""Sizes and training lengths: the values of the thesis, and smaller ones for one CPU core.
+
+A folder of stages stores the name of its preset.
+"""
 
 from __future__ import annotations
 

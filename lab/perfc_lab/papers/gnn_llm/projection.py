@@ -1,4 +1,7 @@
-"""From a graph's embedding to tokens of a language model (Eqs. 7.5 to 7.7, Section 7.7.5)."""
+"""From a graph's embedding to tokens of a language model (Eqs. 7.5 to 7.7, Section 7.7.5).
+
+Its tokens stand in a prompt where words have embeddings.
+"""
 
 from __future__ import annotations
 

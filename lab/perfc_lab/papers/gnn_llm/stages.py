@@ -1,4 +1,7 @@
-"""Stages 0 to 2 in turn: a small decoder from text, GraphMAE, graph-text adaptation."""
+"""Stages 0 to 2 in turn: a small decoder from text, GraphMAE, graph-text adaptation.
+
+`perfc train gnn-llm --stage 0 --stage 1 --stage 2` runs a `Course`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and the same questions on timm's rows."""
+"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and the same questions on timm's rows.
+
+`perfc eval gnn-llm` trains a predictor for each line.
+"""
 
 from __future__ import annotations
 

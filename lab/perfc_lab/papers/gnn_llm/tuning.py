@@ -1,4 +1,7 @@
-"""Stage 3: encoder, projection and language model learn latency as text (Sections 7.4.3, 7.5.2)."""
+"""Stage 3: encoder, projection and language model learn latency as text (Sections 7.4.3, 7.5.2).
+
+`predictor` trains these networks with the loop of all networks.
+"""
 
 from __future__ import annotations
 

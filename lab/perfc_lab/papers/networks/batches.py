@@ -1,4 +1,7 @@
-"""Mini-batches for networks: a graph at a batch is passed once for all rows measured on it."""
+"""Mini-batches for networks: a graph at a batch is passed once for all rows measured on it.
+
+`RowBatches` divides measured rows; a `Batch` is what a network is called with.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Networks whose weights are read from the files that their authors publish."""
+"""Networks whose weights are read from the files that their authors publish.
+
+`papers.checkpoints` reads such files; the classes are `dippm_authors` and `trappm_authors`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PCGrad: gradients of several tasks without what conflicts (Yu et al., NeurIPS 2020)."""
+"""PCGrad: gradients of several tasks without what conflicts (Yu et al., NeurIPS 2020).
+
+`seernet_multi` takes its updates from it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Base of all networks: tables to tensors, training, rows to numbers, weights to arrays."""
+"""Base of all networks: tables to tensors, training, rows to numbers, weights to arrays.
+
+A paper's file names its features, recipe and network, and inherits the rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inputs of networks from a graph, and the pieces that the papers' vectors are made of."""
+"""Inputs of networks from a graph, and the pieces that the papers' vectors are made of.
+
+An `Encoding` names the tables; the functions make one-hot and logarithmic columns.
+"""
 
 from __future__ import annotations
 

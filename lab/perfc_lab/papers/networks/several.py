@@ -1,4 +1,7 @@
-"""Networks that learn several quantities of a run at once; rows say nothing of what they lack."""
+"""Networks that learn several quantities of a run at once; rows say nothing of what they lack.
+
+Rows without a quantity add nothing to its loss; DIPPM, TraPPM and SeerNet-Multi inherit from it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The network that DIPPM, NNLQP and TraPPM share: messages, a sum over operators, a perceptron."""
+"""The network that DIPPM, NNLQP and TraPPM share: messages, a sum over operators, a perceptron.
+
+Predictors differ in layers of messages, in what a node is, and in the number of outputs.
+"""
 
 from __future__ import annotations
 

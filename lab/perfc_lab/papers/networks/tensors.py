@@ -1,4 +1,7 @@
-"""Tensors in files: safetensors, which holds numbers and names and can run nothing."""
+"""Tensors in files: safetensors, which holds numbers and names and can run nothing.
+
+Checkpoints and stages are stored so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The training loop of networks: seeded, limited in epochs and processor time, resumable."""
+"""The training loop of networks: seeded, limited in epochs and processor time, resumable.
+
+`NetworkPredictor.fit` calls `fit_network`; time is the processor's, so that load changes nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Draw the charts below the papers' tables: losses, predictions over measurements, embeddings."""
+"""Draw the charts below the papers' tables: losses, predictions over measurements, embeddings.
+
+They are SVG files next to the page.
+"""
 
 from __future__ import annotations
 

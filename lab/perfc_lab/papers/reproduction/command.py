@@ -1,4 +1,7 @@
-"""Command `perfc eval papers`: trains in several processes, then writes the page."""
+"""Command `perfc eval papers`: trains in several processes, then writes the page.
+
+A result is a JSON file, so that an interrupted run goes on.
+"""
 
 from __future__ import annotations
 

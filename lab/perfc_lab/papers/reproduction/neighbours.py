@@ -1,4 +1,7 @@
-"""Embeddings of graphs on a plane (TraPPM's Figure 5.4)."""
+"""Embeddings of graphs on a plane (TraPPM's Figure 5.4).
+
+t-SNE of what TraPPM's auto-encoder sums over operators.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convergence of a training, and the order of our results against a paper's column."""
+"""Convergence of a training, and the order of our results against a paper's column.
+
+The page has a verdict for each column with two numbers of the paper or more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""NeuSight's operators, one eager call each: held-out machines, then held-out shapes."""
+"""NeuSight's operators, one eager call each: held-out machines, then held-out shapes.
+
+Each constant that is an `OperatorExperiment` is trained by `perfc train op` and scored by `perfc
+eval op`.
+"""
 
 from __future__ import annotations
 

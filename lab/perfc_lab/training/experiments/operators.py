@@ -1,4 +1,8 @@
-"""Classes of kernels of serving frameworks, in recorded graphs or under profilers."""
+"""Classes of kernels of serving frameworks, in recorded graphs or under profilers.
+
+Each constant that is an `OperatorExperiment` is trained by `perfc train op` and scored by `perfc
+eval op`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write the card of a trained predictor of whole models; list those that can be trained here."""
+"""Write the card of a trained predictor of whole models; list those that can be trained here.
+
+A card is a JSON file next to weights; `perfc.analyze` reads both.
+"""
 
 from __future__ import annotations
 

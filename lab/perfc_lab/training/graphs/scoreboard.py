@@ -1,4 +1,7 @@
-"""The board of graph predictors, and its charts."""
+"""The board of graph predictors, and its charts.
+
+`perfc eval graph` writes them.
+"""
 
 from __future__ import annotations
 
