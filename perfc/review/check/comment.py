@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
 from perfc.review.diff.figures import BY_KEY, signed
 from perfc.view.report.formats.markdown import escaped
@@ -42,10 +43,7 @@ def load(path: Path) -> Row:
         ParseError: the file cannot be read or is something else.
     """
     try:
-        with path.open("rb") as stream:
-            tree = json.loads(stream.read(LARGEST_BYTES))
-    except OSError as error:
-        raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
+        tree = json.loads(read_text(path, LARGEST_BYTES))
     except (ValueError, RecursionError):
         raise ParseError("not JSON", where=str(path)) from None
     schema = tree.get("schema") if isinstance(tree, dict) else None

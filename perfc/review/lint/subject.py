@@ -6,9 +6,10 @@ Each gain is the predicted time of the run minus that with the change.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from perfc.api import Report, analyze
 from perfc.errors import PerfcError
@@ -43,10 +44,11 @@ class GainCache:
 
     gains: dict[Hashable, Gain | None] = field(default_factory=dict)
 
-    @property
-    def is_full(self) -> bool:
-        """Return True if the maximum number of changes is reached."""
-        return len(self.gains) >= MAX_ANALYSES
+    def once(self, key: Hashable, analyzed: Callable[[], Gain | None]) -> Gain | None:
+        """Return the gain of ``key``, analyzed at first use; None after `MAX_ANALYSES` changes."""
+        if key not in self.gains and len(self.gains) < MAX_ANALYSES:
+            self.gains[key] = analyzed()
+        return self.gains.get(key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +142,7 @@ class Subject:
             stored: further stored tensors that the edits refer to.
         """
         key = ("rewriting", place_key)
-        if key not in self.memory.gains and not self.memory.is_full:
-            self.memory.gains[key] = self._reanalysed(edits, stored)
-        return self.memory.gains.get(key)
+        return self.memory.once(key, lambda: self._reanalysed(edits, stored))
 
     def _reanalysed(self, edits: Sequence[Edit], stored: Sequence[Value]) -> Gain | None:
         report, am = self.report, Analyses()
@@ -163,22 +163,22 @@ class Subject:
             changes: changed fields of the deployment.
         """
         key = ("deployed", tuple(sorted(changes.items())))
-        if key not in self.memory.gains and not self.memory.is_full:
-            report = self.report
-            deployment = replace(report.deployment, **changes)  # type: ignore[arg-type]
-            try:
-                other = analyze(
-                    report.model,
-                    deployment=deployment,
-                    values=report.values,
-                    predictor=report.predictor,
-                )
-                pair = other.prediction.total.time_s, other.roofline.floor_s
-                self.memory.gains[key] = Gain.of(self.now, pair, GainBasis.DEPLOYMENT)
-            except PerfcError:
-                # a precision or a runtime that this model cannot have
-                self.memory.gains[key] = None
-        return self.memory.gains.get(key)
+        return self.memory.once(key, lambda: self._deployed(changes))
+
+    def _deployed(self, changes: Mapping[str, Any]) -> Gain | None:
+        report = self.report
+        deployment = replace(report.deployment, **changes)
+        try:
+            other = analyze(
+                report.model,
+                deployment=deployment,
+                values=report.values,
+                predictor=report.predictor,
+            )
+            pair = other.prediction.total.time_s, other.roofline.floor_s
+        except PerfcError:
+            return None  # a precision or a runtime that this model cannot have
+        return Gain.of(self.now, pair, GainBasis.DEPLOYMENT)
 
     def fusing(self, groups: Sequence[Sequence[int]], place_key: Hashable) -> Gain | None:
         """Return the gain of fusing each group of kernels: fewer launches and less traffic.
@@ -192,9 +192,7 @@ class Subject:
         if self.report.kernels.alternatives:
             return None
         key = ("fusing", place_key)
-        if key not in self.memory.gains and not self.memory.is_full:
-            self.memory.gains[key] = self._fused(self.with_merged(groups))
-        return self.memory.gains.get(key)
+        return self.memory.once(key, lambda: self._fused(self.with_merged(groups)))
 
     def with_merged(self, groups: Sequence[Sequence[int]]) -> list[Kernel]:
         """Return the kernels of the run with each group fused."""

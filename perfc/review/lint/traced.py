@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
@@ -132,6 +132,22 @@ class TracedSubject:
         """Return the lower bound of one kernel; 0 without a target."""
         times = {} if self.floors is None else self.floors.times_s(counts, dtype)
         return max(times.values(), default=0.0)
+
+    def fused_s(
+        self,
+        part: list[TracedExecution],
+        fused: Callable[[LaunchCounts, LaunchCounts], LaunchCounts],
+    ) -> float:
+        """Return the lower bound of one kernel in place of a part of a stream; 0 if unknown.
+
+        Args:
+            part: executions that follow each other.
+            fused: returns the counts of the kernel from those of the first and last operator.
+        """
+        first, last = part[0].what.work, part[-1].what.work
+        if first is None or last is None:
+            return 0.0
+        return self.floor_s(fused(first.counts, last.counts), first.dtype)
 
     def saves(self, time_ns: float, floor_s: float = 0.0) -> Gain:
         """Return the most that a change saves: a measured time less its lower bound."""

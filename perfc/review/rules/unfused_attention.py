@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from perfc.measuring.trace.classes import TracedClass
+from perfc.passes.roofline.ceilings import LaunchCounts
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.traced import TracedExecution, TracedSubject, TraceRule, amount, total_ns
 
@@ -53,7 +54,7 @@ class UnfusedAttention(TraceRule):
                     places.setdefault(tuple(e.what.name for e in part), []).append(part)
         for names, parts in places.items():
             rows = [(1, total_ns(part), part[0].what.shapes) for part in parts]
-            floor_s = math.fsum(fused_s(subject, part) for part in parts)
+            floor_s = math.fsum(subject.fused_s(part, fused) for part in parts)
             yield self.at(
                 " → ".join(names),
                 f"attention as {len(names)} operators: {amount(rows)}",
@@ -77,17 +78,8 @@ def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
     return None
 
 
-def fused_s(subject: TracedSubject, part: list[TracedExecution]) -> float:
-    """Return the lower bound of one kernel in place of attention; 0 if unknown."""
-    first, last = part[0].what.work, part[-1].what.work
-    if first is None or last is None:
-        return 0.0
-    a, b = first.counts, last.counts
-    counts = replace(
-        a,
-        mac=a.mac + b.mac,
-        floor_mac=a.floor_mac + b.floor_mac,
-        read_bytes=a.read_bytes,
-        write_bytes=b.write_bytes,
+def fused(a: LaunchCounts, b: LaunchCounts) -> LaunchCounts:
+    """Return the counts of one kernel with both products."""
+    return replace(
+        a, mac=a.mac + b.mac, floor_mac=a.floor_mac + b.floor_mac, write_bytes=b.write_bytes
     )
-    return subject.floor_s(counts, first.dtype)
