@@ -8,7 +8,6 @@ any row was lost or doubled when the run and its workers were killed at random m
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -18,6 +17,8 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+from benchmarks.arguments import parser_of
 
 TARGETS = "a100"
 
@@ -87,10 +88,9 @@ def interrupted(
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, kills=20)
     parser.add_argument("pattern")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--longest", type=float, default=20.0, help="seconds before a kill")
     options = parser.parse_args()
     from perfc.study.bulk.jobs import model_paths

@@ -9,7 +9,6 @@ NumPy's own products, where a peak is below what some run saw, or where a quick 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.arguments import parser_of
 from perfc.machine import Machine, Peak, Rate
 from perfc.measuring.calibrate import calibrate
 
@@ -91,10 +91,7 @@ def load_of(notes: tuple[str, ...]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--quick", action="store_true")
+    parser = parser_of(__doc__, runs=3, device="cpu", quick=False)
     parser.add_argument("--keep", type=Path, help="folder for the files; by default none is kept")
     given = parser.parse_args()
     runs, ratios, times_s = list[Machine](), list[float](), list[float]()

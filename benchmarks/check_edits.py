@@ -25,6 +25,7 @@ from pathlib import Path
 
 import onnx
 
+from benchmarks.arguments import parser_of
 from benchmarks.diff_edits import executes, files, read
 from perfc.api import analyze
 from perfc.cli import run as perfc
@@ -219,12 +220,7 @@ def neutral(options: argparse.Namespace, rng: random.Random) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--target", default="a100")
+    parser = parser_of(__doc__, models=None, seed=1, count=20, batch=32, target="a100")
     parser.add_argument("--limit", default="+0%", help="of time")
     parser.add_argument("--largest", type=int, default=1500, help="nodes of a model at most")
     options = parser.parse_args()

@@ -8,7 +8,6 @@ comments, a helper and names that change nothing. As many commits of noise alone
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -21,6 +20,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parser_of
 from benchmarks.check_edits import git
 
 DATA = Path(__file__).with_suffix(".toml")
@@ -77,8 +77,7 @@ def place(file: str, text: str) -> str:
 
 def main() -> int:
     """Print edits with the named line, and figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, seed=0)
     parser.add_argument("--only", default="", help="module of one repository")
     options = parser.parse_args()
     rng = random.Random(options.seed)

@@ -11,7 +11,6 @@ half of what ``torch.utils.flop_counter`` returns; ptflops and calflops publish 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -23,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.arguments import parser_of
 from perfc.passes.conventions import convention
 
 MODELS, PUBLISHED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
@@ -149,9 +149,8 @@ def main() -> None:
     """Print a line for each model and tool, then the totals."""
     import torchvision
 
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, cache=None)
     parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--cache", type=Path)
     args = parser.parse_args()
     folder = args.cache or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)

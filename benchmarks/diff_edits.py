@@ -9,7 +9,6 @@ names cannot help. Models with regions are left as they are: an edit is of the m
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import random
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import onnx
 
+from benchmarks.arguments import parser_of
 from perfc.api import Report, analyze
 from perfc.errors import PerfcError
 from perfc.review.diff import compare
@@ -44,13 +44,8 @@ def executes(report: Report, names: set[str]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=50)
-    parser.add_argument("--batch", type=int, default=1)
+    parser = parser_of(__doc__, models=None, seed=0, count=50, batch=1, verbose=False)
     parser.add_argument("--largest", type=int, default=1500, help="nodes of a model at most")
-    parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     pool = files(options.models)

@@ -10,7 +10,6 @@ transformers are exported too where it is installed; weights are random.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+from benchmarks.arguments import parser_of
 from perfc.frontend import load
 from perfc.ir.tensors.types import TensorType
 from perfc.review.diff import Metric, SideSetting, both, compare
@@ -184,9 +184,7 @@ def row(name: str, old: Path, new: Path) -> tuple[int, int, bool]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path)
-    parser.add_argument("--export", action="store_true")
+    parser = parser_of(__doc__, models=None, export=False)
     options = parser.parse_args()
     rows = []
     if options.models:

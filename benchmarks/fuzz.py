@@ -13,7 +13,6 @@ model's folder.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import select
@@ -29,6 +28,8 @@ from typing import Any
 
 import fuzz_files
 from fuzz_worker import FILE_S, MEMORY_BYTES
+
+from benchmarks.arguments import parser_of
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = os.environ | {
@@ -173,10 +174,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--cli-files", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, files=10000, cli_files=40, seed=0)
     parser.add_argument("--formats", action="store_true", help="files of other formats")
     parser.add_argument("--kind", default="", help="beginning of the kind, e.g. operator.LSTM")
     parser.add_argument("--only", type=int, help="one file's number")

@@ -9,7 +9,6 @@ the other half is what weights trained for this comparison may have seen.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from statistics import geometric_mean, mean, median
 from typing import Any, NamedTuple
 
 import perfc
+from benchmarks.arguments import parser_of
 from perfc_lab.tables.own_runs import measured_rows
 
 TARGET = "h200-sxm-141gb"
@@ -69,10 +69,8 @@ def scored(row: dict[str, str], path: Path, predictor: str) -> Iterator[tuple[st
 
 def main() -> None:
     """Print the errors by kind of run."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, rows=Path("datasets/h200/vision.csv.gz"), odd=False)
     parser.add_argument("models", type=Path)
-    parser.add_argument("--rows", type=Path, default=Path("datasets/h200/vision.csv.gz"))
-    parser.add_argument("--odd", action="store_true")
     parser.add_argument("--predictor", default="", help="kernels: without measured runs")
     parser.add_argument("--most-images", type=int, default=1 << 30, help="largest batch")
     given = parser.parse_args()

@@ -9,7 +9,6 @@ numbers. Prints the least time of each and the median ratio of neighbouring runs
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from statistics import median
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
+from benchmarks.arguments import parser_of
 from perfc_lab.papers.networks.message_passing import gin, in_degree, incoming, sage
 
 NEGATIVE_SLOPE = 0.2
@@ -105,12 +105,7 @@ def step_s(layer: Layer, x: Tensor, edges: Tensor) -> float:
 
 def main() -> None:
     """Print a line a layer."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--nodes", type=int, default=8_000)
-    parser.add_argument("--edges", type=int, default=10_000)
-    parser.add_argument("--width", type=int, default=128)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=31)
+    parser = parser_of(__doc__, nodes=8000, edges=10000, width=128, threads=1, rounds=31)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     torch.manual_seed(0)

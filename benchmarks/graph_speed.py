@@ -11,14 +11,13 @@ all of it.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import random
 import statistics
 import time
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.arguments import index_rows, parser_of
 from perfc.analyzers.graph.encode import environments, kernel_graph, op_graph
 from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Setting
@@ -52,17 +51,15 @@ def parts_s(path: Path) -> list[float]:
 
 def drawn(models: Path, count: int, seed: int) -> list[Path]:
     """Return files of timm's graphs that are drawn from the index of a folder."""
-    with (models / "INDEX.csv").open(newline="") as file:
-        names = sorted(r["file"] for r in csv.DictReader(file) if r["source"] == "timm")
+    names = sorted(r["file"] for r in index_rows(models) if r["source"] == "timm")
     return [models / name for name in random.Random(seed).sample(names, count)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__, seed=2026)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--models", type=Path, help="folder with an INDEX.csv")
     parser.add_argument("--draw", type=int, default=0, metavar="N", help="graphs of timm")
-    parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     files = [*options.files]

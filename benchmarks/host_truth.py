@@ -25,6 +25,7 @@ from statistics import fmean, median
 
 import numpy as np
 
+from benchmarks.arguments import parser_of
 from perfc.api import Report, analyze
 from perfc.errors import PassError, PerfcError
 from perfc.ir import evaluate
@@ -309,20 +310,22 @@ def show(setting: Setting, scores: Sequence[Scored]) -> None:
 
 def main() -> int:
     """Measure or score the networks of one setting."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(
+        __doc__,
+        models=Path("../shared/models"),
+        rows=Path("build/truth"),
+        runtime="ort-cpu-blocked",
+        dtype="f32",
+        batch=1,
+        seed=0,
+        budget_s=300.0,
+    )
     parser.add_argument("do", choices=("measure", "score", "gather"))
-    parser.add_argument("--models", type=Path, default=Path("../shared/models"))
-    parser.add_argument("--rows", type=Path, default=Path("build/truth"))
-    parser.add_argument("--runtime", default="ort-cpu-blocked")
-    parser.add_argument("--dtype", default="f32")
     parser.add_argument("--threads", type=int, default=len(processors()))
-    parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--memory", action="store_true", help="only memory, without times")
     parser.add_argument("--count", type=int, default=60, help="networks")
     parser.add_argument("--family", type=int, default=2, help="networks of one family")
     parser.add_argument("--again", action="store_true", help="measure all; the faster run stays")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--budget-s", type=float, default=300.0)
     parser.add_argument("--without", type=Path, default=DATASET, help="dataset that was fitted to")
     parser.add_argument("-t", "--target", default="host")
     parser.add_argument("-o", "--output", type=Path, help="folder of the gathered dataset")

@@ -5,7 +5,6 @@ python -m benchmarks.large_trace TRACE.json.gz --gigabytes 1
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import resource
@@ -16,6 +15,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchmarks.arguments import parser_of
 
 NUMBERS = ("correlation", "External id")
 """Arguments by which events refer to each other, which must differ between repetitions."""
@@ -36,9 +37,8 @@ def repeated(events: list[dict[str, Any]], times: int) -> Iterator[dict[str, Any
 
 def main() -> None:
     """Write the trace, run the command and print what it took."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, gigabytes=1.0)
     parser.add_argument("trace", type=Path)
-    parser.add_argument("--gigabytes", type=float, default=1.0)
     given = parser.parse_args()
     data = gzip.decompress(given.trace.read_bytes())
     trace = json.loads(data)

@@ -15,6 +15,7 @@ import statistics
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.arguments import parser_of
 from benchmarks.diff_edits import HERE
 from perfc.api import analyze
 from perfc.errors import PerfcError
@@ -48,12 +49,7 @@ def linted(path: Path, options: argparse.Namespace) -> tuple[Linted, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=25)
-    parser.add_argument("--target", default="a100")
-    parser.add_argument("--runtime", default="ort")
+    parser = parser_of(__doc__, models=None, seed=1, count=25, target="a100", runtime="ort")
     options = parser.parse_args()
     pool = files(options.models)
     random.Random(options.seed).shuffle(pool)

@@ -13,7 +13,6 @@ Of onnx's test models some do not run under onnxruntime; a fix is refused for th
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -27,6 +26,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from benchmarks.arguments import parser_of
 from perfc.api import infer_shapes
 from perfc.deployment import Deployment
 from perfc.errors import PerfcError
@@ -251,14 +251,10 @@ def attempt(work: LintWork, model: str, what: str, code: str, file: Path) -> dic
 
 def main() -> int:
     """Run over the models, or over onnx's own tests."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(
+        __doc__, nodes=False, seed=0, places=1, target="a100", runtime="ort", json=None
+    )
     parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--nodes", action="store_true")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--places", type=int, default=1)
-    parser.add_argument("--target", default="a100")
-    parser.add_argument("--runtime", default="ort")
-    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     settings = Settings()
     linter = Linter(settings, selected(settings), 0.0)

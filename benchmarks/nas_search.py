@@ -10,7 +10,6 @@ the slowest latency and no parameters. Of two searches in one process the second
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -19,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.arguments import parser_of
 from perfc.api import analyze
 from perfc.deployment import Deployment
 from perfc.ir.graph import Module
@@ -83,11 +83,9 @@ def hypervolume(points: Iterable[tuple[float, float]], slowest_s: float) -> floa
 
 def main() -> None:
     """Print the times of two searches, equality with `perfc.analyze`, and the hypervolume."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, batch=1, trials=2000)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", choices=TARGETS, default="gold_6226")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--trials", type=int, default=2_000)
     args = parser.parse_args()
     deployment = Deployment(
         target=TARGETS[args.device], runtime="eager", dims={"batch": args.batch}

@@ -23,7 +23,6 @@ Measured runs, which `perfc train op runs` reads, decide what is an order:
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ from functools import partial
 from typing import NamedTuple
 
 import perfc
+from benchmarks.arguments import parser_of
 from perfc.errors import PerfcError
 from perfc.machine import Machine, Unit, load_machine
 
@@ -162,11 +162,9 @@ def pairs(
 
 def main() -> None:
     """Print the number of pairs and of broken ones for each order."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__, jobs=1, show=20)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--targets", nargs="+", default=list(TARGETS))
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--show", type=int, default=20)
     given = parser.parse_args()
     targets = tuple(given.targets)
     cells = dict[Cell, Answer]()

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import onnx
 
+from benchmarks.arguments import parser_of
 from benchmarks.code_edits import DATA, write
 from perfc.frontend.reading.process import KEEP_S
 from tests.oracles.edits import edited
@@ -98,12 +99,7 @@ def sources(folder: Path | None, count: int) -> list[Path]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--install", action="store_true")
-    parser.add_argument("--modules", action="store_true")
+    parser = parser_of(__doc__, models=None, count=20, repeats=7, install=False, modules=False)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="perfc-precommit-"))
     try:

@@ -22,8 +22,6 @@ as perfc does is `invalid`.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import gzip
 import math
 import sys
@@ -34,6 +32,7 @@ from pathlib import Path
 
 import onnx
 
+from benchmarks.arguments import index_rows, parser_of, sampled
 from tests.oracles import adapter
 from tests.oracles.truth import Tensor, Type
 
@@ -170,20 +169,14 @@ def numel(t: Type | None) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
+    parser = parser_of(__doc__, models=DEFAULT_MODELS)
     parser.add_argument("--only", default="", help="files whose name contains this")
     parser.add_argument("--limit", type=int, default=0, help="evenly spaced sample of this many")
     parser.add_argument("--list", type=int, default=60, help="how many disagreeing rows to print")
     args = parser.parse_args()
-    index = args.models / "INDEX.csv"
-    if not index.exists():
-        print(f"no {index}; give the folder with --models", file=sys.stderr)
-        return 2
-    with index.open(encoding="utf-8") as f:
-        wanted = [r for r in csv.DictReader(f) if r["published_gmacs"] and args.only in r["file"]]
-    if args.limit:
-        wanted = wanted[:: max(1, len(wanted) // args.limit)][: args.limit]
+    index = index_rows(args.models)
+    wanted = [r for r in index if r["published_gmacs"] and args.only in r["file"]]
+    wanted = sampled(wanted, args.limit)
     began, rows, errors = time.perf_counter(), [], []
     for row in wanted:
         path = args.models / row["file"]

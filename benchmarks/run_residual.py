@@ -8,7 +8,6 @@ between its prediction and that of its kernels, launches and host alone, over th
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections import defaultdict
 from itertools import product
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import perfc
+from benchmarks.arguments import parser_of
 from perfc.ir import Kind
 
 TARGETS = ("a100", "h100", "t4", "l4", "v100", "rtx4090")
@@ -50,10 +50,8 @@ def residual(path: Path, target: str, batch: int) -> float:
 
 def main() -> None:
     """Print the median and the 90th percentile of the residuals by target."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, networks=12, seed=0)
     parser.add_argument("models", type=Path)
-    parser.add_argument("--networks", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     graphs = sorted(given.models.glob("timm__*.onnx.gz"))
     random.Random(given.seed).shuffle(graphs)

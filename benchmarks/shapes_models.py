@@ -8,8 +8,6 @@ every extent is a number once the input symbols are bound.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import sys
 import time
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from benchmarks.arguments import index_rows, parser_of, sampled
 from tests.oracles import adapter
 from tests.oracles.truth import BITS, Tensor, Type, Verdict, judge_all
 
@@ -138,21 +137,15 @@ def compare(path: Path) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
+    parser = parser_of(__doc__, models=DEFAULT_MODELS)
     parser.add_argument("--only", default="", help="files whose name contains this")
     parser.add_argument("--limit", type=int, default=0, help="evenly spaced sample of this many")
     parser.add_argument("--run", type=int, default=60, help="models to execute")
     parser.add_argument("--largest", type=int, default=40_000_000, help="parameters, to execute")
     parser.add_argument("--seconds", type=float, default=600, help="time for executing")
     args = parser.parse_args()
-    index = args.models / "INDEX.csv"
-    if not index.exists():
-        print(f"no {index}; give the folder with --models", file=sys.stderr)
-        return 2
-    with index.open(encoding="utf-8") as f:
-        rows = [r for r in csv.DictReader(f) if args.only in r["file"]]
-    sample = rows[:: max(1, len(rows) // args.limit)][: args.limit] if args.limit else rows
+    rows = [r for r in index_rows(args.models) if args.only in r["file"]]
+    sample = sampled(rows, args.limit)
     values = complete = whole = invalid = 0
     lacking: list[str] = []
     for row in sample:

@@ -11,7 +11,6 @@ itself must run, and leave no result empty. Exit status 1 if it is not so.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections import Counter
@@ -23,6 +22,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from benchmarks.arguments import parser_of
 from tests.oracles import adapter
 
 OPSET = 18
@@ -322,10 +322,7 @@ def judge(numbers: range | list[int], seed: int, sizes: int) -> tuple[Counter[st
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=int, default=400)
-    parser.add_argument("--sizes", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = parser_of(__doc__, models=400, sizes=8, seed=0)
     parser.add_argument("--only", type=int, help="one model's number")
     parser.add_argument("--dump", nargs=2, metavar=("NUMBER", "FILE"), help="save one model")
     args = parser.parse_args()

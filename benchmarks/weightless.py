@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.arguments import parser_of
+
 LAYERS = 96
 LARGE_BYTES = 3 << 29
 SMALL_BYTES = 1 << 10
@@ -88,9 +90,8 @@ def run(command: list[str]) -> tuple[float, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__, repeat=7)
     parser.add_argument("--command", help="what to run, with {model} for the file")
-    parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--build", nargs=2, metavar=("PATH", "BYTES"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.build:

@@ -19,6 +19,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.arguments import index_rows, sampled
+
 from .processes import (
     AT_A100,
     CASES,
@@ -273,11 +275,7 @@ def repeated(_: Path, __: argparse.Namespace) -> str:
 
 def models(folder: Path, args: argparse.Namespace) -> str:
     """Return the time of every real model in one process, by both tools."""
-    import csv
-
-    with (args.models / "INDEX.csv").open(encoding="utf-8") as f:
-        rows = list(csv.DictReader(f))
-    rows = rows[:: max(1, len(rows) // args.limit)][: args.limit] if args.limit else rows
+    rows = sampled(index_rows(args.models), args.limit)
     small = [r for r in rows if int(r["parameters"] or 0) <= args.largest]
     every = folder / "every.txt"
     every.write_text("\n".join(str(args.models / r["file"]) for r in rows), encoding="utf-8")
