@@ -49,11 +49,9 @@ def test_second_request_runs_in_a_fork(tmp_path: Path, monkeypatch: pytest.Monke
     late = ("late", "")
 
     def answer(n: int, *more: str) -> dict[str, Any]:
-        reply = tmp_path / f"{n}.json"
         return answer_of(
             "waiting_worker",
-            [*more, str(reply)],
-            reply,
+            more,
             where="x",
             late=late,
             longest_s=20,

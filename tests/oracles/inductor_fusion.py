@@ -35,12 +35,11 @@ def answer(model: str, inputs: tuple[str, ...]) -> OracleAnswer:
         MissingExtraError: PyTorch is not installed.
     """
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
-        archive, reply = Path(folder, "model.pt2"), Path(folder, "groups.json")
+        archive = Path(folder, "model.pt2")
         content = {"name": model, "inputs": list(inputs), "dims": {}, "kwargs": {}}
         answer = answer_of(
             WORKER,
-            [str(archive), str(reply)],
-            reply,
+            [str(archive)],
             where=model,
             longest_s=LONGEST_S,
             late=(f"PyTorch did not compile it in {LONGEST_S} s", ""),

@@ -34,12 +34,10 @@ def answer(request: OracleRequest) -> OracleAnswer:
     """
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
-        reply = Path(folder, "groups.json")
         source = runnable(request.model, Path(folder)).path
         answer = answer_of(
             WORKER,
-            [str(source), str(reply)],
-            reply,
+            [str(source)],
             where=request.model,
             longest_s=LONGEST_S,
             late=(f"TVM did not fuse it in {LONGEST_S} s", ""),

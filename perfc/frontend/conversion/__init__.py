@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 from perfc.common.extras import install, install_package, name_of, requirements
 from perfc.errors import MissingExtraError, ModelError
@@ -18,6 +17,8 @@ from ..source import one_line
 
 LONGEST_S = 600
 """Maximum seconds of a conversion."""
+CONVERT = "convert it to ONNX yourself"
+"""Hint for a model that is not converted."""
 
 
 def read_converted(path: str, source: Convertible) -> ProtoModel:
@@ -37,15 +38,14 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         os.path.dirname(path) or "." if os.path.basename(path) == "saved_model.pb" else path
     )
     with tempfile.TemporaryDirectory() as folder:
-        document, reply = Path(folder, "model.xml"), Path(folder, "reply.json")
+        document = os.path.join(folder, "model.xml")
         answer = answer_of(
             "perfc.frontend.conversion.worker",
-            [os.path.abspath(source_path), source.name, str(document), str(reply)],
-            reply,
+            [os.path.abspath(source_path), source.name, document],
             where=where,
-            late=(f"not converted in {LONGEST_S} s", "convert it to ONNX yourself"),
+            late=(f"not converted in {LONGEST_S} s", CONVERT),
             longest_s=LONGEST_S,
-            folder=folder,
+            folder=None,
         )
         if "missing" in answer:
             missing = answer["missing"]
@@ -54,8 +54,7 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
             hint = install(source.extra) if is_listed else install_package(missing)
             raise MissingExtraError(f"needs {missing} to convert it", hint=hint, where=where)
         if "error" in answer:
-            hint = answer.get("hint") or "convert it to ONNX yourself"
-            raise ModelError(answer["error"], hint=hint, where=where)
-        converted = read_openvino(str(document))
+            raise ModelError(answer["error"], hint=CONVERT, where=where)
+        converted = read_openvino(document)
     converted.origin = replace(converted.origin, path=path)
     return converted

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from perfc.ir import Module
+from perfc.ir import Module
 
-    from . import ReadOptions
+from . import ReadOptions
 
 GENAI = "genai_config.json"
 """Configuration of ONNX Runtime GenAI."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perfc.errors import ModelError
+from perfc.ir import Module
 
 from ..reading.module_name import is_named
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
-
-    from . import ReadOptions
+from . import ReadOptions
 
 
 def reads(path: str, head: bytes) -> bool:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from perfc.ir import Module
 
 from ..reading.convertible import source_of
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
-
-    from . import ReadOptions
+from . import ReadOptions, head_of
 
 
 def reads(path: str, head: bytes) -> bool:
@@ -21,7 +17,6 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
     """Return the module of a converted model."""
     from ..conversion import read_converted
     from ..lowering import lowered
-    from . import head_of
 
     assert isinstance(model, str)
     source = source_of(model, head_of(model))

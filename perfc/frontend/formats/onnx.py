@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from perfc.ir import Module
 
-if TYPE_CHECKING:
-    from perfc.ir import Module
-
-    from . import ReadOptions
+from . import ReadOptions
 
 
 def reads(path: str, head: bytes) -> bool:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from perfc.ir import Module
 
 from ..reading.module_name import NamedModule, is_named
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
-
-    from . import ReadOptions
+from . import ReadOptions
 
 
 def reads(path: str, head: bytes) -> bool:

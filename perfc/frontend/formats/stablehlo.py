@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from perfc.ir import Module
 
-if TYPE_CHECKING:
-    from perfc.ir import Module
-
-    from . import ReadOptions
+from . import ReadOptions
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo", ".jax")
 """Suffixes of programs as text, which has no magic number."""

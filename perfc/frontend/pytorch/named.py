@@ -100,11 +100,9 @@ def exported(model: NamedModule, dims: Mapping[str, int]) -> bytes:
     library, hint = ("JAX", "jax.export") if model.is_jax else ("PyTorch", "torch.export.save")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
-        reply = path.with_suffix(".json")
         answer = answer_of(
             "perfc.frontend.stablehlo.export" if model.is_jax else "perfc.frontend.pytorch.worker",
-            [str(path), str(reply)],
-            reply,
+            [str(path)],
             where=model.name,
             late=(f"{library} did not export it in {LONGEST_S} s", f"save it yourself: {hint}"),
             longest_s=LONGEST_S,

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,58 +33,65 @@ def child_environment() -> dict[str, str]:
 def answer_of(
     worker: str,
     arguments: Sequence[str],
-    reply: Path,
     *,
     where: str,
     late: tuple[str, str],
     longest_s: float,
     request: str = "",
-    folder: str = "",
+    folder: str | None = "",
     is_kept: bool = False,
 ) -> dict[str, Any]:
     """Return the answer that a process writes.
 
     Args:
         worker: module that it runs.
-        arguments: arguments of it.
-        reply: file of its answer, a JSON object.
+        arguments: arguments of it, before the file of its answer, a JSON object.
         where: the model, for errors.
         late: error and hint if it takes too long.
         longest_s: maximum seconds.
         request: its standard input.
-        folder: folder to run it in; "" for the current one.
+        folder: folder to run it in; "" for the current one, None for an empty one.
         is_kept: whether a process that stays between commands may run it.
 
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
     environment = child_environment()
-    if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
-        from .kept import is_run
+    with tempfile.TemporaryDirectory() as empty:
+        reply = Path(empty, "reply.json")
+        arguments = [*arguments, str(reply)]
+        if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
+            from .kept import is_run
 
-        fields = [arguments, request, os.path.abspath(folder), int(longest_s), environment]
-        if is_run(worker, idle_s, fields):
-            return dict(json.loads(reply.read_text(encoding="utf-8")))
-    try:
-        finished = subprocess.run(
-            [sys.executable, "-m", worker, *arguments],
-            input=request,
-            capture_output=True,
-            text=True,
-            timeout=longest_s,
-            check=False,
-            cwd=folder or None,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        what, hint = late
-        raise ModelError(what, hint=hint, where=where) from None
-    try:
-        answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        # the last line of a traceback names the error
-        last = (finished.stderr.strip() or f"exit code {finished.returncode}").splitlines()[-1]
-        if finished.returncode < 0:  # such as a fault of a library, which prints a stack
-            last = signal.strsignal(-finished.returncode) or last
-        raise ModelError(f"its process ended: {last[:300]}", where=where) from None
-    return answer
+            fields = [
+                arguments,
+                request,
+                os.path.abspath(folder or ""),
+                int(longest_s),
+                environment,
+            ]
+            if is_run(worker, idle_s, fields):
+                return dict(json.loads(reply.read_text(encoding="utf-8")))
+        try:
+            finished = subprocess.run(
+                [sys.executable, "-m", worker, *arguments],
+                input=request,
+                capture_output=True,
+                text=True,
+                timeout=longest_s,
+                check=False,
+                cwd=(empty if folder is None else folder) or None,
+                env=environment,
+            )
+        except subprocess.TimeoutExpired:
+            what, hint = late
+            raise ModelError(what, hint=hint, where=where) from None
+        try:
+            answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            # the last line of a traceback names the error
+            last = (finished.stderr.strip() or f"exit code {finished.returncode}").splitlines()[-1]
+            if finished.returncode < 0:  # such as a fault of a library, which prints a stack
+                last = signal.strsignal(-finished.returncode) or last
+            raise ModelError(f"its process ended: {last[:300]}", where=where) from None
+        return answer

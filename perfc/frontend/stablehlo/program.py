@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from perfc.common.extras import install_package
@@ -58,17 +56,14 @@ def read_stablehlo(path: str) -> ProtoModel:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ModelError(f"a program of more than {MOST_BYTES >> 20} MiB", where=where)
-    with tempfile.TemporaryDirectory() as folder:
-        reply = Path(folder, "reply.json")
-        answer = answer_of(
-            "perfc.frontend.stablehlo.worker",
-            [os.path.abspath(path), str(reply)],
-            reply,
-            where=where,
-            late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
-            longest_s=LONGEST_S,
-            folder=folder,
-        )
+    answer = answer_of(
+        "perfc.frontend.stablehlo.worker",
+        [os.path.abspath(path)],
+        where=where,
+        late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
+        longest_s=LONGEST_S,
+        folder=None,
+    )
     if "missing" in answer:
         hint = install_package("jax")
         raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)
