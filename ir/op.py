@@ -276,6 +276,11 @@ def exactly(op: Op, kind: type[Operator]) -> TypeGuard[Operator]:
     return op.is_exactly(kind)
 
 
+def with_attributes(kind: type[Operator], op: Op) -> Operator:
+    """Return an operator of a class with the attributes of another that the class has."""
+    return kind(**{f.name: getattr(op, f.name) for f in fields(kind) if hasattr(op, f.name)})
+
+
 def has(ins: Inputs, index: int) -> bool:
     """Return True if the optional input ``index`` is given."""
     return index < len(ins) and ins[index] is not None

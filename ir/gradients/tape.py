@@ -122,8 +122,7 @@ class Tape:
         stored = self.constants.get(key)
         if stored is None:
             type_ = TensorType(dtype, shape)
-            nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
-            weight = Weight(nbytes, is_parameter=False)
+            weight = Weight(type_.known_nbytes, is_parameter=False)
             name = self.fresh("constant.grad")
             stored = self.constants[key] = Value(name, type_, Known(shape, items), weight)
         return stored

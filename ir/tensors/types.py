@@ -186,6 +186,11 @@ class TensorType:
         return _nbytes(self)
 
     @property
+    def known_nbytes(self) -> int | None:
+        """Return bytes of the packed elements; None unless they are a number."""
+        return self.nbytes if isinstance(self.nbytes, int) else None
+
+    @property
     def is_static(self) -> bool:
         """Return True if every extent is a number."""
         return self.shape is not None and not any(isinstance(d, Poly) for d in self.shape)

@@ -194,8 +194,7 @@ class Retyping:
             return v
         weight = v.weight
         if weight is not None:
-            nbytes = type_.nbytes if isinstance(type_, TensorType) else None
-            size = nbytes if isinstance(nbytes, int) else None
+            size = type_.known_nbytes if isinstance(type_, TensorType) else None
             # the digest is that of the bytes in the file, which a retyped tensor has no more
             weight = replace(weight, nbytes=size, digest="")
         self.values[v] = narrowed = Value(v.name, type_, v.known, weight)

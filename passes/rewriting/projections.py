@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from perfc.errors import ShapeError
 from perfc.ir import Node, Value
+from perfc.ir.op import with_attributes
 from perfc.ir.ops.attention.attention import AttentionLike
 from perfc.ir.ops.contraction.matmul import MatMul
 
@@ -31,7 +32,7 @@ def projected(node: Node) -> tuple[Node, ...]:
     loc = replace(node.loc, name=node.name, op_type="MatMul", is_expanded=True)
     qkv = Value(f"{node.name}.qkv", type_)
     others = tuple([given.get(operand) for operand in rest.signature.names[1:]])
-    attention = rest(**{f.name: getattr(op, f.name) for f in fields(rest)})
+    attention = with_attributes(rest, op)
     return (
         Node(product, operands, (qkv,), (), loc),
         Node(attention, (qkv, *others), node.outputs, (), node.loc),

@@ -104,8 +104,7 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
     result = node.results[0]
     if bias is None and w is not None and w.shape:
         bias_type = TensorType(w.dtype, w.shape[:1])
-        nbytes = bias_type.nbytes if isinstance(bias_type.nbytes, int) else None
-        bias = Value(f"{result.name}.bias", bias_type, None, Weight(nbytes))
+        bias = Value(f"{result.name}.bias", bias_type, None, Weight(bias_type.known_nbytes))
         changes.add_weight(bias)
     folded = Node(convolution.op, (x, w, bias), (result,), (), convolution.loc)
     changes.replace_node(node, folded)

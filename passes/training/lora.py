@@ -94,5 +94,4 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:
     """Return a factor as a new parameter in the element type of its matrix."""
     type_ = TensorType(w.dtype, shape)  # type: ignore[arg-type]
-    nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
-    return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(nbytes))
+    return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(type_.known_nbytes))

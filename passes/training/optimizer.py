@@ -148,8 +148,7 @@ def state_like(
     """Return a state of a parameter: like it, or of another type or shape."""
     assert isinstance(p.type, TensorType)
     type_ = TensorType(dtype or p.type.dtype, p.type.shape if shape is None else shape)
-    nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
-    weight = Weight(nbytes, is_parameter=False, is_state=True)
+    weight = Weight(type_.known_nbytes, is_parameter=False, is_state=True)
     return Value(tape.fresh(f"{p.name}.{name}"), type_, None, weight)
 
 

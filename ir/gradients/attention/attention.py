@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import with_attributes
 from ...ops.attention.attention import Attention
 from ...ops.attention.attention_grad import AttentionGrad
 from ..adjoint import Adjoint, Gradients
@@ -16,7 +17,7 @@ def attention(at: Adjoint) -> Gradients | None:
         raise at.error("caches, windows or soft caps")
     if at.wants(3):
         raise at.error("its mask is trained")
-    grad_op = AttentionGrad(op.is_causal, op.kv_num_heads, op.q_num_heads, op.scale)
+    grad_op = with_attributes(AttentionGrad, op)
     mask = (at.operand(3),) if at.has(3) else ()
     ins = (at.dy, at.result(), at.operand(0), at.operand(1), at.operand(2), *mask)
     dq, dk, dv = at.tape.several(grad_op, ins, 3)

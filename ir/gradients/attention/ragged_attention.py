@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...op import with_attributes
 from ...ops.attention.ragged_attention import DECODE_KEY, RaggedAttention
 from ...ops.attention.ragged_attention_grad import RESULTS, RaggedAttentionGrad
 from ..adjoint import Adjoint, Gradients
@@ -16,6 +17,6 @@ def ragged_attention(at: Adjoint) -> Gradients:
         raise at.error("caches are trained")
     ins = (at.dy, at.result(), *at.node.inputs)
     count = 1 + max([n for n, i in enumerate(RESULTS) if at.has(i) and at.wants(i)], default=0)
-    results = at.tape.several(RaggedAttentionGrad.of(at.op), ins, count)
+    results = at.tape.several(with_attributes(RaggedAttentionGrad, at.op), ins, count)
     gradients = {i: results[n] for n, i in enumerate(RESULTS) if n < count}
     return {i: v for i, v in gradients.items() if at.wants(i)}

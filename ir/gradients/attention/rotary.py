@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import exactly
+from ...op import exactly, with_attributes
 from ...ops.attention.rotary import RotaryEmbedding
 from ...ops.attention.rotary_grad import RotaryEmbeddingGrad
 from ..adjoint import Adjoint, Gradients
@@ -13,5 +13,5 @@ def rotary_embedding(at: Adjoint) -> Gradients | None:
     op = at.op
     if not exactly(op, RotaryEmbedding):
         return None
-    grad_op = RotaryEmbeddingGrad(op.interleaved, op.num_heads, op.rotary_embedding_dim)
+    grad_op = with_attributes(RotaryEmbeddingGrad, op)
     return {0: at.tape.apply(grad_op, at.dy, *at.node.inputs[1:])}

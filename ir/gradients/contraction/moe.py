@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ... import Value
-from ...op import exactly
+from ...op import exactly, with_attributes
 from ...ops.contraction.moe import MoE
 from ...ops.contraction.moe_grad import MoEInputGrad, MoEWeightGrad
 from ..adjoint import Adjoint, Gradients
@@ -32,13 +32,15 @@ def moe(at: Adjoint) -> Gradients | None:
     ins = (at.dy, *at.node.inputs[: SAVED - 1])
     gradients: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):
-        activation_gradients = at.tape.several(MoEInputGrad.of(op), ins, 2 if at.wants(1) else 1)
+        activation_gradients = at.tape.several(
+            with_attributes(MoEInputGrad, op), ins, 2 if at.wants(1) else 1
+        )
         gradients |= dict(enumerate(activation_gradients))
     wanted = [i for i in range(WEIGHTS, len(ins) - 1) if at.wants(i)]
     if wanted:
         count = max(wanted) - WEIGHTS + 1
         if op.keeps_rows:
             ins = (*ins, *[None] * (SAVED - len(ins)), at.result(1))
-        weight_gradients = at.tape.several(MoEWeightGrad.of(op), ins, count)
+        weight_gradients = at.tape.several(with_attributes(MoEWeightGrad, op), ins, count)
         gradients |= {i: weight_gradients[i - WEIGHTS] for i in wanted}
     return gradients

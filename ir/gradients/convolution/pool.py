@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import exactly
+from ...op import exactly, with_attributes
 from ...ops.convolution.pool import AveragePool, MaxPool
 from ...ops.convolution.pool_grad import AveragePoolGrad, MaxPoolGrad
 from ..adjoint import Adjoint, Gradients
@@ -18,20 +18,7 @@ def max_pool(at: Adjoint) -> Gradients | None:
 
 def average_pool(at: Adjoint) -> Gradients | None:
     """Distribute by the shape alone, for which the operand is saved."""
-    op = at.op
-    if not exactly(op, AveragePool):
+    if not exactly(at.op, AveragePool):
         return None
-    settings = {
-        name: getattr(op, name)
-        for name in (
-            "auto_pad",
-            "ceil_mode",
-            "count_include_pad",
-            "dilations",
-            "kernel_shape",
-            "pads",
-            "strides",
-        )
-    }
     ins = (at.dy, at.tape.ints(at.shape()), at.operand(0))
-    return {0: at.tape.apply(AveragePoolGrad(**settings), *ins)}
+    return {0: at.tape.apply(with_attributes(AveragePoolGrad, at.op), *ins)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...op import with_attributes
 from ...ops.recurrent.causal_conv import VarlenCausalConvWithState
-from ...ops.recurrent.sequence_grad import VarlenCausalConvWithStateGrad, as_gradient
+from ...ops.recurrent.sequence_grad import VarlenCausalConvWithStateGrad
 from ..adjoint import Adjoint, Gradients
 
 
 def varlen_causal_conv_with_state(at: Adjoint) -> Gradients:
     """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, VarlenCausalConvWithState)
-    return at.in_one_kernel(as_gradient(VarlenCausalConvWithStateGrad, at.op))
+    return at.in_one_kernel(with_attributes(VarlenCausalConvWithStateGrad, at.op))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...op import with_attributes
 from ...ops.recurrent.linear_attention import GatedDeltaNet
-from ...ops.recurrent.sequence_grad import GatedDeltaNetGrad, as_gradient
+from ...ops.recurrent.sequence_grad import GatedDeltaNetGrad
 from ..adjoint import Adjoint, Gradients
 
 
 def gated_delta_net(at: Adjoint) -> Gradients:
     """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, GatedDeltaNet)
-    return at.in_one_kernel(as_gradient(GatedDeltaNetGrad, at.op))
+    return at.in_one_kernel(with_attributes(GatedDeltaNetGrad, at.op))

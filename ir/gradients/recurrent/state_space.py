@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...ops.recurrent.sequence_grad import StateSpaceScanGrad, as_gradient
+from ...op import with_attributes
+from ...ops.recurrent.sequence_grad import StateSpaceScanGrad
 from ...ops.recurrent.state_space import StateSpaceScan
 from ..adjoint import Adjoint, Gradients
 
@@ -10,4 +11,4 @@ from ..adjoint import Adjoint, Gradients
 def state_space_scan(at: Adjoint) -> Gradients:
     """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, StateSpaceScan)
-    return at.in_one_kernel(as_gradient(StateSpaceScanGrad, at.op))
+    return at.in_one_kernel(with_attributes(StateSpaceScanGrad, at.op))

@@ -21,6 +21,7 @@ from ... import (
     has,
     tensor,
 )
+from ...op import with_attributes
 from ...problem import Attention as ForwardProblem
 from ...problem import Backward, Problem
 from ..contraction.matmul import FusedMatMul
@@ -91,12 +92,7 @@ class AttentionGrad(Op):
 
     def forward(self) -> Attention:
         """Return the forward operator."""
-        return Attention(
-            is_causal=self.is_causal,
-            kv_num_heads=self.kv_num_heads,
-            q_num_heads=self.q_num_heads,
-            scale=self.scale,
-        )
+        return with_attributes(Attention, self)
 
     def infer(self, ins: Inputs) -> Types:
         return tensor(ins, 2), tensor(ins, 3), tensor(ins, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from ... import (
@@ -50,11 +49,6 @@ class RaggedAttentionGrad(RaggedAttention):
         "dY Y query key? value? lengths? past_key? past_value? decode_key? decode_value? bias?"
     )
     formulas = BACKWARD_SCORES
-
-    @classmethod
-    def of(cls, op: RaggedAttention) -> RaggedAttentionGrad:
-        """Return the gradient operator of an attention."""
-        return cls(**{f.name: getattr(op, f.name) for f in fields(op)})
 
     def infer(self, ins: Inputs) -> Types:
         at = [FORWARD + i for i in RESULTS]

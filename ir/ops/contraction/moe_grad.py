@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from ... import (
@@ -23,6 +22,7 @@ from ... import (
     shape_at,
     tensor,
 )
+from ...op import with_attributes
 from ...problem import Backward
 from ..elementwise.logic import GreaterOrEqual
 from ..movement.select import TopK
@@ -54,14 +54,9 @@ class MoEGrad(MoE):
         "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias? kept?"
     )
 
-    @classmethod
-    def of(cls, op: MoE) -> MoEGrad:
-        """Return the gradient operator of a mixture."""
-        return cls(**{f.name: getattr(op, f.name) for f in fields(MoE) if hasattr(op, f.name)})
-
     def forward(self) -> MoE:
         """Return the forward operator."""
-        return MoE(**{f.name: getattr(self, f.name) for f in fields(MoE)})
+        return with_attributes(MoE, self)
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         return self.forward().mac_dtype(ins[FORWARD:])

@@ -24,6 +24,7 @@ from ... import (
     single,
     tensor,
 )
+from ...op import with_attributes
 from ...traffic import first_once
 from ..movement.scatter import ScatterElements
 from .conv_grad import ConvGrad, declared_shape, explicit_pads, like_gradient
@@ -113,15 +114,7 @@ class AveragePoolGrad(PoolGrad):
 
     def forward(self) -> AveragePool:
         """Return the forward operator."""
-        return AveragePool(
-            auto_pad=self.auto_pad,
-            ceil_mode=self.ceil_mode,
-            dilations=self.dilations,
-            kernel_shape=self.kernel_shape,
-            pads=self.pads,
-            strides=self.strides,
-            count_include_pad=self.count_include_pad,
-        )
+        return with_attributes(AveragePool, self)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, target = ins[0], outs[0]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TypeVar
-
 from ... import ABSENT, Extents, Inputs, Op, Types, frozen, has, tensor
+from ...op import with_attributes
 from ...problem import Backward, LinearAttention
 from .causal_conv import VarlenCausalConvWithState
 from .linear_attention import GatedDeltaNet
 from .state_space import StateSpaceScan
 
-Operator = TypeVar("Operator", bound=Op)
 FORWARD = 1
 """Number of operands before those of the forward pass."""
-
-
-def as_gradient(cls: type[Operator], op: Op) -> Operator:
-    """Return the gradient operator of an operator, with the same attributes."""
-    return cls(**{f.name: getattr(op, f.name) for f in fields(cls) if hasattr(op, f.name)})
 
 
 def like_operands(ins: Inputs) -> Types:
@@ -65,7 +57,7 @@ class StateSpaceScanGrad(OfOperands, StateSpaceScan):
     }
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
-        forward = as_gradient(StateSpaceScan, self)
+        forward = with_attributes(StateSpaceScan, self)
         # five products for the two of the forward pass
         return backward_of(forward.problem(ins[FORWARD:], outs), 2.5)
 
@@ -94,7 +86,7 @@ class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
     }
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
-        forward = as_gradient(GatedDeltaNet, self)
+        forward = with_attributes(GatedDeltaNet, self)
         e = self.extents(ins, outs)
         if not e:
             return None
@@ -126,11 +118,11 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
         return like_operands(ins)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        forward = as_gradient(VarlenCausalConvWithState, self)
+        forward = with_attributes(VarlenCausalConvWithState, self)
         return forward.extents(ins[FORWARD:], (tensor(ins, 0),))
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
-        forward = as_gradient(VarlenCausalConvWithState, self)
+        forward = with_attributes(VarlenCausalConvWithState, self)
         forward_problem = forward.problem(ins[FORWARD:], (tensor(ins, 0),))
         # the product again, and one for each gradient
         return None if forward_problem is None else Backward(forward_problem, 3.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -46,6 +47,11 @@ class Meta:
     def rank(self) -> int:
         """Return the number of axes."""
         return len(self.sizes)
+
+    @property
+    def count(self) -> int:
+        """Return the number of elements; 0 if an extent is unknown."""
+        return math.prod(s if isinstance(s, int) else 0 for s in self.sizes)
 
     @property
     def is_float(self) -> bool:

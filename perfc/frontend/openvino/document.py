@@ -190,10 +190,8 @@ class Elements:
 
     def read(self, data: Mapping[str, str], meta: Meta) -> bytes | None:
         """Return the elements of a small constant; None for others, or without the file."""
-        count, offset, nbytes = 1, int(data.get("offset", 0)), int(data.get("size", 0))
-        for size in meta.sizes:
-            count *= size if isinstance(size, int) else 1
-        if not self.path or offset < 0 or not is_small(meta.dtype, count, nbytes):
+        offset, nbytes = int(data.get("offset", 0)), int(data.get("size", 0))
+        if not self.path or offset < 0 or not is_small(meta.dtype, meta.count, nbytes):
             return None
         try:
             with open_file(self.path, self.path) as file:

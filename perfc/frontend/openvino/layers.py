@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..lowering.builder import Meta
+from ..lowering.builder import Meta, pooling_window
 from ..lowering.elements import DataType
 from .call import LayerCall, lowers
 
@@ -103,12 +103,8 @@ def _pool(c: LayerCall) -> list[str]:
 
 @lowers("AdaptiveAvgPool")
 def _adaptive_pool(c: LayerCall) -> str:
-    windows: list[tuple[int, int]] = []
-    for before, after in zip(c.given.sizes[2:], c.result().sizes[2:], strict=True):
-        if not (isinstance(before, int) and isinstance(after, int)):
-            raise ValueError("unknown extents")
-        stride = max(before // max(after, 1), 1)
-        windows.append((max(before - (after - 1) * stride, 1), stride))
+    extents = zip(c.given.sizes[2:], c.result().sizes[2:], strict=True)
+    windows = [pooling_window(before, after) for before, after in extents]
     return c.emit(
         "AveragePool",
         c.x,

@@ -144,11 +144,6 @@ def _shape_of(c: LayerCall) -> str:
     return c.cast(c.emit("Shape", c.x), DataType.INT64, c.result().dtype)
 
 
-@lowers("Range")
-def _range(c: LayerCall) -> str:
-    return c.emit("Range", *(c.value(at) for at in range(3)))
-
-
 @lowers("TopK")
 def _topk(c: LayerCall) -> list[str]:
     values, indices = c.several(
@@ -170,11 +165,6 @@ def _one_hot(c: LayerCall) -> str:
     return c.emit(
         "OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0), axis=c.integer("axis", -1)
     )
-
-
-@lowers("NonZero")
-def _non_zero(c: LayerCall) -> str:
-    return c.emit("NonZero", c.x)
 
 
 @lowers("DepthToSpace", "SpaceToDepth")

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from perfc.common.fitted import data_next_to
 
 from .call import LOWERINGS, LayerCall, lowers
 
-OPERATORS: Mapping[str, str] = data_next_to(__file__)
-"""Layers that are one operator of ONNX without attributes."""
-REDUCTIONS: Mapping[str, str] = {
-    **{
-        n: n
-        for n in (
-            "ReduceMean",
-            "ReduceSum",
-            "ReduceMax",
-            "ReduceMin",
-            "ReduceProd",
-            "ReduceL1",
-            "ReduceL2",
-        )
-    },
-    "ReduceLogicalAnd": "ReduceMin",  # of truth values the minimum is true if all are
-    "ReduceLogicalOr": "ReduceMax",
-}
-"""Layers over axes, with the operator of ONNX."""
+_TABLE = data_next_to(__file__)
+OPERATORS, REDUCTIONS = _TABLE["operators"], _TABLE["reductions"]
+"""Layers that are one operator of ONNX without attributes, and those over axes."""
 
 
 def _elementwise(operator: str, c: LayerCall) -> str:

@@ -57,10 +57,8 @@ class StoredTensor:
         Raises:
             ValueError: they were not read.
         """
-        count = 1
-        for size in self.meta.sizes:
-            count *= size if isinstance(size, int) else 0
-        values = unpack_elements(self.meta.dtype, self.data, count) if self.data else None
+        meta = self.meta
+        values = unpack_elements(meta.dtype, self.data, meta.count) if self.data else None
         if values is None:
             raise ValueError("elements that were not read")
         return tuple(v for v in values if isinstance(v, int | float))

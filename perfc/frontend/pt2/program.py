@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,11 +159,9 @@ def declare_inputs(
                 # a parameter must not have the name of another value of the graph
                 stored[full_name] = raw if full_name in used else full_name
                 meta, payload = scope.meta(raw), constants.get(full_name, b"")
-                count = math.prod(s for s in meta.sizes if isinstance(s, int))
-                is_whole = len(payload) == stored_bytes(meta.dtype, count)
-                elements = (
-                    payload if is_whole and is_small(meta.dtype, count, len(payload)) else None
-                )
+                count, nbytes = meta.count, len(payload)
+                is_whole = nbytes == stored_bytes(meta.dtype, count)
+                elements = payload if is_whole and is_small(meta.dtype, count, nbytes) else None
                 is_parameter = kind == "parameter"
                 builder.stored(stored[full_name], meta, is_parameter=is_parameter, payload=elements)
             scope.values[raw] = stored[full_name]

@@ -226,11 +226,8 @@ class RelaxDocument:
         # bytes; extents and the number of bytes in 8 bytes each; elements
         start = 32 + 8 * meta.rank
         nbytes = int.from_bytes(data[start : start + 8], "little")
-        count = 1
-        for size in meta.sizes:
-            count *= size if isinstance(size, int) else 0
         payload = data[start + 8 :]
-        if len(payload) != nbytes or not is_small(meta.dtype, count, nbytes):
+        if len(payload) != nbytes or not is_small(meta.dtype, meta.count, nbytes):
             return None
         return payload
 

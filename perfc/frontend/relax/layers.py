@@ -51,11 +51,6 @@ def _conv(c: RelaxCall) -> str:
     return c.reordered(result, onnx_layout, result_layout)
 
 
-@lowers("matmul")
-def _matmul(c: RelaxCall) -> str:
-    return c.emit("MatMul", c.x, c.value(1))
-
-
 @lowers("outer")
 def _outer(c: RelaxCall) -> str:
     return c.emit("Mul", c.emit("Unsqueeze", c.x, c.ints(1)), c.value(1))

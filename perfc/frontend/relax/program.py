@@ -128,8 +128,9 @@ def name_symbols(scope: RelaxScope, variables: list[int]) -> None:
             kind = document.kind(at)
             if kind == "TupleType":
                 types += document.listed(document.part(at, "fields"))
-            elif kind == "TensorType" and document.kind(shape := document.part(at, "shape")) in (
-                "ShapeExpr",
+            elif (
+                kind == "TensorType"
+                and document.kind(shape := document.part(at, "shape")) == "ShapeExpr"
             ):
                 for size in document.listed(document.part(shape, "values")):
                     if document.kind(size) == "Var" and size not in document.symbols:

@@ -196,11 +196,6 @@ def _expand(c: FlatCall) -> None:
     c.bind(c.emit(operator, c.value(value, real=False), shape), real=False)
 
 
-@lowers("RANGE")
-def _range(c: FlatCall) -> None:
-    c.bind(c.emit("Range", *(c.value(at) for at in range(3))))
-
-
 @lowers("SHAPE")
 def _shape(c: FlatCall) -> None:
     # extents are in the order of the file, also of a channels-first map

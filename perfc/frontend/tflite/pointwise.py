@@ -13,8 +13,7 @@ from ..lowering.emitter import FIRST
 from .call import LOWERINGS, FlatCall, FlatTensor, lowers
 
 _TABLE = data_next_to(__file__)
-UNARY: Mapping[str, str] = _TABLE["unary"]
-BINARY: Mapping[str, str] = _TABLE["binary"]
+ELEMENTWISE: Mapping[str, str] = _TABLE["elementwise"]
 REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
 BOUNDS: Mapping[str, tuple[float, float]] = _TABLE["bounds"]
 """Operators that clip, with their bounds; the other tables have an operator of ONNX each."""
@@ -32,7 +31,7 @@ def _elementwise(operator: str, c: FlatCall) -> None:
     c.bind(c.emit(operator, *operands), first=first)
 
 
-LOWERINGS.update({k: partial(_elementwise, v) for k, v in {**UNARY, **BINARY}.items()})
+LOWERINGS.update({k: partial(_elementwise, v) for k, v in ELEMENTWISE.items()})
 
 
 @lowers(*BOUNDS)
@@ -69,12 +68,6 @@ def _composite(c: FlatCall) -> None:
             result = c.emit("Div", *operands)
             result = c.emit("Floor", result) if c.result().meta.is_float else result
     c.bind(result, first=first)
-
-
-@lowers("SELECT", "SELECT_V2")
-def _select(c: FlatCall) -> None:
-    operands, first = _operands(c)
-    c.bind(c.emit("Where", *operands), first=first)
 
 
 @lowers("CAST")

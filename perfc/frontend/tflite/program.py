@@ -124,12 +124,9 @@ class FlatReader:
         nbytes = self.file.number(data, "I") if data else 0
         # field 2 is the size of elements behind the tables, in files above 2 GiB
         is_stored = nbytes > 0 or (buffer is not None and buffer.integer(2, "Q") > 0)
-        count = 1
-        for size in shape:
-            count *= size
         quantization = table.table(4)
         scales = _reals(quantization, 2) if quantization is not None else ()
-        is_read = is_small(dtype, count, nbytes) and not (scales and shape)
+        is_read = is_small(dtype, meta.count, nbytes) and not (scales and shape)
         return FlatTensor(
             table.text(3),
             meta,
