@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from perfc.ir import Module
+from typing import TYPE_CHECKING
 
-from . import ReadOptions
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
 
 
 def reads(path: str, head: bytes) -> bool:
