@@ -10,12 +10,10 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 MAX_BYTES = 512 << 20
 """Maximum size of all arrays of a file after decompression, in bytes: a bound on zip bombs."""

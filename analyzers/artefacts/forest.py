@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import entity
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
 """Arrays of a stored forest, as `Forest.arrays` writes them."""

@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import record
 from perfc.machine import load_machine
 
+from ..artefacts.artefact import Artefact
+from ..artefacts.forest import Forest
 from ..artefacts.implementations import CandidateKernel, candidate_kernels, known_framework
+from ..features.classes import KernelClass
 from ..features.distance import distance
 from ..features.lowering import Lowered
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
+from ..intervals.mixture import Mixture
 from . import candidate_times, predictor
+from .estimator import Execution
 from .selection import DescribedKernels, inside, weights_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..artefacts.artefact import Artefact
-    from ..artefacts.forest import Forest
-    from ..features.classes import KernelClass
-    from ..intervals.mixture import Mixture
-    from .estimator import Execution
 
 NEAREST = 3
 """Training rows that an explanation lists."""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.machine import Machine, Unit
 from perfc.passes.runtimes import LaunchMode
 
+from ..artefacts.artefact import Artefact
+from ..artefacts.card import Card
 from ..features.lowering import Lowered
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from . import predictor
-
-if TYPE_CHECKING:
-    from ..artefacts.artefact import Artefact
-    from ..artefacts.card import Card
-    from .estimator import Execution
+from .estimator import Execution
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})
 """Classes whose f32 products run as TF32 where that is allowed."""

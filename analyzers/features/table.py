@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.errors import PerfcError
 from perfc.ir import entity
 
-from .classes import KernelClass, classes, named
+from .classes import Array, Columns, KernelClass, classes, named
 from .rows import Protocol
 from .sheet import Sheet
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .classes import Array, Columns
 
 FRAMEWORK = "framework="
 PROTOCOL = "protocol="

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from perfc.machine import load_machine
 
 from ..artefacts.arrays import packed
 from ..artefacts.artefact import WeightsError, arrays_of, bounded_content
+from ..features.classes import Array
+from ..steps.setting import Setting
 from .predictor import GraphPredictor, predictor
 from .rows import Quantity
 from .store import write_file
-
-if TYPE_CHECKING:
-    from ..features.classes import Array
-    from ..steps.setting import Setting
 
 FORMAT = 4
 """Version of the files; a predictor of another one is refused."""

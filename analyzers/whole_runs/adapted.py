@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.ir import entity
 
+from ..features.classes import Array
 from ..features.rows import DataError
 from ..graph.predictor import GraphPredictor
 from ..graph.rows import GraphRow, Measurements, Quantity, drawn
 from ..graph.weights import GraphCard, load
-
-if TYPE_CHECKING:
-    from ..features.classes import Array
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 """Numbers of rows at which the error of the remaining rows is computed."""

@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.common.fitted import constants_next_to
 
+from ..features.classes import Array
+from ..graph.rows import Measurements
 from ..steps.setting import Precision, RunMode
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..features.classes import Array
-    from ..graph.rows import Measurements
 
 _FITTED = constants_next_to(__file__)
 _DEVIATIONS, _BY_MODE = (_FITTED[n].by_name for n in ("offset_deviations", "mode_deviations"))

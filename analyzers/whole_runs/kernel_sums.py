@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from perfc.ir import entity
 
+from ..features.classes import Array
 from ..features.effective_bandwidth import EffectiveSheet
+from ..features.sheet import Sheet
 from ..graph.dataset import sheet
+from ..graph.model_graph import KernelGraph
+from ..graph.rows import GraphRow, Measurements
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
 from ..steps.launch_stack import SumStack
-
-if TYPE_CHECKING:
-    from ..features.classes import Array
-    from ..features.sheet import Sheet
-    from ..graph.model_graph import KernelGraph
-    from ..graph.rows import GraphRow, Measurements
 
 KINDS = len(LaunchKind)
 LEAST_SHARE = 0.004

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import entity
 
 from ..artefacts.forest import Forest
+from ..features.classes import Array
+from ..graph.rows import Measurements
 from .kernel_sums import KindRates, LaunchSums, Pruned, effective_sheet, tabulated_runs
 from .memory import OffsetMemory
 from .pooled import pooled
 from .similarity import OperatorSimilarity
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..features.classes import Array
-    from ..graph.rows import Measurements
 
 
 @dataclass(eq=False)

@@ -18,14 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.errors import PerfcError
 from perfc.ir import entity
 
 from ..artefacts.forest import ARRAYS, Forest
+from ..features.classes import Array
 from ..graph.predictor import GraphEstimates, GraphPredictor
 from ..graph.rows import Measurements, Quantity
 from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
@@ -37,11 +39,6 @@ from .machine_bands import RunBands, from_few
 from .memory import OffsetMemory
 from .pooled import pooled_schema
 from .similarity import SIMILAR, OperatorSimilarity
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..features.classes import Array
 
 KEYS = {"unfamiliar": "kinless"}  # names of bands in files, if they differ from those of fields
 MOST_SPREAD = 3.0

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from ..features.classes import Array
+from ..graph.rows import Measurements
 from ..graph.schema import Schema
 from ..steps.launch_kind import LaunchKind
 from .kernel_sums import KINDS, LaunchSums, by_kind
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..features.classes import Array
-    from ..graph.rows import Measurements
 
 _KINDS = tuple(k.name.lower() for k in LaunchKind)
 SHARES_START = 10

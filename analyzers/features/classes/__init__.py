@@ -11,25 +11,22 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.common.declared import instances, instances_in
 from perfc.ir import record
 
 from .. import physics, power_limit
 from ..distance import coordinates
+from ..rows import Protocol
+from ..sheet import Sheet
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-
-    Array = NDArray[np.float64]
-    Columns = Mapping[str, Array]
-    """One array a name, one element a kernel."""
+Array = NDArray[np.float64]
+Columns = Mapping[str, Array]
+"""One array a name, one element a kernel."""
 
 
 @record

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,9 @@ from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir import bits_of
 
 from .. import physics
-from . import KernelClass
-
-if TYPE_CHECKING:
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Array, Columns, KernelClass
 
 
 class AttentionKernel(IntEnum):

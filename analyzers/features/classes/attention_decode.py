@@ -6,13 +6,12 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from perfc.ir import bits_of
 
-from . import Amounts, of_products
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, of_products
 from .attention import (
     NO_WINDOW,
     AttentionKernel,
@@ -25,10 +24,6 @@ from .attention import (
     value_dim,
     wave_features,
 )
-
-if TYPE_CHECKING:
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 ROWS_OF_PRODUCT = 16
 """Queries that the smallest matrix instruction multiplies at once."""

@@ -6,15 +6,14 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from perfc.ir import bits_of
 
 from .. import physics
 from ..rows import Protocol
-from . import Amounts, of_products
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, of_products
 from .attention import (
     BLOCK_QUERIES,
     NO_WINDOW,
@@ -29,10 +28,6 @@ from .attention import (
     value_dim,
     wave_features,
 )
-
-if TYPE_CHECKING:
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 TILE = 128
 """Queries of one thread block, in most kernels."""

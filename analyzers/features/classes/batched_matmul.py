@@ -9,21 +9,16 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of
 
 from .. import physics
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Array, Columns
 from .matmul import Matmul
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 
 class BatchedMatmul(Matmul):

@@ -7,18 +7,15 @@ estimate ``scale_s`` from the features here, in logarithms.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import reach
-from . import KernelClass
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Array, Columns, KernelClass
 
 
 class Called(KernelClass):

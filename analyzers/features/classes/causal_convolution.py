@@ -6,22 +6,16 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of
 
 from .. import physics
-from . import Amounts, KernelClass, of_products
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass, of_products
 from .attention import memory_s, wave_features
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 CHANNELS, STEPS = 256, 8
 """Extents of one thread block: channels, which run in parallel, and tokens, in sequence."""

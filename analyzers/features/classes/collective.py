@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir.problem import Exchange
@@ -21,14 +21,9 @@ from perfc.machine.cluster import UNKNOWN_LINK_BYTES_PER_S
 
 from .. import networks, physics
 from ..distance import vendor
-from . import Amounts, KernelClass
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass
 
 
 class Operation(IntEnum):

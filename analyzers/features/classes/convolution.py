@@ -6,22 +6,16 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of
 
 from .. import reach
 from ..rows import Protocol
-from . import Amounts, of_products
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, of_products
 from .called import Called
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 
 class Convolution(Called):

@@ -6,17 +6,12 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from .. import reach
-from . import Amounts
+from ..sheet import Sheet
+from . import Amounts, Array, Columns
 from .called import Called
-
-if TYPE_CHECKING:
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 
 class Elementwise(Called):

@@ -11,22 +11,17 @@ from __future__ import annotations
 
 from enum import IntEnum
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of, entity
 
 from .. import physics
-from . import Amounts, KernelClass, of_products
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass, of_products
 from .attention import kernel_features
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 NODES = 24
 """Number of quantiles of the tokens of an expert that represent all experts."""

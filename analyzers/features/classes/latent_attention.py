@@ -7,22 +7,17 @@ estimate ``scale_s`` from the features here, in logarithms.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of
 
 from .. import physics
 from ..rows import Protocol
-from . import Amounts, KernelClass, of_products
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass, of_products
 from .attention import cache_bytes, kernel_features, memory_s, wave_features
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 RANK, ROPE = 512.0, 64.0
 """Extents of a cached latent, and of the part of a key that has the rotary position."""

@@ -7,21 +7,17 @@ estimate ``scale_s`` from the features here, in logarithms.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.ir import bits_of, entity
 
 from .. import physics
-from . import Amounts, KernelClass, of_products
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass, of_products
 from .attention import kernel_features, memory_s, wave_features
 from .causal_convolution import by_token
-
-if TYPE_CHECKING:
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 CHUNK = 64
 """Tokens of a chunk, within which kernels for prompts compute products instead of a recurrence."""

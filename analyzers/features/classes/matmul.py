@@ -6,21 +6,17 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.ir import bits_of
 
 from .. import physics, power_limit, tiling
 from ..rows import Protocol
-from . import Amounts, KernelClass, of_products
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..sheet import Sheet
-    from . import Array, Columns
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass, of_products
 
 
 class Matmul(KernelClass):

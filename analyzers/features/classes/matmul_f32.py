@@ -7,23 +7,18 @@ estimate ``scale_s`` from the features here, in logarithms.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.common.fitted import FILE_NAME, read_constants
 
 from .. import lanes, reach
 from ..lanes import ITEM
 from ..rows import Protocol
-from . import Amounts, of_products
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, of_products
 from .called import Called
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 OVERLAP = read_constants(Path(__file__).parents[1] / FILE_NAME)["traffic_overlap"].number
 """Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""

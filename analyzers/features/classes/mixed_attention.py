@@ -11,14 +11,15 @@ from __future__ import annotations
 from dataclasses import astuple
 from functools import cache
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.ir import entity
 
 from .. import physics
-from . import Amounts
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns
 from .attention import (
     BLOCK_QUERIES,
     NO_WINDOW,
@@ -31,11 +32,6 @@ from .attention import (
 )
 from .attention_decode import AttentionDecode, length_of
 from .attention_prefill import AttentionPrefill, pairs, waves_s
-
-if TYPE_CHECKING:
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 SHARED = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits", "kernel")
 """Columns that the chunk and the single tokens have in common."""

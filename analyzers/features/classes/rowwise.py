@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +15,9 @@ from perfc.common.fitted import FILE_NAME, read_constants
 from perfc.ir import bits_of
 
 from .. import reach
+from ..sheet import Sheet
+from . import Array, Columns
 from .called import Called
-
-if TYPE_CHECKING:
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 _ROWS_KEPT = read_constants(Path(__file__).parents[1] / FILE_NAME)["rows_kept"].by_name
 HALF_KEPT = _ROWS_KEPT["half"]

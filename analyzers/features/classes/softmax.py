@@ -6,18 +6,13 @@ estimate ``scale_s`` from the features here, in logarithms.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from perfc.ir import bits_of
 
 from .. import reach
-from . import Amounts
+from . import Amounts, Array, Columns
 from .rowwise import Rowwise
-
-if TYPE_CHECKING:
-    from . import Array, Columns
 
 WARP_COLUMNS = 1024
 """Longest row that stays in the registers of one warp, and is read once."""

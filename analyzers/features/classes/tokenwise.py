@@ -7,18 +7,14 @@ estimate ``scale_s`` from the features here, in logarithms.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import physics
-from . import Amounts, KernelClass
+from ..rows import Protocol
+from ..sheet import Sheet
+from . import Amounts, Array, Columns, KernelClass
 from .attention import memory_s
-
-if TYPE_CHECKING:
-    from ..rows import Protocol
-    from ..sheet import Sheet
-    from . import Array, Columns
 
 
 class TokenOperation(IntEnum):

@@ -6,19 +6,17 @@ format, or of a format other than the requested one, is an error before anything
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 import click
 
 from perfc.common.formats import fitting, misnamed
 from perfc.common.whole_file import write_output
-
-if TYPE_CHECKING:
-    import os
 
 P = ParamSpec("P")
 R = TypeVar("R")

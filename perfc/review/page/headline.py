@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perfc.review.diff import Difference
 from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
 from perfc.review.diff.views import DiffViews, TotalRow, collect, in_words
 from perfc.view.html.payload import text
@@ -12,9 +11,6 @@ from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
 from perfc.view.report.formats.text import HARD_SPACE, ScreenFigure, Style
 from perfc.view.report.units import DASH, INTERVAL, quantity, share
-
-if TYPE_CHECKING:
-    from perfc.review.diff import Difference
 
 OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
 """Metrics other than time in the headline of a comparison."""

@@ -7,7 +7,7 @@ from which `StageCost` interpolates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.analyzers.estimators.candidate_times import is_measured
 from perfc.analyzers.estimators.predictor import known_classes, predict, select
@@ -16,14 +16,11 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.ir import record
 from perfc.ir.problem import Attention
+from perfc.machine import Machine
+from perfc.passes.fusion.kernel import Kernel
 
 from .grid import Grid, octaves, points
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
-    from perfc.passes.fusion.kernel import Kernel
-
-    from .program import Program
+from .program import Program
 
 NEAR = 512
 """Offset added to cached tokens, which may be 0, before taking the logarithm."""

@@ -9,8 +9,6 @@ Source: transformers, models/llama/modeling_llama.py: `LlamaRotaryEmbedding`, `r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perfc.ir import DType, Value
 from perfc.ir.ops.attention.attention import Attention as FusedAttention
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
@@ -23,10 +21,8 @@ from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.softmax import Softmax
 
 from ..model import Attention, Norm, NormKind
+from .builder import Builder
 from .step import Running
-
-if TYPE_CHECKING:
-    from .builder import Builder
 
 # operators without operands, shared by all nodes
 WIDE = Cast(to=DType.F32)
