@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from perfc.errors import ModelError, ParseError
 from perfc.ir import record
 
+Kind = TypeVar("Kind")
 LARGEST_EDGE = 1 << 13
 """Maximum pixels along an edge of a picture."""
 MOST_FRAMES = 1 << 10
@@ -104,6 +105,20 @@ class PipelinePart:
     role: PartRole
     class_name: str
     config: Mapping[str, Any]
+
+    def kind(self, known: Mapping[str, Kind]) -> Kind:
+        """Return the kind of its class.
+
+        Raises:
+            ModelError: an unknown class.
+        """
+        if self.class_name not in known:
+            raise ModelError(
+                f"no {self.role.value} {self.class_name[:64]!r} is known",
+                where=self.name,
+                hint=f"known are {', '.join(sorted(known))}",
+            )
+        return known[self.class_name]
 
     def number(self, key: str) -> int:
         """Return a whole number of the configuration.

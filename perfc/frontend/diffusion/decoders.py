@@ -1,27 +1,61 @@
-"""Decoders of latents, one per file: their upsampling factors and inputs."""
+"""Decoders of latents: their upsampling factors and inputs, by class of diffusers."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from perfc.errors import ModelError, ParseError
 
-from ..kinds import PartKind, kind_of
-from ..pipeline import DiffusionPipeline, Latent, PartRole, Picture, PipelinePart, Tensor
+from .pipeline import DiffusionPipeline, Latent, PartRole, Picture, PipelinePart, Tensor
+
+EDGE, TIME = 8, 4
+"""Default upsampling factors of decoders of videos."""
+MOST = 64
+"""Maximum upsampling factor: a damaged configuration may widen a video beyond any memory."""
 
 
-class Decoder(PartKind):
-    """A class of decoders."""
+class Decoder:
+    """Decoder of images that doubles edges between blocks.
 
-    @abstractmethod
+    Those are the autoencoder of Stable Diffusion, and the deep compression autoencoder of SANA
+    (Chen et al., 2024, arXiv:2410.10733), which doubles them by 32 in all.
+    """
+
     def factors(self, part: PipelinePart) -> tuple[int, int]:
         """Return the upsampling factors of edges and of time."""
+        key = "block_out_channels"
+        return doubled(part.config.get(f"decoder_{key}", part.config.get(key))), 1
 
     def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
         """Return the inputs of the decoder: a latent of one image."""
         return (Tensor("z", (latent.channels, latent.height, latent.width)),)
+
+
+class VideoDecoder(Decoder):
+    """Decoders of Wan and CogVideoX: causal autoencoders, whose latents have a frame for four."""
+
+    def factors(self, part: PipelinePart) -> tuple[int, int]:
+        """Return the configured upsampling factors."""
+        config = part.config
+        time = config.get("scale_factor_temporal", config.get("temporal_compression_ratio", TIME))
+        edge = config.get("scale_factor_spatial", EDGE)
+        if not all(isinstance(n, int) and 1 <= n <= MOST for n in (time, edge)):
+            raise ModelError("a decoder that widens by no number", where=part.name)
+        return edge, time
+
+    def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
+        """Return the inputs of the decoder: a latent of all frames."""
+        return (Tensor("z", (latent.channels, latent.frames, latent.height, latent.width)),)
+
+
+DECODERS = {
+    "AutoencoderDC": Decoder(),
+    "AutoencoderKL": Decoder(),
+    "AutoencoderKLCogVideoX": VideoDecoder(),
+    "AutoencoderKLWan": VideoDecoder(),
+}
+"""Decoders by name of their class."""
 
 
 def decoder_of(part: PipelinePart) -> Decoder:
@@ -30,7 +64,7 @@ def decoder_of(part: PipelinePart) -> Decoder:
     Raises:
         ModelError: an unknown class.
     """
-    return kind_of(part, __name__, Decoder)
+    return part.kind(DECODERS)
 
 
 def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
