@@ -130,8 +130,8 @@ class BatchNormalizationGrad(NormalizationGrad):
     """Gradients of batch normalization by the statistics of the batch.
 
     Shapes:  dY, X[n, c, d...], scale, saved_mean, saved_inv_std[c] -> dX, dScale, dB.
-    Work:    {alu} with a = 9; 5 where statistics are fixed, through which nothing flows: the centered
-             element, its product, both sums and the scaled gradient.
+    Work:    {alu} with a = 9; 5 where statistics are fixed, through which nothing flows: the
+             centered element, its product, both sums and the scaled gradient.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime training, com.microsoft BatchNormalizationGrad; arXiv:1502.03167.
     """
