@@ -63,13 +63,8 @@ def answer_of(
         if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
             from .kept import is_run
 
-            fields = [
-                arguments,
-                request,
-                os.path.abspath(folder or ""),
-                int(longest_s),
-                environment,
-            ]
+            place = os.path.abspath(folder or "")
+            fields = [arguments, request, place, int(longest_s), environment]
             if is_run(worker, idle_s, fields):
                 return dict(json.loads(reply.read_text(encoding="utf-8")))
         try:
@@ -84,8 +79,7 @@ def answer_of(
                 env=environment,
             )
         except subprocess.TimeoutExpired:
-            what, hint = late
-            raise ModelError(what, hint=hint, where=where) from None
+            raise ModelError(late[0], hint=late[1], where=where) from None
         try:
             answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
         except (OSError, ValueError):
