@@ -14,6 +14,7 @@ from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
 
 from . import nnlqp
+from .gnn_llm.descriptions import node_counts
 from .networks.node_features import logs
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """Return ``[nodes, 47]``."""
-    facts = graph.ops.at(batch)
-    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
-    counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
+    counts = node_counts(graph, batch)
     return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
 
 

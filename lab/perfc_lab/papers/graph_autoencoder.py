@@ -95,7 +95,6 @@ def pretrain(
     seed: int,
     limit_s: float,
     say: Say,
-    epochs: int = EPOCHS,
     is_faithful: bool = False,
 ) -> float:
     """Train in place, freeze and return the mean loss of the last epoch. No label is read.
@@ -106,14 +105,13 @@ def pretrain(
         seed: random seed of order and negative pairs.
         limit_s: processor time.
         say: called with the loss.
-        epochs: at most.
         is_faithful: whether an update is of one graph, in 32 bits, as in the authors' program.
     """
     optimiser = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
     shuffler = random.Random(seed)
     start, mean, epoch = clock_s(), float("nan"), 0
-    while epoch < epochs and clock_s() - start < limit_s:
+    while epoch < EPOCHS and clock_s() - start < limit_s:
         encoder.train()
         losses: list[float] = []
         order = shuffler.sample(range(len(graphs)), len(graphs))

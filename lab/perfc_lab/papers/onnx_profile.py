@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # units of the authors' labels
 UNITS: Mapping[Quantity, float] = {Quantity.TIME: 1e-3, Quantity.MEMORY: MIB, Quantity.POWER: 1.0}
 EXTENTS = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
-NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *EXTENTS, "mac", "parameters", "memory"))
+COLUMNS = (*EXTENTS, "mac", "parameters", "memory")
+NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *COLUMNS))
 STATIC = Schema("ONNX graph", ("batch", "nodes", "edges", "mac", "parameters", "memory"))
 PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))}
 """Place of our operators in the one-hot. Of two names for one operator the first stands, as the

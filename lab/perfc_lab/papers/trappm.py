@@ -40,8 +40,7 @@ from .static_features import STATIC, static_features
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
-SHAPES = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
-NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *SHAPES, "mac", "parameters", "memory"))
+NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *onnx_profile.COLUMNS))
 """``[E_O, I, O, Mac, P, M]``, 98 + 6 + 6 + 1 + 1 + 1 = 113 numbers (Figure 5.1)."""
 PRETRAINING_SHARE = 0.35
 """Share of the time for pretraining; the paper's took 25.6 hours against 1.3 hours a fold."""
@@ -60,7 +59,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
     memory = facts["read_bytes"] + facts["write_bytes"]
     counts = {"mac": facts["mac"], "parameters": facts["weight_elements"], "memory": memory}
     return np.concatenate(
-        [one_hot(graph.ops.ops, VOCABULARY), logs(facts, SHAPES), logs(counts, counts)], axis=1
+        [one_hot(graph.ops.ops, VOCABULARY), logs(facts, onnx_profile.EXTENTS), logs(counts, counts)], axis=1
     )
 
 
@@ -201,11 +200,8 @@ class Trappm(SeveralQuantities):
 
     def fresh_encoder(self) -> GraphEncoder:
         """Return an untrained encoder."""
-        return (
-            GraphEncoder(len(self.encoding.nodes), self.width)
-            .requires_grad_(False)
-            .requires_grad_(self.variant != RANDOM)
-        )
+        encoder = GraphEncoder(len(self.encoding.nodes), self.width)
+        return encoder.requires_grad_(self.variant != RANDOM)
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """Return one graph, its embedding before its static features."""

@@ -86,22 +86,13 @@ REFERENCE_HOSTS: Mapping[str, HostProcessors] = {
 The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one customer."""
 
 
-def hardware_features(machine: Machine, host: HostProcessors | None = None) -> tuple[float, ...]:
-    """Return ``[20]``, in the order of `HARDWARE`.
-
-    Args:
-        machine: the GPU.
-        host: host of the GPU; that of the vendor's own system by default.
-    """
-    # the first part of a target's name is the GPU, the rest its form and memory
-    host_numbers = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
-    return (*_gpu(machine), *(_host(host_numbers) if host_numbers else (math.nan,) * 7))
-
-
 @lru_cache(maxsize=64)
 def hardware_of(target: str) -> tuple[float, ...]:
-    """Return the features of a target by its name, in the vendor's own system."""
-    return hardware_features(load_machine(target))
+    """Return ``[20]``, in the order of `HARDWARE`, of a target in the vendor's own system."""
+    machine = load_machine(target)
+    # the first part of a target's name is the GPU, the rest its form and memory
+    host = REFERENCE_HOSTS.get(machine.name.partition("-")[0])
+    return (*_gpu(machine), *(_host(host) if host else (math.nan,) * 7))
 
 
 def _gpu(machine: Machine) -> tuple[float, ...]:

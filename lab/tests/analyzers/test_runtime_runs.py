@@ -40,7 +40,6 @@ from perfc.passes.runtimes import Tf32, runtime
 from perfc.view.report import Verdict
 from perfc_lab.data.weights import save
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
-from perfc_lab.training.calibration.bands import of_category
 from perfc_lab.training.experiments.runtimes import RuntimeExperiment, every_run, figures
 from perfc_lab.training.process_fit import ProcessRecipe
 from perfc_lab.training.runs.measured_runs import MeasuredRun, measured_runs, of_graph
@@ -270,13 +269,6 @@ def test_weights_without_a_process_are_damaged(
     assert len(rest) == len(found.more) - 1
     with pytest.raises(WeightsError, match="damaged weights of runs: "):
         runtime_runs.estimated(replace(found, more=rest), runs[0].table)
-
-
-def test_rows_beside_a_runtimes_own_count_in_its_correction() -> None:
-    every = np.linspace(-1.0, 1.0, 2001)
-    alone, more = of_category(every[::100], every), of_category(every[::100], every, extra_rows=20)
-    assert alone.low < more.low < -0.9
-    assert 0.9 < more.high < alone.high
 
 
 def test_measured_runs_of_a_network_are_named_with_their_publication() -> None:

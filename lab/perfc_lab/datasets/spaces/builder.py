@@ -14,7 +14,7 @@ from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
-from perfc.ir.ops.elementwise.activation import Gelu, HardSigmoid, HardSwish, Relu, Sigmoid
+from perfc.ir.ops.elementwise.activation import Gelu, HardSwish, Relu, Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.slice import Concat, Slice
@@ -122,10 +122,6 @@ class NetworkBuilder:
     def sigmoid(self, x: Value) -> Value:
         """Return the logistic function of a value."""
         return self.apply(Sigmoid(), x)
-
-    def hard_sigmoid(self, x: Value) -> Value:
-        """Return the logistic function by straight lines."""
-        return self.apply(HardSigmoid(), x)
 
     def silu(self, x: Value) -> Value:
         """Return ``x * sigmoid(x)``."""

@@ -112,14 +112,6 @@ class GraphSummary:
         return "\n".join(lines)
 
 
-@record
-class QuestionAnswer:
-    """A question on a graph, and what a language model should answer."""
-
-    question: str
-    answer: str
-
-
 def node_counts(graph: ModelGraph, batch: float) -> dict[str, Array]:
     """Return FLOP, MACs and stored elements of every operator, ``[nodes]`` each."""
     facts = graph.ops.at(batch)
@@ -155,25 +147,13 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
     )
 
 
-def summary_fields(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> dict[str, int]:
-    """Return the numbers of a summary by name, exact: ``nodes``, ``batch``, ``conv.flop``."""
-    return summary(graph, batch, kinds=kinds).fields()
-
-
-def question_and_answer(
-    graph: ModelGraph, batch: int, *, kinds: int | None = None
-) -> QuestionAnswer:
-    """Return the pair of stage 2 on a graph."""
-    return QuestionAnswer(SUMMARISE, as_text(graph, batch, kinds=kinds))
-
-
 def as_text(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> str:
     """Return the high-level text of Table 7.2."""
     return summary(graph, batch, kinds=kinds).text()
 
 
 def fields_of(text: str) -> dict[str, int]:
-    """Return the numbers of a summary in words, by the names of `summary_fields`.
+    """Return the numbers of a summary in words, by the names of `GraphSummary.fields`.
 
     A field that is malformed, missing or duplicate is left out: it was not answered.
     """

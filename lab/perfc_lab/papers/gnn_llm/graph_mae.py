@@ -118,10 +118,10 @@ class GraphMae(nn.Module):
         return scaled_cosine_error(restored[hidden], x[hidden])
 
 
-def scaled_cosine_error(restored: Tensor, x: Tensor, alpha: float = ALPHA) -> Tensor:
+def scaled_cosine_error(restored: Tensor, x: Tensor) -> Tensor:
     """Return the mean of ``(1 − cos)^α`` over nodes, ``[nodes, features]`` each."""
     cosine = nn.functional.cosine_similarity(restored.float(), x.float(), dim=1)
-    return (1 - cosine).clamp_min(0.0).pow(alpha).mean()
+    return (1 - cosine).clamp_min(0.0).pow(ALPHA).mean()
 
 
 def side_by_side(

@@ -33,13 +33,13 @@ MS_PER_S = 1e3
 """Latencies are written in milliseconds."""
 
 
-def significant(number: int, digits: int = COUNT_DIGITS) -> int:
-    """Return a count rounded to ``digits`` significant digits, halves to even.
+def significant(number: int) -> int:
+    """Return a count rounded to `COUNT_DIGITS` significant digits, halves to even.
 
     >>> significant(335_649), significant(999_950), significant(42)
     (336000, 1000000, 42)
     """
-    return round(number, min(digits - len(str(number)), 0))
+    return round(number, min(COUNT_DIGITS - len(str(number)), 0))
 
 
 def count_text(number: int) -> str:

@@ -27,6 +27,7 @@ from ..networks.batches import GraphAtBatch, GraphTensors, Standard
 from ..networks.network_predictor import NODE, ROWS, WHOLE, NetworkPredictor, plain_indicators
 from ..networks.row_features import ROW, row_features
 from ..networks.train import Loss, TrainRecipe, device, one_thread, short_products
+from ..reproduction.few_rows import drawn
 from .alignment import alone
 from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
@@ -37,7 +38,7 @@ from .graph_mae import LAYERS
 from .language_model import CausalLanguageModel
 from .network import LORA_RANK
 from .projection import Readout
-from .rows import DrawnRows, drawn
+from .rows import DrawnRows
 from .tuning import PADDING, GinLatency, LatencyNetwork, written_loss
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from perfc.analyzers.graph.rows import Measurements
-
 from ..networks.batches import Batch, GraphAtBatch, RowBatches
 
 
@@ -33,11 +31,3 @@ class DrawnRows(RowBatches):
             seen += len(batch.index)
             if generator is not None and 0 < self.rows_per_epoch <= seen:
                 return
-
-
-def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """Return at most ``most`` rows."""
-    if len(data) <= most:
-        return data
-    chosen = sorted(random.Random(seed).sample(range(len(data)), most))
-    return data.of([data.rows[i] for i in chosen])

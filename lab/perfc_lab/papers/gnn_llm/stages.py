@@ -9,14 +9,12 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import Say
-from perfc.analyzers.graph.store import StoredGraphs
 from perfc.errors import ParseError
 
 from ..networks.batches import GraphTensors
@@ -189,15 +187,12 @@ class Course:
         self.stages.keep_summaries(summaries_file(readout), figures, answers)
 
 
-def adaptable(
-    stages: Stages, readout: Readout, *, rank: int = LORA_RANK, is_fresh: bool = False
-) -> GraphLanguageNetwork:
+def adaptable(stages: Stages, readout: Readout, *, is_fresh: bool = False) -> GraphLanguageNetwork:
     """Return a network as stage 2 begins with it, its encoder as initialised.
 
     Args:
         stages: before.
         readout: what is projected.
-        rank: LoRA rank.
         is_fresh: whether of stage 0 the tokeniser alone is taken.
     """
     torch.manual_seed(stages.card.seed)
@@ -207,15 +202,10 @@ def adaptable(
         model = replace(model, network=fresh)
     network = GraphLanguageNetwork(len(NODES), stages.width, readout, model)
     if not stages.moves_every_weight:
-        network.with_lora(rank, has_every_layer=stages.preset.has_every_layer)
+        network.with_lora(LORA_RANK, has_every_layer=stages.preset.has_every_layer)
     return network
 
 
 def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
     """Return what stage 2 trained: the projection and the language model, or low-rank updates."""
     return {n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")}
-
-
-def unlabelled(folder: Path) -> StoredGraphs:
-    """Return the pool of a folder of graphs, without rows."""
-    return StoredGraphs(folder)

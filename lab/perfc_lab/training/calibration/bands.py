@@ -22,9 +22,6 @@ def of_category(
     scores_of_category: Array,
     everything: Array,
     coverage: float = COVERAGE,
-    *,
-    extra_rows: int = 0,
-    borrowed_rows: float = BORROWED_ROWS,
 ) -> Band:
     """Return the interval of a category; the more rows it has, the less others count.
 
@@ -32,16 +29,12 @@ def of_category(
         scores_of_category: scores of the category, of which there are some.
         everything: scores of all categories.
         coverage: share of further rows of the category that shall lie inside.
-        extra_rows: rows of all categories that count as its own in the finite-sample correction.
-        borrowed_rows: weight, in rows, of all categories together.
     """
     # with as many rows as are borrowed, a category counts for half
-    share = len(scores_of_category) / (len(scores_of_category) + borrowed_rows)
+    share = len(scores_of_category) / (len(scores_of_category) + BORROWED_ROWS)
     weights = [
         np.full(len(scores_of_category), share / len(scores_of_category)),
         np.full(len(everything), (1 - share) / len(everything)),
     ]
     scores = np.concatenate([scores_of_category, everything])
-    return band(
-        scores, np.concatenate(weights), coverage, count=len(scores_of_category) + extra_rows
-    )
+    return band(scores, np.concatenate(weights), coverage, count=len(scores_of_category))
