@@ -46,13 +46,12 @@ def folder_option(default: str | None, described: str) -> Callable[[C], C]:
     )
 
 
-def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]:
+def board_options(folder: str, processes: int) -> Callable[[C], C]:
     """Add the options: seeds, parallel trainings, folders of the page and the results.
 
     Args:
         folder: default folder of the page.
         processes: default number of parallel trainings.
-        content: name of what is written to the folder, for help.
     """
     options = (
         click.option(
@@ -72,7 +71,7 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
         click.option(
             "--page-only", is_flag=True, help="Train nothing; write the page from existing results."
         ),
-        folder_option(folder, f"Folder of {content}."),
+        folder_option(folder, "Folder of the page and its charts."),
         click.option(
             "--results",
             type=click.Path(path_type=Path, file_okay=False),

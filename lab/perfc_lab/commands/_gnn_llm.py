@@ -24,6 +24,21 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 """Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""
 
 
+def _pool(graphs: Path) -> Path:
+    """Return the graphs that nobody measured in a folder of data sets.
+
+    Raises:
+        ParseError: they were not built.
+    """
+    from perfc_lab.datasets.unlabelled import unlabelled_graphs
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    return pool
+
+
 @click.command(
     "gnn-llm",
     epilog=examples(
@@ -56,15 +71,11 @@ def train_command(
 
     need_extra()
     from perfc_lab.commands._protocols import chosen_protocols
-    from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.papers.gnn_llm.command import Wanted, train
 
     from ._training import telling
 
-    pool = unlabelled_graphs(graphs)
-    if pool is None:
-        hint = "perfc data build graphs --unlabelled 20000"
-        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    pool = _pool(graphs)
     protocol = chosen_protocols([split])[0]
     with telling() as to:
         wanted = Wanted(
@@ -93,7 +104,7 @@ def train_command(
 )
 @graphs_option
 @lab_options("gnn_llm-eval_command")
-@board_options("gnn_llm", processes=1, content="the page and its charts")
+@board_options("gnn_llm", processes=1)
 @click.pass_context
 def eval_command(
     ctx: click.Context,
@@ -117,14 +128,10 @@ def eval_command(
     from perfc_lab.papers.gnn_llm.extra import need_extra
 
     need_extra()
-    from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.papers.gnn_llm.command import chosen_tables, evaluate, opened
     from perfc_lab.tables.architectures import SEEDS
 
-    pool = unlabelled_graphs(graphs)
-    if pool is None:
-        hint = "perfc data build graphs --unlabelled 20000"
-        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    pool = _pool(graphs)
     place = results or output / "results"
     board = opened(
         chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s, known, not no_plots

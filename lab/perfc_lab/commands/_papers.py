@@ -26,7 +26,7 @@ from ._board_options import board_options, complain, written_by
     ),
 )
 @lab_options("papers-papers_command")
-@board_options("papers", processes=2, content="the page and its charts")
+@board_options("papers", processes=2)
 @click.pass_context
 def papers_command(
     ctx: click.Context,

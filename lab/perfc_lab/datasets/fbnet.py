@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from .spaces.fbnet import network
 from .spaces.help_nas import SearchSpace
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
 
 
 class FbNet(SearchSpace):
@@ -20,7 +17,4 @@ class FbNet(SearchSpace):
     name: ClassVar[str] = "fbnet"
     title: ClassVar[str] = "FBNet's networks on four graphics processors"
     space: ClassVar[str] = "fbnet"
-
-    def network(self, arch: str) -> Module:
-        """Return the network of an architecture as the table writes it, ``0,3,8,…``."""
-        return network(arch)
+    network = staticmethod(network)  # architectures are written 0,3,8,…

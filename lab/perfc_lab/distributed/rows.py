@@ -62,23 +62,16 @@ LEAST_BATCH = 256
 
 def rows(folder: Path) -> Iterator[RunRow]:
     """Yield every run that says enough of itself."""
-    for r in published(folder, THROUGHPUT):
-        row = {
-            "llm-foundry": _foundry,
-            "nemo": _megatron,
-            "megatron-bridge": _megatron,
-            "torchtitan": _torchtitan,
-        }[str(r.source)](r)
-        if row is not None:
-            yield row
-    for r in published(folder, "neusight_e2e"):
-        row = _neusight(r)
-        if row is not None:
-            yield row
-    for r in published(folder, BIGSCIENCE):
-        row = _bigscience(r)
-        if row is not None:
-            yield row
+    readers = {
+        "llm-foundry": _foundry,
+        "nemo": _megatron,
+        "megatron-bridge": _megatron,
+        "torchtitan": _torchtitan,
+    }
+    # readers return None for runs that say too little
+    yield from filter(None, (readers[str(r.source)](r) for r in published(folder, THROUGHPUT)))
+    yield from filter(None, map(_neusight, published(folder, "neusight_e2e")))
+    yield from filter(None, map(_bigscience, published(folder, BIGSCIENCE)))
 
 
 def published(folder: Path, name: str) -> Iterator[Any]:

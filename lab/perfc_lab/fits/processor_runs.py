@@ -24,6 +24,7 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw, groups_of, slowdown
+from perfc.analyzers.whole_runs.machine_bands import from_few
 from perfc.common.fitted import read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
@@ -61,8 +62,6 @@ NONE = np.zeros(1)
 """The cost of a group where groups have none."""
 GROUPS_S = np.linspace(0, 20e-6, 81)
 """Candidates of the cost of a group of convolutions."""
-COVERAGE = 0.9
-"""Share of runs that an interval holds."""
 
 
 class Run(NamedTuple):
@@ -165,17 +164,13 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     rest = held_out(rows, [run.group for run in of_runtime], *costs)
     factor, launch_s, group_s = fitted(rows, *costs)
     error = np.abs(np.expm1(-rest))
-    # split conformal prediction: the quantile of n + 1, of which the next run is one
-    rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     print(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median {np.median(error):.1%}"
     )
     targets = {run.target for run in of_runtime}
     # groups that are machines were left out as such, so that the interval holds for others too
-    reach, has_others = (
-        float(np.sort(np.abs(rest))[rank - 1]),
-        targets == {r.group for r in of_runtime},
-    )
+    has_others = targets == {r.group for r in of_runtime}
+    reach = from_few(rest).high
     return ProcessorLaw(
         sorted(targets), factor, launch_s, reach, len(rows), has_others, group_s=group_s
     )

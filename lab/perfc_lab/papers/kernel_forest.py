@@ -16,9 +16,8 @@ from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
-from perfc_lab.training.xgboost_forest import forest_of
+from perfc_lab.training.xgboost_forest import random_forest
 
-from ..training.libraries import xgboost
 from ..whole_runs.roofline import roofline_s
 
 if TYPE_CHECKING:
@@ -43,21 +42,6 @@ MOST_LAUNCHES = 400_000
 """Maximum launches of all kinds; whole rows are drawn at random until there are as many."""
 LAUNCH_S = 2e-6
 """Time of an empty launch, so that no kernel is predicted near zero."""
-PARAMETERS: Mapping[str, Any] = {
-    "learning_rate": 1.0,
-    "num_parallel_tree": TREES,
-    "subsample": 0.63,
-    "colsample_bynode": 0.6,
-    "max_depth": 10,
-    "min_child_weight": 8,
-    "lambda": 0.0,
-    "objective": "reg:squarederror",
-    "nthread": 1,
-}
-"""A random forest in XGBoost's terms: one round of trees side by side, at full rate.
-
-A tree sees 0.63 of the rows, the share of distinct ones in a bootstrap sample, 1 − 1/e.
-"""
 
 
 class KernelForest(GraphPredictor):
@@ -99,7 +83,16 @@ class KernelForest(GraphPredictor):
             for kind in np.unique(kinds).tolist():
                 rows = np.flatnonzero(kinds == kind)
                 chosen = random.permutation(rows)[:MOST_KERNELS]
-                forests[int(kind)] = forest(features[chosen], target[chosen], budget.seed)
+                # targets are logarithms of time over roofline
+                forests[int(kind)] = random_forest(
+                    features[chosen],
+                    target[chosen],
+                    FEATURES.columns,
+                    num_parallel_tree=TREES,
+                    max_depth=10,
+                    min_child_weight=8,
+                    seed=budget.seed,
+                )
             self.forests = forests
             launches = f"{len(features):,} launches of {len(tables):,} rows"
             say(f"{self.name}: round {number + 1}, {launches}")
@@ -192,20 +185,6 @@ def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -
         tables.append(LaunchTable(data, row))
         launches += len(tables[-1].kinds)
     return tables
-
-
-def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:
-    """Return a random forest of one kind of kernel.
-
-    Args:
-        features: columns of `FEATURES`, ``[launches, features]``.
-        target: logarithm of time over roofline, ``[launches]``.
-        seed: random seed of the trees.
-    """
-    library = xgboost()
-    names = list(FEATURES.columns)
-    matrix = library.DMatrix(features, target, feature_names=names)
-    return forest_of(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
 
 
 PREDICTOR = KernelForest

@@ -8,8 +8,8 @@ models were measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
 from perfc.ir.record import record
-from perfc_lab.training.xgboost_forest import forest_of
-
-from ..training.libraries import xgboost
+from perfc_lab.training.xgboost_forest import random_forest
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -37,21 +35,6 @@ FEATURES = Schema(
 """Configuration of a kernel, its work and its traffic (Table 3 of the paper), by the logarithm."""
 LEAST_KERNELS = 30
 """Measured ones that a kind needs for a separate forest; others have that of their class."""
-PARAMETERS: Mapping[str, Any] = {
-    "learning_rate": 1.0,
-    "num_parallel_tree": 100,
-    "subsample": 0.63,
-    "colsample_bynode": 0.6,
-    "max_depth": 14,
-    "min_child_weight": 1,
-    "lambda": 0.0,
-    "objective": "reg:squarederror",
-    "nthread": 1,
-}
-"""A random forest in XGBoost's terms: one round of trees side by side, at full rate.
-
-A tree sees 0.63 of the rows, the share of distinct ones in a bootstrap sample, 1 − 1/e.
-"""
 
 
 @record
@@ -135,10 +118,15 @@ def class_key(group: str) -> str:
 
 def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
     """Return a random forest on the logarithm of the time."""
-    library = xgboost()
-    target = np.log([max(k.time_s, 1e-9) for k in kernels])
-    matrix = library.DMatrix(features(kernels), target, feature_names=list(FEATURES.columns))
-    return forest_of(library.train({**PARAMETERS, "seed": seed}, matrix, 1))
+    return random_forest(
+        features(kernels),
+        np.log([max(k.time_s, 1e-9) for k in kernels]),
+        FEATURES.columns,
+        num_parallel_tree=100,
+        max_depth=14,
+        min_child_weight=1,
+        seed=seed,
+    )
 
 
 def features(kernels: Iterable[MeasuredKernel]) -> Array:

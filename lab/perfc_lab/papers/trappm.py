@@ -59,7 +59,12 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
     memory = facts["read_bytes"] + facts["write_bytes"]
     counts = {"mac": facts["mac"], "parameters": facts["weight_elements"], "memory": memory}
     return np.concatenate(
-        [one_hot(graph.ops.ops, VOCABULARY), logs(facts, onnx_profile.EXTENTS), logs(counts, counts)], axis=1
+        [
+            one_hot(graph.ops.ops, VOCABULARY),
+            logs(facts, onnx_profile.EXTENTS),
+            logs(counts, counts),
+        ],
+        axis=1,
     )
 
 

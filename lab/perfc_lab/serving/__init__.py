@@ -123,6 +123,11 @@ class ServedRow:
         return self.source, *(self.measured[q] for q in ServingQuantity if q in self.measured)
 
     @property
+    def release(self) -> str:
+        """Return the version without what is written around it: ``0.11`` of ``post-v0.11@main``."""
+        return self.version.removeprefix("post-").lstrip("v").split("@")[0]
+
+    @property
     def gpus(self) -> int:
         """Return the number of GPUs of the row."""
         ranks = self.tensor * self.pipeline * self.attention_data * self.engines

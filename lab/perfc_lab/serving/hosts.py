@@ -36,7 +36,7 @@ def launch_of(row: ServedRow) -> float:
 
 def is_compiled(row: ServedRow) -> bool:
     """Return True if no Python launches kernels: TensorRT-LLM before it ran on PyTorch."""
-    return row.source == TRTLLM and row.version.removeprefix("post-").lstrip("v")[:2] == "0."
+    return row.source == TRTLLM and row.release[:2] == "0."
 
 
 def shares_host(row: ServedRow) -> bool:

@@ -103,9 +103,7 @@ def question(row: ServedRow) -> Question:
 
 def _version(row: ServedRow) -> str:
     """Return the version of the runtime; "" if the page gives that of something else."""
-    version = row.version.removeprefix("post-").lstrip("v").split("@")[0]
-    if row.source == ML_ENERGY:
-        version = ML_ENERGY_VLLM
+    version = ML_ENERGY_VLLM if row.source == ML_ENERGY else row.release
     return "" if row.prefill or not version[:1].isdigit() else version
 
 

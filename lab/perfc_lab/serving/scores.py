@@ -89,8 +89,7 @@ def _driven(row: ServedRow) -> str:
     if row.source == TRTLLM:
         if row.is_static:
             return f"{row.runtime}{BENCH} 0.9"
-        series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
-        return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
+        return f"{row.runtime}{BENCH} {'.'.join(row.release.split('.')[:2])}"
     if row.source == ML_ENERGY:
         if row.is_eager:
             return f"{row.runtime}{EAGER}"
@@ -142,11 +141,11 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
     Rows with disaggregated prefill have the version of their router and are skipped.
     """
     texts = [
-        ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
+        ML_ENERGY_VLLM if row.source == ML_ENERGY else row.release
         for row in rows
         if not row.prefill
     ]
-    versions = {numbers_of(text) for text in texts if text.lstrip("v")[:1].isdigit()}
+    versions = {numbers_of(text) for text in texts if text[:1].isdigit()}
     return tuple([".".join(map(str, numbers)) for numbers in sorted(versions)])
 
 

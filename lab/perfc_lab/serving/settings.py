@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
 from . import ServerSettings
-from .inferencex import SERVERS, ServedRun
+from .inferencex import ServedRun
 
-# servers of aiconfigurator's generator, and tasks of ML.ENERGY
-GENERATED = Path(__file__).with_name("aiconfigurator.toml")
-QUESTIONS = Path(__file__).with_name("mlenergy.toml")
+_FOLDER = Path(__file__).parent
+SERVERS = data_next_to(f"{_FOLDER}/inferencex/servers")
+"""InferenceX's lists of servers and of drafting."""
+GENERATED = data_next_to(f"{_FOLDER}/aiconfigurator")
+"""Settings that aiconfigurator's generator writes."""
 RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.85
@@ -31,12 +33,6 @@ MARGIN, MULTIPLE = 64, 64
 """Margin and multiple of the token budget of servers with one for a whole prompt and all users."""
 
 
-@cache
-def _servers() -> dict[str, Any]:
-    """Return InferenceX's lists of servers and of drafting."""
-    return tomllib.loads(SERVERS.read_text(encoding="utf-8"))
-
-
 def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, str]:
     """Return the settings of a run's server, and the element type of its cache, "" for the usual.
 
@@ -45,7 +41,7 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
         run: run as its row describes it.
         groups: number of groups of ranks that have separate sequences.
     """
-    for listed in _servers()["server"]:
+    for listed in SERVERS["server"]:
         if listed["model"] in model.lower() and _has_run(listed, run):
             users, budget = run.users, listed.get("token_budget", 0)
             if listed.get("holds_prompt"):
@@ -75,7 +71,7 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
         groups: number of groups of ranks that have separate sequences.
         drafts: whether the run is known to draft tokens; None if unknown.
     """
-    for listed in _servers()["drafting"]:
+    for listed in SERVERS["drafting"]:
         if not _has_run(listed, run):
             continue
         count, least = int(listed["drafted"][groups > 1]), listed.get("least_users", ())
@@ -98,12 +94,6 @@ def _has_run(listed: Mapping[str, Any], run: ServedRun) -> bool:
     )
 
 
-@cache
-def _generated() -> dict[str, Any]:
-    """Return the settings that aiconfigurator's generator writes."""
-    return tomllib.loads(GENERATED.read_text(encoding="utf-8"))
-
-
 def cache_of(checkpoint: str, runtime: str) -> str:
     """Return the element type of a checkpoint's cached keys and values; "" for the usual one.
 
@@ -111,7 +101,7 @@ def cache_of(checkpoint: str, runtime: str) -> str:
         checkpoint: name of the checkpoint in the source of a run.
         runtime: serving runtime.
     """
-    for listed in _generated()["checkpoint"]:
+    for listed in GENERATED["checkpoint"]:
         is_named = checkpoint.startswith(listed["prefix"]) and checkpoint.endswith(listed["suffix"])
         if is_named and listed["runtime"] == runtime:
             return str(listed["cache"])
@@ -120,9 +110,9 @@ def cache_of(checkpoint: str, runtime: str) -> str:
 
 def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
     """Return the generator's settings for servers or clients of a version; empty if none."""
-    return {(o["runtime"], o["version"]): o for o in _generated()[table]}.get(
-        (runtime, version), {}
-    )
+    listed = {(o["runtime"], o["version"]): o for o in GENERATED[table]}
+    found: dict[str, Any] = listed.get((runtime, version), {})
+    return found
 
 
 def distinct_prompts(runtime: str, version: str) -> int:
@@ -142,7 +132,7 @@ def generated(runtime: str, version: str, isl: int, users: int) -> ServerSetting
     listed = _of_version("server", runtime, version)
     if not listed:
         return ServerSettings()
-    budget = isl + int(_generated()["room"]) + (users if listed.get("counts_users") else 0)
+    budget = isl + int(GENERATED["room"]) + (users if listed.get("counts_users") else 0)
     batching = Batching(listed["batching"]) if "batching" in listed else None
     return ServerSettings(token_budget=budget, batching=batching)
 
@@ -189,7 +179,7 @@ class Task:
 @cache
 def tasks() -> Mapping[str, Task]:
     """Return those of ML.ENERGY, by name."""
-    entries = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
+    entries = data_next_to(f"{_FOLDER}/mlenergy")["task"]
     return {
         name: Task(
             **{"expert_skew": None, "prompts_vary": 0.0, **entry, "asked": tuple(entry["asked"])}

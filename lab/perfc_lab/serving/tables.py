@@ -15,7 +15,7 @@ from .overviews import cache, groups, is_of_nvidia, settings_of
 from .settings import prompt_tokens
 from .weights import published
 
-TRTLLM, ML_ENERGY, LLAMA_CPP = "trtllm_throughput", "mlenergy", "llamacpp_speed"
+TRTLLM, ML_ENERGY = "trtllm_throughput", "mlenergy"
 ML_ENERGY_VLLM = "0.11.1"
 """Source: ML.ENERGY, LLM Inference Energy: A Longitudinal Analysis, on leaderboard 3.0, whose rows
 these are."""

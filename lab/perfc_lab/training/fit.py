@@ -16,7 +16,6 @@ from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
-from perfc.common.version import __version__
 
 from ..data.rows import Rows
 from ..data.weights import implementations
@@ -24,6 +23,7 @@ from .calibration.calibrate import Calibrating, calibrate
 from .calibration.machines import ForestCache, places
 from .cells import summarise
 from .growing import Recipe, protocols_of, stacked
+from .libraries import versions
 from .protocols import targets
 
 __all__ = ["Recipe", "train"]
@@ -107,13 +107,6 @@ def _card(
     frameworks = tuple(sorted({b.framework for b in blocks}))
     features = _features(blocks, frameworks)
     dtypes = tuple(sorted({b.dtype for b in blocks}))
-    versions = {"perfc": __version__, "numpy": np.__version__}
-    try:
-        import xgboost
-
-        versions["xgboost"] = xgboost.__version__
-    except ImportError:
-        pass
     return Card(
         name=name,
         class_name=kind.name,
@@ -133,6 +126,6 @@ def _card(
         split=f"groups of ({', '.join(group)}), five folds by CRC-32",
         data=data,
         metrics={},
-        versions=versions,
+        versions=versions(),
         rows=sum(map(len, blocks)),
     )

@@ -6,7 +6,7 @@ Also the base class of graph predictors that are one forest.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from perfc.analyzers.artefacts.forest import LEAF_STEP, Forest, leaf_steps
 from perfc.analyzers.graph.predictor import GraphPredictor
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
+
+from .libraries import xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +45,36 @@ class ForestPredictor(GraphPredictor):
         if meta["schema"] != self.schema.digest:
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
+
+
+RANDOM_FOREST: Mapping[str, Any] = {
+    "learning_rate": 1.0,
+    "subsample": 0.63,
+    "colsample_bynode": 0.6,
+    "lambda": 0.0,
+    "objective": "reg:squarederror",
+    "nthread": 1,
+}
+"""A random forest in XGBoost's terms: one round of trees side by side, at full rate.
+
+A tree sees 0.63 of the rows, the share of distinct ones in a bootstrap sample, 1 − 1/e.
+"""
+
+
+def random_forest(
+    features: NDArray[Any], target: Array, names: Sequence[str], **changes: int
+) -> Forest:
+    """Train a random forest.
+
+    Args:
+        features: ``[rows, features]``.
+        target: ``[rows]``.
+        names: of the features.
+        changes: further parameters of XGBoost: trees, their depth, seed.
+    """
+    library = xgboost()
+    matrix = library.DMatrix(features, target, feature_names=list(names))
+    return forest_of(library.train({**RANDOM_FOREST, **changes}, matrix, 1))
 
 
 def forest_of(booster: Any) -> Forest:

@@ -9,6 +9,7 @@ the pinned commit has could not be seen: the tables of a framework lie in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -76,6 +77,22 @@ SCANNED = STATES | {name: name for name in ("d_state", "nheads", "head_dim", "n_
 CORRECTED = STATES | {
     name: name for name in ("num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim")
 }
+PLAIN = {
+    # attention without causality, with as many key heads as heads
+    "aic_attention_encoder": ("encoder_attention_perf", HEADS),
+    # the fused experts of the busiest rank, by how tokens were drawn
+    "aic_moe": ("moe_perf", ROUTED),
+    # attention over latents; `step` tokens are cached before the `isl` new ones
+    "aic_mla_context": ("context_mla_perf", LATENTS),
+    "aic_mla_generation": ("generation_mla_perf", LATENTS),
+    # the products, one a head, before and after single tokens attend to latents
+    "aic_mla_bmm": ("mla_bmm_perf", ABSORBED),
+    # Mamba-2: convolutions, and scans of prompts
+    "aic_mamba2": ("mamba2_perf", SCANNED),
+    # gated delta nets: convolutions, prompts and single tokens
+    "aic_gdn": ("gdn_perf", CORRECTED),
+}
+"""Tables whose columns are those of files: table, stem of the files and columns."""
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
 """Its tables have milliseconds, ours microseconds."""
@@ -136,13 +153,10 @@ class AiConfigurator(PublicSource):
             "aic_gemm": joined(clone, "gemm_perf", products),
             "aic_attention_context": joined(clone, "context_attention_perf", attention),
             "aic_attention_generation": joined(clone, "generation_attention_perf", decoding),
-            "aic_attention_encoder": joined(clone, "encoder_attention_perf", encoders),
-            "aic_moe": joined(clone, "moe_perf", experts),
-            "aic_mla_context": joined(clone, "context_mla_perf", latents),
-            "aic_mla_generation": joined(clone, "generation_mla_perf", latents),
-            "aic_mla_bmm": joined(clone, "mla_bmm_perf", absorbed),
-            "aic_mamba2": joined(clone, "mamba2_perf", scans),
-            "aic_gdn": joined(clone, "gdn_perf", delta_nets),
+            **{
+                table: joined(clone, stem, partial(timed, columns=columns))
+                for table, (stem, columns) in PLAIN.items()
+            },
             "aic_comm": pandas().concat(
                 [
                     joined(clone, "nccl_perf", collectives).assign(table="nccl"),
@@ -182,7 +196,7 @@ def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) 
 
 
 def timed(
-    path: Path, place: Place, columns: Mapping[str, str], optional: Mapping[str, str]
+    path: Path, place: Place, columns: Mapping[str, str], optional: Mapping[str, str] = POWER
 ) -> pd.DataFrame:
     """Return rows of one file; what lies in a folder is of its system, framework and version."""
     frame = read_table(path, {**ROW, **columns}, optional)
@@ -217,36 +231,6 @@ def decoding(path: Path, place: Place) -> pd.DataFrame:
     """Return steps of decoding, one new token a sequence after ``kv_step`` cached ones."""
     frame = measured(attention(path, place), path, "kv_step")
     return frame.assign(suspect=tuple(place) in ABOVE_PEAK)
-
-
-def encoders(path: Path, place: Place) -> pd.DataFrame:
-    """Return rows of attention without causality, with as many key heads as heads."""
-    return timed(path, place, HEADS, POWER)
-
-
-def experts(path: Path, place: Place) -> pd.DataFrame:
-    """Return the fused experts of the busiest rank, by how tokens were drawn."""
-    return timed(path, place, ROUTED, POWER)
-
-
-def latents(path: Path, place: Place) -> pd.DataFrame:
-    """Return attention over latents; ``step`` tokens are cached before the ``isl`` new ones."""
-    return timed(path, place, LATENTS, POWER)
-
-
-def absorbed(path: Path, place: Place) -> pd.DataFrame:
-    """Return the products, one a head, before and after single tokens attend to latents."""
-    return timed(path, place, ABSORBED, POWER)
-
-
-def scans(path: Path, place: Place) -> pd.DataFrame:
-    """Return rows of Mamba-2: convolutions, and scans of prompts."""
-    return timed(path, place, SCANNED, POWER)
-
-
-def delta_nets(path: Path, place: Place) -> pd.DataFrame:
-    """Return rows of gated delta nets: convolutions, prompts and single tokens."""
-    return timed(path, place, CORRECTED, POWER)
 
 
 def collectives(path: Path, place: Place) -> pd.DataFrame:

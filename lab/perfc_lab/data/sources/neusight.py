@@ -122,7 +122,8 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     required = {"batch"}
     required |= {"cols"} if bool(is_rowwise.any()) else set()
     required |= {"m", "n", "k"} if bool(frame["op"].isin(MATRICES).any()) else set()
-    required |= {"in_channels", "out_channels", "kernel_size", "in_hw"} if is_conv(frame) else set()
+    if frame["op"].eq("conv").any():
+        required |= {"in_channels", "out_channels", "kernel_size", "in_hw"}
     frame = measured(frame, path, *sorted(required))
     is_rowwise = frame["op"].isin(ROWWISE)
     # the column "batch" is the number of rows of operators that work by rows
@@ -135,11 +136,6 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         cudnn_version=frame["cudnn_version"].astype("string"),
     )
     return with_work(frame).drop(columns="kernels")
-
-
-def is_conv(frame: pd.DataFrame) -> bool:
-    """Return True if there are convolutions among the rows."""
-    return bool(frame["op"].eq("conv").any())
 
 
 def with_work(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,8 +7,7 @@ Meta-Learning", NeurIPS 2021. Versions of the framework are not given; products 
 from __future__ import annotations
 
 import hashlib
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -45,10 +44,8 @@ class SearchSpace(GraphDataset):
 
     files: ClassVar[tuple[str, ...]] = (LATENCIES, ARCHITECTURES)
     space: ClassVar[str]
-
-    @abstractmethod
-    def network(self, arch: str) -> Module:
-        """Return the network of a string of the table."""
+    network: Callable[[str], Module]
+    """Function from a string of the table to its network."""
 
     def rows(self, folder: Path) -> list[GraphRow]:
         """Return the rows on graphics processors."""

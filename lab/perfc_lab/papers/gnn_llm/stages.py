@@ -152,7 +152,11 @@ class Course:
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint",
                 say=self.say,
             )
-            stages.keep(adapted_file(readout), adapted_state(network))
+            # what was trained: the projection and the language model, or low-rank updates
+            trained = {
+                n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")
+            }
+            stages.keep(adapted_file(readout), trained)
             self._write_summaries(network, readout)
 
     def encoded(self, graph: ModelGraph, batch: float) -> GraphTensors:
@@ -204,8 +208,3 @@ def adaptable(stages: Stages, readout: Readout, *, is_fresh: bool = False) -> Gr
     if not stages.moves_every_weight:
         network.with_lora(LORA_RANK, has_every_layer=stages.preset.has_every_layer)
     return network
-
-
-def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
-    """Return what stage 2 trained: the projection and the language model, or low-rank updates."""
-    return {n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")}

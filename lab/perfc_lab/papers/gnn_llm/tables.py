@@ -65,11 +65,6 @@ def _few_rows(
     )
 
 
-def _curve_columns(metric: PublishedMetric) -> tuple[PublishedColumn, ...]:
-    """Return a column for each number of rows of a curve."""
-    return tuple(PublishedColumn(f"{count}", f"{count} rows", metric) for count in COUNTS)
-
-
 def _curve(
     key: str,
     name: str,
@@ -90,7 +85,7 @@ def _curve(
         name,
         title,
         rows,
-        _curve_columns(metric),
+        tuple(PublishedColumn(f"{count}", f"{count} rows", metric) for count in COUNTS),
         lines,
         protocol,
         note=note,

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from perfc.analyzers.graph.dataset import load
-from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.store import write_file
 from perfc.ir.record import record
 
 from ...datasets.unlabelled import unlabelled_graphs
-from ...training.graphs.bench import Scored, by_family, figures
-from ...training.graphs.protocols import Fold, thinned
+from ...training.graphs.bench import Scored, by_family, figures, learned
+from ...training.graphs.protocols import thinned
 from ..networks.train import TrainRecipe, clock_s
 from .few_rows import FewRows, tested_folds
 from .neighbours import places
@@ -213,7 +213,8 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
     scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
     models, last, few = [], None, FewRows(job.table.curve)
     for fold in tested_folds(job.table, data, job.seed):
-        model = learned(job, limit_s, thinned(fold, job.line.share), say)
+        shown = thinned(fold, job.line.share)
+        model = learned(job.line.predictor, shown, job.table.quantity, job.budget(limit_s), say)
         model, scored = few.score(model, fold)
         scores[job.table.quantity].append(scored)
         for quantity, other in scored_besides(model, scored).items():
@@ -260,14 +261,6 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
             )
             result[quantity] = whole.where(is_known)
     return result
-
-
-def learned(job: Job, limit_s: float, fold: Fold, say: Say) -> GraphPredictor:
-    """Return a predictor trained without what a fold tests, with its interval."""
-    model = predictor(job.line.predictor, job.table.quantity)
-    model.fit(fold.train, fold.validation, job.budget(limit_s), say)
-    model.calibrate(fold.validation)
-    return model
 
 
 def curve(model: GraphPredictor) -> list[tuple[float, float]]:

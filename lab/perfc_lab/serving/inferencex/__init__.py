@@ -13,7 +13,6 @@ from typing import Any
 from perfc.ir.record import frozen, record
 
 FOLDER = Path(__file__).parent
-SERVERS = FOLDER / "servers.toml"
 
 
 class Counted(Enum):
