@@ -55,16 +55,16 @@ def covering(
 
 
 def reaching(
-    target: str, setting: Setting, quantity: Quantity = Quantity.TIME, *, folder: Path = FOLDER
+    target: str, setting: Setting, quantity: Quantity = Quantity.TIME
 ) -> tuple[Path, bool] | None:
     """Return the card that covers a machine in a mode, else one that covers other machines in it.
 
     The second value is True if it covers the machine itself. None if no card covers the mode.
     """
-    covered = covering(target, setting, quantity, folder=folder)
+    covered = covering(target, setting, quantity)
     if covered is not None:
         return covered, True
-    of_quantity = ((path, card) for path, card in cards(folder) if card.quantity == quantity.value)
+    of_quantity = ((path, card) for path, card in cards(FOLDER) if card.quantity == quantity.value)
     others = (
         path
         for path, card in of_quantity

@@ -116,10 +116,8 @@ class DraftedCost(StepCost):
     def __init__(
         self, verifying: StepCost, drafting: StepCost, tokens: int, *, is_own: bool
     ) -> None:
-        # no super().__init__: the stages of the verifying cost are shared, not estimated again
-        self.law, self.stages, self.recorded = verifying.law, verifying.stages, verifying.recorded
-        self.hosted_s, self.reads_chosen = verifying.hosted_s, verifying.reads_chosen
-        self.on_host = verifying.on_host
+        # no super().__init__, which would estimate again
+        self.share_stages(verifying)
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:

@@ -162,10 +162,8 @@ class ImagedCost(StepCost):
     def __init__(
         self, language: StepCost, tower: TowerCost, images: int, *, is_whole: bool = False
     ) -> None:
-        # no super().__init__: the stages of the language model are shared, not estimated again
-        self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
-        self.hosted_s, self.reads_chosen = language.hosted_s, language.reads_chosen
-        self.on_host = language.on_host
+        # no super().__init__, which would estimate again
+        self.share_stages(language)
         self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images
 

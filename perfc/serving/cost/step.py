@@ -105,6 +105,12 @@ class StepCost:
             ]
         )
 
+    def share_stages(self, other: StepCost) -> None:
+        """Use the stages of another cost, with its host."""
+        self.law, self.stages, self.recorded = other.law, other.stages, other.recorded
+        self.hosted_s, self.reads_chosen = other.hosted_s, other.reads_chosen
+        self.on_host = other.on_host
+
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
         depth = 1.0

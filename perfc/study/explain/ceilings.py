@@ -15,16 +15,8 @@ from perfc.ir.record import project
 from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
+from perfc.view.report.sections.uncertainty import ENGINES, LEVELS
 
-# the unit or level whose rate makes a ceiling; launches have none
-_UNITS = {
-    Ceiling.MATRIX: Unit.MATRIX,
-    Ceiling.WAVES: Unit.MATRIX,
-    Ceiling.VECTOR: Unit.VECTOR,
-    Ceiling.SPECIAL: Unit.SPECIAL,
-    Ceiling.INTEGER: Unit.INTEGER,
-}
-_LEVELS = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
 # what an amount counts that is not the plain work or traffic of the kernel
 _NOTES = {
     ("floor", Ceiling.MATRIX): "only unavoidable work (minimal filtering, masks)",
@@ -175,14 +167,14 @@ def _rate(
     machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool
 ) -> RateCite | None:
     """Return the rate of a ceiling; None for a cache level that the target does not list."""
-    if ceiling in _LEVELS:
-        level = machine.level(_LEVELS[ceiling])
+    if ceiling in LEVELS:
+        level = machine.level(LEVELS[ceiling])
         if level is None:
             return None
         best, measured, nominal = level.bandwidth, level.sustained, level.nominal
         name = "bytes_per_s"
     else:
-        unit = _UNITS[ceiling]
+        unit = ENGINES[ceiling]
         # index arithmetic has 32 bits, whatever the tensors have
         dtypes = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}
         dtype = dtypes.get(unit, bound.vector_dtype)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
+# the unit or level whose rate makes a ceiling; launches have none
 ENGINES: Mapping[Ceiling, Engine] = MappingProxyType(
     {
         Ceiling.MATRIX: Engine.MATRIX,
