@@ -111,8 +111,8 @@ def cache_of(checkpoint: str, runtime: str) -> str:
 def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
     """Return the generator's settings for servers or clients of a version; empty if none."""
     listed = {(o["runtime"], o["version"]): o for o in GENERATED[table]}
-    found: dict[str, Any] = listed.get((runtime, version), {})
-    return found
+    result: dict[str, Any] = listed.get((runtime, version), {})
+    return result
 
 
 def distinct_prompts(runtime: str, version: str) -> int:
