@@ -1,6 +1,7 @@
 """Measure a model, or read an existing profile of it, and compare both with the analysis.
 
 `measure_cases` writes a runnable copy, runs it in a worker process and attributes times to nodes.
+`read_profile` does the last step alone.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ def measure_cases(
         analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
         for b in bindings
     ]
+    # what makes a run impossible is checked before weights are written
     for report in analyzed:
         check_stored(report)
     nodes = sum(1 for _ in walk(analyzed[0].source.graph))
