@@ -66,7 +66,14 @@ class PickledName:
 
 @dataclass(slots=True)
 class TorchCall:
-    """A call that a file asks for; it is not made."""
+    """A call that a file asks for; it is not made.
+
+    Args:
+        name: class or function, with its module.
+        arguments: of the call.
+        state: what ``BUILD`` sets on the result.
+        items: entries that are set on the result, as of an ordered mapping.
+    """
 
     name: str
     arguments: tuple[object, ...]
@@ -76,7 +83,13 @@ class TorchCall:
 
 @record
 class Storage:
-    """A reference to numbers in a file next to the pickle."""
+    """A reference to numbers in a file next to the pickle.
+
+    Args:
+        dtype: NumPy's type of an element.
+        key: name of the file.
+        count: number of elements.
+    """
 
     dtype: str
     key: str

@@ -108,7 +108,15 @@ class Errors:
 
 @record
 class FittedSemivariogram:
-    """A fitted semivariogram, and the rows that it is of."""
+    """A fitted semivariogram; the formula is in the module's docstring.
+
+    Args:
+        nugget: error of a difference at distance 0, a deviation of logarithms.
+        sill: the same far away.
+        reach: distance over which it rises.
+        power: exponent of the rise.
+        rows: number of kernels that it was fitted to.
+    """
 
     nugget: float
     sill: float

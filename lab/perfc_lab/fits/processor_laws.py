@@ -108,7 +108,13 @@ class ProcessorKernel:
 
 @record
 class ProcessorFit:
-    """Coefficients of one class, with its rows."""
+    """Coefficients of one class.
+
+    Args:
+        coefficients: a number for each resource, in the order of `COLUMNS`.
+        rows: number of kernels that they were fitted to.
+        machines: targets of these kernels.
+    """
 
     coefficients: Array
     rows: int

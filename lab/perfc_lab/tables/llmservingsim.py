@@ -34,7 +34,15 @@ OLD = "v0_torch_profiler"
 
 @frozen
 class ModelExtents:
-    """Extents of a model; ``inner`` of one expert where there are several."""
+    """Extents of a model.
+
+    Args:
+        hidden: elements of a token between layers.
+        inner: elements inside the feed-forward layer, or inside one expert.
+        heads: query heads.
+        kv_heads: heads of keys and values.
+        vocabulary: tokens.
+    """
 
     hidden: int
     inner: int

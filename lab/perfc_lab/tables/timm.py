@@ -36,6 +36,11 @@ class TimmLine:
 
     Args:
         file: stem of the graph's file.
+        architecture: timm's name of the model.
+        setting: precision, layout, version of PyTorch, and whether it trains or is compiled.
+        target: the machine.
+        batch: images.
+        time_s: time of a step.
         parameters: that the model had, None where the table does not say.
     """
 

@@ -44,6 +44,7 @@ class TraceRow:
         indexed: share of elements whose address is computed.
         crossed: share of elements read along another axis than written.
         helper: purpose of a kernel that the operator needs besides its own; "" for its own.
+        is_last: whether feature maps lie channels last.
     """
 
     name: str

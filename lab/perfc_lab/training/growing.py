@@ -54,6 +54,7 @@ class Recipe:
         leaves: maximum leaves of a tree, which then grows leaf by leaf, not level by level; 0 for
             all that ``depth`` allows.
         cells: maximum cells of the summary of the training rows.
+        seed: random seed of samples and trees.
         general: True to begin the forest with one grown as for held-out machines, which alone
             predicts unmeasured machines.
     """

@@ -37,7 +37,13 @@ TWINS: tuple[frozenset[str], ...] = (
 
 @frozen
 class UnseenShapes:
-    """One fold of groups of shapes."""
+    """One fold of groups of shapes.
+
+    Args:
+        group: shape parameters; rows with equal values of them are one group.
+        fold: number of the tested fold.
+        parts: number of folds.
+    """
 
     group: tuple[str, ...]
     fold: int = 0

@@ -14,7 +14,13 @@ from .rows import Target
 
 @record
 class ThesisCell:
-    """One cell of a table: mean relative error, its root mean square, Kendall's tau."""
+    """Errors of one predictor and target.
+
+    Args:
+        mape: mean relative error, as a fraction.
+        rmse: root mean square error, in the unit of the target.
+        tau: Kendall's rank correlation.
+    """
 
     mape: float
     rmse: float

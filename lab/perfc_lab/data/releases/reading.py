@@ -31,7 +31,13 @@ PERFSEER = "perfseer"
 
 @record
 class ImportedRun:
-    """Rows of one network, and the data set it belongs to; a graph of earlier rows is None."""
+    """Rows of one network of a release.
+
+    Args:
+        dataset: name of the data set that they belong to.
+        rows: measured runs; none where a file has a graph alone.
+        graph: the network; None where another file of the release has it.
+    """
 
     dataset: str
     rows: tuple[GraphRow, ...]

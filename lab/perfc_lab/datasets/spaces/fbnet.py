@@ -30,7 +30,13 @@ SKIP = 8
 
 @record
 class InvertedResidual:
-    """An inverted residual: 1×1 to more channels, depthwise, 1×1 back."""
+    """An inverted residual: 1×1 to more channels, depthwise, 1×1 back.
+
+    Args:
+        window: edge of the depthwise window.
+        expansion: inner channels over those of the input.
+        groups: groups of both 1×1 convolutions; channels are shuffled between them.
+    """
 
     window: int
     expansion: int

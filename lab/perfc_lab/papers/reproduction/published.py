@@ -166,6 +166,7 @@ class PaperTable:
             ``samples`` alone. Columns are of slices named ``32 rows``.
         machines: new ones that are tested; all by default.
         most_tested: rows, drawn; 0 for all.
+        has_embeddings: whether a chart of the graphs' embeddings is drawn.
         families: mean errors that the paper states of each line by family; the table then has a
             line a family.
     """

@@ -44,7 +44,7 @@ NEAR = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """A forest and the box of the rows that it was grown from."""
+    """A forest, and the least and the largest value of each feature that it was grown from."""
 
     forest: Forest
     low: Array

@@ -100,7 +100,15 @@ class Runs(Experiment):
 
 @frozen
 class TimedLabel:
-    """A measured run with its prediction."""
+    """A measured run with its prediction.
+
+    Args:
+        device: the machine.
+        model: name of the network.
+        mode: ``inf`` or ``train``.
+        measured_s: measured time.
+        made: the prediction.
+    """
 
     device: str
     model: str

@@ -83,6 +83,8 @@ class RuntimeExperiment(Experiment):
     """All runtimes together.
 
     Args:
+        name: name of the weights.
+        title: in the scoreboard.
         recipe: how runs are learned; chosen on folds of graphs that no figure uses.
     """
 

@@ -101,7 +101,12 @@ class Fold:
     """One training and its test.
 
     Args:
+        protocol: what is new about the tested rows.
         name: ``seed 1``, ``seed 1 without rtx4090``.
+        seed: of the split, and of what is trained on it.
+        train: rows to learn from.
+        validation: rows of other architectures, to stop and to calibrate by.
+        test: rows that are predicted.
         few: rows of the new machine that may be adapted to; empty where there is none.
     """
 

@@ -120,7 +120,13 @@ def more(two: Sides, one: Sides, times: int) -> Sides:
 
 @record
 class TrainingStep:
-    """One step: ``backward`` is nothing in inference; ``floor_s`` is of both passes."""
+    """One step.
+
+    Args:
+        forward: time of the forward pass.
+        backward: time of the backward pass; `NOTHING` in inference.
+        floor_s: lower bound of both together.
+    """
 
     forward: Spent
     backward: Spent

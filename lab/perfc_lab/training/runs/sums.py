@@ -40,6 +40,7 @@ class SumRecipe:
         leaf_penalty: L2, in steps.
         knee: knee of the pseudo-Huber loss in ``log(T / measured)``.
         ridge: pull of a setting's multipliers towards those of all.
+        seed: random seed of the trees.
     """
 
     trees: int = 400
