@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import TargetError
 
 from .. import reference
@@ -19,12 +20,11 @@ from .compiled import LINE, PAD, Arena, NativeTask, mapped, timed
 if TYPE_CHECKING:
     from ..reference import Array, Inputs
 
-_STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
-"""Buffers that each bandwidth kernel goes through."""
+_DATA = data_next_to(__file__)
+_STREAMS, _LANE_BYTES = _DATA["streams"], _DATA["lane_bytes"]
+"""Buffers that each bandwidth kernel goes through; bytes of one element in a vector register."""
 _L1_FLOATS = 2048
 """Elements of a buffer and of its result, 8 KiB each, which an L1 cache holds."""
-_LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
-"""Bytes of one element in a vector register."""
 
 
 class KernelRun:

@@ -70,7 +70,7 @@ def summary(m: Measurement) -> Section:
     spread = f", iqr {time_text(m.total_iqr_s)}" if m.total_iqr_s else ""
     off = f"{signed(m.prediction_s, m.total_s)} of measured"
     analysed = [
-        Fact("floor", in_seconds(m.floor_s), "no run can be faster"),
+        Fact("lower bound", in_seconds(m.floor_s), "no run can be faster"),
         Fact("predicted", in_seconds(m.prediction_s), off),
     ]
     residual = Fact("residual", in_seconds(m.residual_s), "measured less predicted")
@@ -95,7 +95,9 @@ def summary(m: Measurement) -> Section:
     if not m.has_target:
         notes.append(Note(NO_TARGET, True))
     elif m.report.machine.vendor == GENERIC:
-        notes.append(Note(f"the floor is of {m.report.machine.name}, which nobody built", True))
+        notes.append(
+            Note(f"the lower bound is of {m.report.machine.name}, which nobody built", True)
+        )
     if m.badge:
         text = f"the run is {FASTER}: a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
@@ -131,7 +133,7 @@ def classes(m: Measurement) -> Section:
         Column("kind", "class", is_name=True, cell=lambda rows: rows[0].kind),
         Column("count", "n", Unit.COUNT, cell=len),
         Column("share", "% time", Unit.SHARE, cell=lambda rows: part_of(total("time_s")(rows), m)),
-        Column("floor_s", "floor", Unit.SECOND, cell=total("floor_s")),
+        Column("floor_s", "lower bound", Unit.SECOND, cell=total("floor_s")),
         Column("prediction_s", "predicted", Unit.SECOND, cell=total("prediction_s")),
         Column("time_s", "measured", Unit.SECOND, cell=total("time_s")),
         Column("ratio", "meas./pred.", Unit.RATIO, cell=ratio),
@@ -180,7 +182,7 @@ def columns(m: Measurement) -> tuple[Column, ...]:
     return (
         Column("part", "#", Unit.COUNT, cell=lambda c: places[id(c)]),
         Column("share", "% time", Unit.SHARE, of_all, cell=lambda c: part_of(c.time_s, m)),
-        Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
+        Column("floor_s", "lower bound", Unit.SECOND, "no time can be below it"),
         Column(
             "prediction_s",
             "predicted",

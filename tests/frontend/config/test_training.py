@@ -202,3 +202,9 @@ def test_half_precision_is_no_change_of_a_model_in_half_precision(tmp_path: Path
         report = perfc.analyze(path, "a100", batch=4)
         titles.append([c.title for c in fitted(report, is_auto=False, predict=False).choices])
     assert titles == [["as given"], ["as given", "--dtype bf16"]]
+
+
+def test_a_configuration_has_the_name_of_its_folder(tmp_path: Path) -> None:
+    (folder := tmp_path / "my-t5").mkdir()
+    (folder / "config.json").write_text(json.dumps(T5))
+    assert repr(perfc.analyze(folder / "config.json", "a100", batch=4)).startswith("my-t5 on ")

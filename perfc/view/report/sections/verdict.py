@@ -165,7 +165,7 @@ class Verdict:
         time = table.total.time if table is not None else Interval.exactly(roof.time_s)
         energy = None if table is None or table.energy is None else table.energy
         return cls(
-            PurePath(report.path).name or report.source.name,
+            PurePath(report.path.removesuffix("/config.json")).name or report.source.name,
             report.machine.name,
             machine_title(report.machine),
             runtime_words(report),
