@@ -36,6 +36,7 @@ def main(request_path: str) -> int:
     folder = Path(request["folder"])
     result: dict[str, Any] = {"cases": [], "profiles": [], "error": ""}
 
+    # after each case, so that those before a crash or timeout count
     def save(stage: str) -> None:
         result["stage"] = stage
         write_whole(folder / "result.json", json.dumps(result).encode())
@@ -76,6 +77,7 @@ def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[st
     while warm < MAX_WARM and time.perf_counter() - begin < min(WARM_S, request["max_time_s"]):
         once(run)
         warm += 1
+    # until both the runs and the seconds of the protocol are reached, or the limit of a case
     times: list[float] = []
     begin = time.perf_counter()
     while True:
@@ -106,6 +108,7 @@ def profiled(
     count = max(3, min(int(budget / max(typical, 1e-6)), 40, PROFILED_EVENTS // nodes))
     if typical * count > request["max_time_s"]:
         count = max(1, int(request["max_time_s"] / typical))
+    # a second warm-up only of runs below 1 s, as it costs as much as a counted run
     warm = 2 if typical < 1 else 1
     for _ in range(warm + count):
         once(run)
