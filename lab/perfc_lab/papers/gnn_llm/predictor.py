@@ -247,6 +247,10 @@ class GnnLlm(NetworkPredictor):
     def batches(
         self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
     ) -> DrawnRows:
+        """Return rows as mini-batches, shorter where a question holds a whole graph.
+
+        Tensors of graphs are read once for the predictor and its copies.
+        """
         del cache
         long = self.variant in (TEXT, JSON)
         drawn_rows = DrawnRows(

@@ -86,6 +86,7 @@ def one_call(
         recipe=RECIPE,
         every_fold=True,
         calibrating=calibrating,
+        # only machines left out have goals
         shapes=slices("", None),
         machines=slices(anchor),
     )

@@ -10,6 +10,7 @@ from perfc.analyzers.graph.rows import Quantity
 from ..published import PaperTable, PublishedColumn, PublishedLine, RowSelection
 
 NAME = "dippm"
+# layers of Table 4.4, each as a variant of our network
 AFTER_TEN_EPOCHS = (
     PublishedLine("GAT", "pmgns:gat", (0.367,), epochs=10),
     PublishedLine("GCN", "pmgns:gcn", (0.175,), epochs=10),

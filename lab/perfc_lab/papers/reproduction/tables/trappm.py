@@ -13,12 +13,14 @@ from ....training.graphs.protocols import GraphProtocol
 from ..published import PaperTable, PublishedColumn, PublishedLine, PublishedMetric, RowSelection
 
 NAME = "trappm"
+# lines of Tables 5.3 and 5.4: MAPE and RMSE of step times
 STEP_TIMES = (
     PublishedLine("TraPPM", "trappm", (0.0951, 23.23)),
     PublishedLine("NNLQP", "nnlqp", (0.1447, 37.02)),
     PublishedLine("MLP", "static-mlp", (1.3407, 188.36)),
     PublishedLine("GBoost", "gboost", (0.1698, 54.54)),
 )
+# lines of the tables of memory: MAPE
 MEMORIES = (
     PublishedLine("TraPPM", "trappm", (0.0492,)),
     PublishedLine("NNLQP", "nnlqp", (0.0829,)),
@@ -47,6 +49,7 @@ TABLES = (
         "step time by family",
         RowSelection.STEPS,
         (),
+        # the same trainings; numbers are those by family
         tuple(replace(line, published=()) for line in STEP_TIMES),
         GraphProtocol.WITHIN_FAMILIES,
         note="The trainings of Table 5.4; families with less than five tested rows are bare.",
