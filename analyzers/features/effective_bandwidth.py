@@ -17,8 +17,8 @@ from .sheet import Sheet
 MEMORY_SHARE = constants_next_to(__file__)["memory_share"].number
 """Weight of device memory in the logarithm of an effective bandwidth, besides multiprocessors."""
 PORT_BYTES = 16 / 3
-"""Bytes per clock that a multiprocessor moves; only ratios between boards matter, as fitted factors
-include any constant."""
+"""Bytes per clock that a multiprocessor moves; only ratios between boards matter, as factors of
+laws include any constant."""
 
 
 @frozen

@@ -36,8 +36,8 @@ SHARED_MEMORY_ORDER = 3
 _FITTED = constants_next_to(__file__)
 _CROSSED, _CACHED = _FITTED["crossed_reads"].by_name, _FITTED["cached_operands"].by_name
 ENERGY_PER_FLOP_J, REFERENCE_NODE_M = _FITTED["energy_per_flop_j"].number, 12e-9
-"""Energy of the whole board for an FP32 operation of a product, and the process node at which it
-was fitted."""
+"""Energy of the whole board for an FP32 operation of a product, and the process node that it is
+of."""
 NODE_EXPONENT = _FITTED["node_exponent"].number
 """Exponent by which that energy falls with the process node."""
 OTHERS_SHARE = _FITTED["others_share"].number
