@@ -79,10 +79,10 @@ def document(shown: Shown, top: int | None) -> Document:
         for d in shown.diagnostics
     )
     sections = [
-        Section("summary", "Summary", tuple(parts)),
-        Section("kernels", "Kernels", kernels),
+        Section("summary", "summary", tuple(parts)),
+        Section("kernels", "kernels", kernels),
     ]
-    return Document(title, (*sections, *([Section("notes", "Notes", notes)] if notes else [])))
+    return Document(title, (*sections, *([Section("notes", "notes", notes)] if notes else [])))
 
 
 def _phases(shown: Shown) -> Iterator[Part]:

@@ -316,16 +316,16 @@ def document(made: TraceDifference, top: int | None) -> Document:
         facts += [Fact(t + which, Amount(ns * 1e-9, Unit.SECOND), words) for t, ns, words in rows]
     sections = [
         *noted(made.notes),
-        Section("summary", "Kernel time", (Facts(tuple(facts)),)),
-        Section("classes", "Kernels by class", (group_table(made, "class", made.classes),)),
+        Section("summary", "kernel time", (Facts(tuple(facts)),)),
+        Section("classes", "kernels by class", (group_table(made, "class", made.classes),)),
     ]
     if any(g.name for g in made.operators):
         table = group_table(made, "operator", made.operators[:top])
-        sections.append(Section("operators", "Kernels by operator", (table,)))
+        sections.append(Section("operators", "kernels by operator", (table,)))
     if made.by:
         table = group_table(made, made.by, made.stacks[:top])
-        sections.append(Section(f"{made.by}s", f"Kernels by {made.by}", (table,)))
-    kernels = Section("kernels", "Kernels", tuple(kernel_parts(made, top)))
+        sections.append(Section(f"{made.by}s", f"kernels by {made.by}", (table,)))
+    kernels = Section("kernels", "kernels", tuple(kernel_parts(made, top)))
     return Document("diff of traces", (*sections, kernels))
 
 

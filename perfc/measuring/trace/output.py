@@ -69,8 +69,8 @@ def document(view: TraceView, top: int | None) -> Document:
         return Document(title, (*noted(view.notes), *devices, *parts))
     if view.prediction is not None:
         return Document(title, (*noted(view.notes), *devices, *gap_sections(view.prediction, top)))
-    classes = Section("classes", "Kernels by class", (class_table(view),))
-    kernels = Section("kernels", "Kernels", tuple(kernel_parts(view, top)))
+    classes = Section("classes", "kernels by class", (class_table(view),))
+    kernels = Section("kernels", "kernels", tuple(kernel_parts(view, top)))
     sent = collective_sections(view.collectives, top)
     rates = rate_sections(view.operators[:top], view.products[:top])
     return Document(title, (*noted(view.notes), *devices, classes, kernels, *sent, *rates))
@@ -79,7 +79,7 @@ def document(view: TraceView, top: int | None) -> Document:
 def noted(notes: Sequence[str]) -> Iterator[Section]:
     """Yield the section of notes, if there are any."""
     if notes:
-        yield Section("notes", "Notes", tuple(map(Note, notes)))
+        yield Section("notes", "notes", tuple(map(Note, notes)))
 
 
 def heading(d: DeviceView) -> str:

@@ -46,7 +46,7 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
         SCRIPTS,
         places=[*(s.name for s in above[:1]), "timeline", "kernels", *(s.name for s in below)],
         above=[*map(section_block, above)],
-        kernels=section_block(Section("kernels", "Kernels", parts)),
+        kernels=section_block(Section("kernels", "kernels", parts)),
         sections=[*map(section_block, below)],
         spans=f"{sum(len(each.which) for each in line.lanes):,}",
         classes=[

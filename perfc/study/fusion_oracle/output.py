@@ -139,10 +139,10 @@ def document(view: FusionView, top: int | None) -> Document:
         ),
         view.differences[:top],
     )
-    sections = [Section("agreement", "Agreement", (Facts(facts),))]
+    sections = [Section("agreement", "agreement", (Facts(facts),))]
     if view.differences:
-        sections.append(Section("differences", "Differences", (differences,)))
-    sections.append(Section("groups", "Kernels", tuple(group_parts(view, top))))
+        sections.append(Section("differences", "differences", (differences,)))
+    sections.append(Section("groups", "kernels", tuple(group_parts(view, top))))
     return Document(
         f"fusion of {view.model}: {view.oracle} against {view.runtime}", tuple(sections)
     )

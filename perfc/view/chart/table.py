@@ -27,12 +27,12 @@ TOP = 20
 
 def document(chart: Chart, top: int | None = TOP) -> Document:
     """Return the document: ceilings, then kernels, slowest first."""
-    sections = [Section("ceilings", "Ceilings", (ceilings(chart),))]
+    sections = [Section("ceilings", "ceilings", (ceilings(chart),))]
     if chart.marks:
-        sections.append(Section("kernels", "Kernels", tuple(_kernels(chart, top))))
+        sections.append(Section("kernels", "kernels", tuple(_kernels(chart, top))))
     notes = tuple(Note(text) for text in chart.notes)
     if notes:
-        sections.append(Section("notes", "Notes", notes))
+        sections.append(Section("notes", "notes", notes))
     return Document(f"roofline: {chart.title}", tuple(sections))
 
 

@@ -339,7 +339,7 @@ def test_products_of_one_shape_are_one_row_in_every_form(
     shape = {"dtype": "bf16", "batch": 1, "m": 4096, "n": 4096, "k": 4096}
     assert (product["shape"], product["count"]) == (shape, 2)
     assert product["flop_per_s"] == pytest.approx(2 * 2 * 4096**3 / 461.5e-6)
-    assert "Matrix products by shape" in made["text"]
+    assert "matrix products by shape" in made["text"]
     operators = {o["operator"]: o for o in json.loads(made["json"])["operators"]}
     assert operators["aten::mm"]["flop_per_s"] == product["flop_per_s"]
     assert operators["aten::mm"]["executions"] == 2

@@ -77,7 +77,7 @@ def test_classes_are_bars_and_tables_need_no_scripts(page: str) -> None:
     assert [name for name, _, _ in bars][:2] == ["matrix product", "communication"]
     assert sum(float(width) for _, width, _ in bars) == pytest.approx(100, abs=0.05)
     assert "18.5 ms, 74.2 %" in bars[0][2]
-    for words in ("NVIDIA H100 80GB HBM3", "native_layer_norm", "Matrix products by shape"):
+    for words in ("NVIDIA H100 80GB HBM3", "native_layer_norm", "matrix products by shape"):
         assert words in still
 
 

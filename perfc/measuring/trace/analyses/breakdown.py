@@ -112,7 +112,7 @@ def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
             Column("full_share", "full", Unit.SHARE, "time with 1,024, the limit of the driver"),
         )
         yield Section(
-            "queues", "Launches in the queues of streams", (tabulate(columns, made.queues),)
+            "queues", "launches in the queues of streams", (tabulate(columns, made.queues),)
         )
 
 

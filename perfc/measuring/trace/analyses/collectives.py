@@ -380,7 +380,7 @@ COLUMNS = (
 def collective_sections(times: Sequence[CollectiveTime], top: int | None) -> Iterator[Section]:
     """Yield the table of collectives, if there are any."""
     if times:
-        yield Section("collectives", "Collectives", tuple(tabulated(COLUMNS, times, top)))
+        yield Section("collectives", "collectives", tuple(tabulated(COLUMNS, times, top)))
 
 
 def tabulated(

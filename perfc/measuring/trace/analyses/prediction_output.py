@@ -56,13 +56,13 @@ def gap_sections(gap: PredictionGap, top: int | None) -> Iterator[Section]:
     if gap.dtype and gap.traced_dtype and gap.dtype != gap.traced_dtype:
         text = f"products are {gap.traced_dtype} in the trace and {gap.dtype} in the prediction"
         parts.append(Note(f"{text}: --dtype"))
-    yield Section("gap", f"Prediction: {gap.model}", tuple(parts))
+    yield Section("gap", f"prediction: {gap.model}", tuple(parts))
     yield Section(
-        "predicted-classes", "Prediction by class", (tabulate((CLASS, *NUMBERS), gap.classes),)
+        "predicted-classes", "prediction by class", (tabulate((CLASS, *NUMBERS), gap.classes),)
     )
     columns, what = (*NAMES, *NUMBERS), "kernel with a smaller gap"
     kernels = tuple(excerpt(columns, gap.kernels[:top], len(gap.kernels), what))
-    yield Section("predicted-kernels", "Prediction by kernel", kernels)
+    yield Section("predicted-kernels", "prediction by kernel", kernels)
 
 
 def causes(gap: PredictionGap) -> Iterator[Fact]:

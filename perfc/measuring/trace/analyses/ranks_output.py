@@ -79,12 +79,12 @@ def document(view: RanksView, top: int | None) -> Document:
         text += f"{plural(late.matched, 'collective')}, by this in all"
         rows.append(Fact("straggler", Amount(late.late_s, Unit.SECOND), text))
     sections = [
-        Section("summary", "Job", (Facts(tuple(rows)),)),
-        Section("ranks", "Ranks", tuple(tabulated(RANKS, ranks, top))),
+        Section("summary", "job", (Facts(tuple(rows)),)),
+        Section("ranks", "ranks", tuple(tabulated(RANKS, ranks, top))),
     ]
     if view.notes:
-        sections.insert(0, Section("notes", "Notes", tuple(map(Note, view.notes))))
+        sections.insert(0, Section("notes", "notes", tuple(map(Note, view.notes))))
     if view.collectives:
         parts = tuple(tabulated(COLLECTIVES, view.collectives, top))
-        sections.append(Section("collectives", "Collectives of several ranks", parts))
+        sections.append(Section("collectives", "collectives of several ranks", parts))
     return Document(title, tuple(sections))

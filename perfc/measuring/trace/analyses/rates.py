@@ -154,7 +154,7 @@ def rate_sections(
             cell=lambda o: o.operator.removeprefix("aten::"),
         )
         table = tabulate((operator, count, *time, bandwidth, *rates), operators)
-        yield Section("operators", "Operators", (table,))
+        yield Section("operators", "operators", (table,))
     if products:
         shape = (
             Column(n, n, Unit.COUNT, cell=attrgetter(f"shape.{n}"))
@@ -163,4 +163,4 @@ def rate_sections(
         dtype = Column("dtype", is_name=True, cell=lambda p: p.shape.dtype)
         count = Column("count", "count", Unit.COUNT)
         table = tabulate((dtype, *shape, count, *time, *rates), products)
-        yield Section("products", "Matrix products by shape", (table,))
+        yield Section("products", "matrix products by shape", (table,))

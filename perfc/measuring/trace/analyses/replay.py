@@ -219,4 +219,4 @@ def document(made: ReplayedOperator) -> Document:
         words = f"on {made.target}{part}"
         facts.append(Fact(LOWER_BOUND, Amount(made.floor_s, Unit.SECOND), words))
     title = f"replay of {made.operator} {made.shapes}, row {made.row} of {made.trace}"
-    return Document(title, (Section("replay", "One execution", (Facts(tuple(facts)),)),))
+    return Document(title, (Section("replay", "one execution", (Facts(tuple(facts)),)),))
