@@ -5,7 +5,6 @@ The first of three layers reads a fixed number of nodes, in their order.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -16,7 +15,8 @@ from .networks.batches import Batch
 from .networks.network_predictor import NetworkPredictor, head, squared
 from .networks.node_features import Encoding
 from .networks.row_features import ROW
-from .networks.train import Loss, TrainRecipe
+from .networks.train import Loss
+from .seernet import SeerNet
 
 MOST_NODES = 512
 """Longer graphs are cut off, shorter ones padded with zeros; the paper does not state its size."""
@@ -56,10 +56,7 @@ class MlpNode(NetworkPredictor):
     name: ClassVar[str] = "mlp-node"
     title: ClassVar[str] = "MLP-Node (baseline of PerfSeer, 2025)"
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=500, learning_rate=1e-3, rows=128, halve_after=5, least_rate=1e-6
-    )
-    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(), has_short_products=False)
+    recipe, ours = SeerNet.recipe, SeerNet.ours
     loss: ClassVar[Loss] = staticmethod(squared)
     encoding = Encoding(
         perf_graph.NODES, perf_graph.node_table, perf_graph.GRAPH, perf_graph.graph_vector

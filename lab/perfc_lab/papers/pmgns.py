@@ -137,10 +137,6 @@ class PmgnsNetwork(TaskNetwork):
     def every(self, batch: Batch) -> Tensor:
         return self.positive(self.summed.every(batch))
 
-    def chosen(self, batch: Batch, every: Tensor) -> Tensor:
-        del batch
-        return every[:, self.column(self.quantity.value)]
-
 
 class Pmgns(SeveralQuantities):
     """Settings of Table 4.3: hidden 512, dropout 0.05, Adam at 2.754·10⁻⁵, Huber, 500 epochs.

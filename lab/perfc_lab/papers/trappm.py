@@ -89,10 +89,6 @@ class TrappmNetwork(TaskNetwork):
         outputs = [regressor(batch) for regressor in self.regressors]
         return self.positive(torch.stack(outputs, dim=1))
 
-    def chosen(self, batch: Batch, every: Tensor) -> Tensor:
-        del batch
-        return every[:, self.column(self.quantity.value)]
-
 
 class GraphPool(Sequence[GraphTensors]):
     """Graphs with and without rows, each encoded on access at a batch that its name draws.
