@@ -55,7 +55,6 @@ those of 16 bits."""
 SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
 SEQ = 1024
 """Tokens of BigScience's samples, inferred from its published rates."""
-WIDE_SEQ, WIDE_BATCH = 2048, {"256.0": 1024, "155.0": 1024}
 LEAST_BATCH = 256
 """Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
 
