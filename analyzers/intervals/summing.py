@@ -30,7 +30,7 @@ In training no correlation covers 90 % of the runs: half of the forward passes o
 1.5 times the sum of the kernels that the same source lists.
 """
 CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlation"].by_name
-"""Correlation of the errors of kernels with a common extent, by class; an unlisted class counts as
+"""Correlation of the errors of any two kernels of one class in a run; an unlisted class counts as
 one error."""
 
 

@@ -43,7 +43,8 @@ AMOUNTS = (
     "m",
     "groups",
 )
-"""Work, traffic (``least_*`` if stored in the narrower type), rows and number of products."""
+"""Work (``floor_mac``: the fewest, by minimal filtering too), traffic (``least_*`` if stored in the
+narrower type), rows and number of products."""
 TRAITS = (
     "n",
     "k",

@@ -165,6 +165,7 @@ class Launching:
         return puts_last is not None and (
             self.layout is Layout.CHANNELS_LAST
             or self.machine.kind == "cpu"
+            # the runtime's rule is one of NVIDIA's GPUs
             or (self.machine.vendor != "AMD" and puts_last(self.table.kernels, self.at))
         )
 

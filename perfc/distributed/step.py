@@ -151,7 +151,8 @@ def step_cost(
     training = _divided(training, parallel)
     count, last = training.micro_batches(parallel.data), parallel.pipeline - 1
     unscaled = work.parts(parallel, training.micro_batch, training.seq)
-    # only its parts show whether a graph has a law of steps
+    # which of both fits holds depends on what `parts` found: a step of a graph with a fit of its
+    # steps needs neither factor, one without it the factor relative to the reference
     fitted = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
     parts = scaled(unscaled, fitted, training)
     first = StageWork(work, parts, 0, parallel, training, links, count)

@@ -180,7 +180,8 @@ def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
         if inflate.eof:
             # zeros may fill up a file behind a member; anything else is the next member
             data = data.lstrip(b"\0")
-            inflate = zlib.decompressobj(wbits=31)
+            if data:
+                inflate = zlib.decompressobj(wbits=31)
             continue
         try:
             block = inflate.decompress(data, _BLOCK_BYTES)

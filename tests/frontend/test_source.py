@@ -64,7 +64,8 @@ class CountingFile(io.FileIO):
 def test_a_file_its_bytes_and_its_gzip_are_the_same_model(tmp_path: Path) -> None:
     plain, packed = tmp_path / "m.onnx", tmp_path / "m.onnx.gz"
     plain.write_bytes(DATA)
-    packed.write_bytes(gzip.compress(DATA[:50]) + gzip.compress(DATA[50:]))
+    # as tape archives and block devices pad a file
+    packed.write_bytes(gzip.compress(DATA[:50]) + gzip.compress(DATA[50:]) + bytes(512))
     models = [open_model(plain), open_model(str(packed)), open_model(DATA)]
     assert models[0].graph == models[1].graph == models[2].graph
     assert len({(model.origin.sha256, model.origin.nbytes) for model in models}) == 1

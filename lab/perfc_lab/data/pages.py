@@ -232,6 +232,7 @@ class PageSource(PublicSource):
             "A" if is_plain else "C",
             fields["file"],
             graph,
+            # whether the graph has the extents of the row: any sequence suits one without a size
             None if graph is None else "same" if size else "any seq",
         )
 

@@ -191,6 +191,7 @@ def processor(path: Path, kind: str) -> list[Errors]:
     # the runtime merged the others with neighbours, so that their time is that of several
     rows = rows[rows.part_s == rows.time_s]
     rows = rows.assign(
+        # without copies and changes of layout that the runtime inserts: no kernel of the model
         ratio=(rows.time_s - rows.inserted_s) / rows.sustained_s,
         flop=2 * rows.mac + rows.alu + rows.sfu,
     )

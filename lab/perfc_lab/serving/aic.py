@@ -250,6 +250,7 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
     settings = generated(run.runtime, run.version, run.isl, users)
     if _has_few_seats(row):
         return replace(settings, max_num_seqs=users - 1), ""  # one seat fewer than users
+    # requests of these lengths are those of InferenceMAX, whose servers have its settings
     if settings.token_budget or not {run.isl, run.osl} <= RANGE_RATIO:
         return settings, cache_of(model, run.runtime)
     return together(model, run, groups)

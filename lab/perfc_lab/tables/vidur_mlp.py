@@ -74,6 +74,7 @@ def extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents:
     """Return the extents of a token in a layer of a model on a shard, as the table gives them."""
     of_model = rows.iloc[0]
     hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])
+    # heads that rotary embedding turns: those of queries and of keys, not of values
     heads = (queries + float(of_model["n_kv_head"])) / shards
     inner = float(of_model["n_expanded_embd"]) / shards
     is_gated = bool(of_model["use_gated_mlp"])

@@ -11,11 +11,10 @@ from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deployment_options,
-    emit,
     format_options,
     grouped_command,
     reads,
-    show_document,
+    show_view,
 )
 from ..shared.table import table_options
 
@@ -85,21 +84,18 @@ def bytes_of(text: str) -> int:
 
 def show(view: CollectiveView, form: str, output: Path | None) -> None:
     """Write the rows in the given format."""
-    from dataclasses import fields
-
     from perfc.study.collective import CollectiveRow
     from perfc.view.report.formats import comma
     from perfc.view.report.formats.json_form import document_text
 
-    match form:
-        case "json":
-            emit(document_text(view.document, view), output)
-        case "csv":
-            names = [f.name for f in fields(CollectiveRow)]
-            rows = ((getattr(row, name) for name in names) for row in view.rows)
-            emit(comma.records(names, rows), output)
-        case _:
-            show_document(document(view), form, output)
+    show_view(
+        form,
+        output,
+        view,
+        lambda v: document_text(v.document, v),
+        lambda v: comma.of_records(CollectiveRow, v.rows),
+        document,
+    )
 
 
 def document(view: CollectiveView) -> Document:

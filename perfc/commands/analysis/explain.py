@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
 
 from ..shared.prelude import (
-    PIPED_WIDTH,
     DeploymentOptions,
     Nodes,
     emit,
@@ -16,6 +14,7 @@ from ..shared.prelude import (
     grouped_command,
     model_options,
 )
+from ..shared.report import width_of
 
 DOCUMENTS = {"explain": "perfc.study.explain.text:Explanation"}
 """JSON document of the command, and the type that defines its schema."""
@@ -38,6 +37,6 @@ def command(
     from perfc.study.explain.text import render_json, render_text
 
     explanation = explain(options.report(model), node)
-    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    width = width_of(output)
     is_json = form == "json"
     emit(render_json(explanation) if is_json else render_text(explanation, width), output)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfc.commands.shared.report import width_of
 from perfc.common.plain_text import say
 from perfc.errors import ParseError, PerfcError
 from perfc.machine import HOST, load_machine
 
 from ..shared.options import module_options
 from ..shared.prelude import (
-    PIPED_WIDTH,
     DeploymentOptions,
     deployment_options,
     emit,
@@ -100,7 +100,7 @@ def command(
         table = "" if how.table.stands_for else how.table.name
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(options.named(model), target, dims=dict(how.dims), protocol=protocol)
-    text = render(measurement, form, limit_rows, width())
+    text = render(measurement, form, limit_rows, width_of())
     if form == "csv" and not measurement.has_target:
         say(NO_TARGET, is_error=True)
     if dataset is not None:
@@ -225,10 +225,3 @@ def append(measurement: Measurement, dataset: Path) -> None:
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     files.append(dataset, rows.kernel_rows(measurement))
     files.append(files.models_file(dataset), [rows.model_row(measurement, date)])
-
-
-def width() -> int:
-    """Return the columns of the terminal."""
-    import shutil
-
-    return shutil.get_terminal_size((PIPED_WIDTH, 40)).columns

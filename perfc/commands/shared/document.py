@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from perfc.common.plain_text import say
 
 from .output import deliver, emit
-from .report import PIPED_WIDTH, Colour, colour, is_colourful
+from .report import Colour, colour, is_colourful, width_of
 
 if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document
@@ -36,13 +35,12 @@ def show_document(
         return
     from perfc.view.report.formats import terminal, text
 
-    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
     # a pipe has no terminal to ask for colors: ``always`` forces them
     if output is None and is_colourful():
         is_forced = colour() is Colour.ALWAYS
-        terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)
+        terminal.write(document, sys.stdout, width_of(), accents, is_forced=is_forced)
     else:
-        emit(text.render(document, width if output is None else PIPED_WIDTH), output)
+        emit(text.render(document, width_of(output)), output)
 
 
 def show_result(

@@ -26,6 +26,11 @@ PIPED_WIDTH = WIDTH
 """Columns of text in a pipe, unless COLUMNS is set."""
 
 
+def width_of(output: Path | None = None) -> int:
+    """Return the columns of the terminal; those of a pipe for a file."""
+    return PIPED_WIDTH if output else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+
+
 def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
     """Parse ``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1],[2]]`` as nested lists.
 
@@ -142,7 +147,7 @@ def show(
 
     # text without named views is the summary on one screen
     is_screen = form.value == "text" and not shown
-    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    width = width_of(output)
     # the summary and the table of kernels have different defaults of --top
     kinds = screen.KINDS if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top

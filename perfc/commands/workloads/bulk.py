@@ -15,11 +15,10 @@ from ..shared.prelude import (
     DefaultGroup,
     DeploymentOptions,
     color_option,
-    deliver,
     deployment_options,
     examples,
     format_options,
-    show_document,
+    show_result,
 )
 from ..shared.progress import ProgressLine
 from ..shared.table import table_options
@@ -109,13 +108,8 @@ def report(folder: Path, form: str, output: Path | None) -> None:
     """Report on FOLDER: what limits the models, which are fastest, and which stand out."""
     from perfc.study.bulk.zoo import Zoo, document
 
-    shown = document(folder, Zoo.read(folder))
-    if form == "html":
-        from perfc.view.html.document_page import document_page
-
-        deliver(document_page(shown), output)
-    else:
-        show_document(shown, form, output)
+    zoo = Zoo.read(folder)
+    show_result("", zoo, document(folder, zoo), form, output)
 
 
 def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:

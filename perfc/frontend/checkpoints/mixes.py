@@ -18,7 +18,8 @@ class WeightMix:
     """Weights of a lowered model in a mix, as `WeightFile` has those of a file.
 
     Args:
-        weights: by name.
+        weights: by name of the weight in the lowered model.
+        tensors: none, where `WeightFile` has the tensors of a file by name.
     """
 
     weights: Mapping[str, StoredWeight]

@@ -107,7 +107,8 @@ class LintWork:
                 # nothing is committed yet, or this is no repository: everything is new
                 return None
             raise ModelError(f"git has no revision {self.revision!r} here", where=path)
-        # suppressions in use now are those of the model as it is
+        # a second linter, as the first records which suppressions the model as it is needs; with a
+        # least gain of 0 no finding of the revision is left out, which would make it a new one
         unfiltered = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
         try:
             with opened(f"{self.revision}:{place}") as old:

@@ -37,7 +37,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
         keys.whole("num_channels", default=3),
         extra,
         is_patch_biased,
-        True,
+        True,  # a stored table of positions is added
         norm if has_first_norm else None,
     )
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")

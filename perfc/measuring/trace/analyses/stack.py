@@ -44,6 +44,7 @@ class StackBy(Enum):
             case StackBy.LINE:
                 return frozenset({HostKind.PYTHON})
             case StackBy.CALL:
+                # the operator is the innermost event: not its library, not the call that launches
                 return frozenset(HostKind) - {HostKind.LIBRARY, HostKind.CALL}
 
 
@@ -238,6 +239,7 @@ def floors_of(
             kernel = trace.kernel_names.numbers[k.kernel]
             # the bound is of an execution, which may launch this kernel several times
             floors[kernel, call] = k.floor.floor_s * k.executions / k.launches
+            # copies from or to the host have another bound than other kernels of the same call
             bounded.add((call, is_with_host(k.kernel)))
     return floors, frozenset(bounded)
 
