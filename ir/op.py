@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar
 from ..errors import ShapeError
 from .cost import NO_TRAFFIC, NO_WORK, UNITS, Extents, Parts, Traffic, Work, dim_sum, work_of
 from .definition import Operands, range_problem
-from .graph import Inputs, Results
+from .graph import Inputs, Results, Value
 from .record import frozen
 from .symbolic.dim import Dim
 from .tensors.known import Known
@@ -284,6 +284,11 @@ def with_attributes(kind: type[Operator], op: Op) -> Operator:
 def has(ins: Inputs, index: int) -> bool:
     """Return True if the optional input ``index`` is given."""
     return index < len(ins) and ins[index] is not None
+
+
+def given(ins: Inputs, *at: int) -> list[Value]:
+    """Return the inputs at these positions, which the operator requires."""
+    return [v for i in at if (v := ins[i]) is not None]
 
 
 def tensor(ins: Inputs, index: int) -> TensorType:

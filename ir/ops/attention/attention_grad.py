@@ -21,7 +21,7 @@ from ... import (
     has,
     tensor,
 )
-from ...op import with_attributes
+from ...op import given, with_attributes
 from ...problem import Attention as ForwardProblem
 from ...problem import Backward, Problem
 from ..contraction.matmul import FusedMatMul
@@ -113,11 +113,7 @@ class AttentionGrad(Op):
         return {} if scores is None else scores.letters()
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, _, q, k, v = ins[:5]
-        assert dy is not None
-        assert q is not None
-        assert k is not None
-        assert v is not None
+        dy, q, k, v = given(ins, 0, 2, 3, 4)
         # p are probabilities, ds and dp gradients of scores and probabilities
         heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
         q_heads, k_heads, v_heads = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)

@@ -169,8 +169,22 @@ class ProjectedAttention(AttentionLike):
         return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
 
 
+class AfterProjection(AttentionLike):
+    """Attention after its projection: queries, keys and values are side by side in one operand."""
+
+    onnx = ""
+    formulas = SCORES
+
+    def _joint(self, ins: Inputs) -> Dim | None:
+        return axis(ranked(ins, 0, 2, 3), -1)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        n = super().scores(ins)
+        return None if n is None else replace(n, i=0, j=0)
+
+
 @frozen
-class QkvAttention(ProjectedAttention):
+class QkvAttention(AfterProjection, ProjectedAttention):
     """com.microsoft Attention after its projection.
 
     Shapes:  qkv[b, s, j]; else as com.microsoft Attention.
@@ -179,24 +193,15 @@ class QkvAttention(ProjectedAttention):
     """
 
     mnemonic = "qkv_attention"
-    onnx = ""
     operands = (
         "qkv bias? mask_index? past? attention_bias? past_sequence_length? beam_width? "
         "cache_indirection?"
     )
-    formulas = SCORES
     weights_at = ()
     cache_at = 3
 
     def visible(self) -> tuple[bool, int]:
         return self.unidirectional == 1, 0
-
-    def _joint(self, ins: Inputs) -> Dim | None:
-        return axis(ranked(ins, 0, 3), 2)
-
-    def scores(self, ins: Inputs) -> Scores | None:
-        n = super().scores(ins)
-        return None if n is None else replace(n, i=0, j=0)
 
 
 @frozen

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ... import (
     Dim,
     DType,
@@ -29,15 +27,8 @@ from .attention import (
     either,
     ranked,
 )
+from .contrib_attention import AfterProjection
 from .score_pairs import unmasked_pairs
-
-
-def fewest_keys(n: Dim, b: Dim) -> Dim:
-    """Return the minimum keys per token if ``n`` tokens are in ``b`` sequences.
-
-    Pairs are the sum of the squared lengths, which is least for equal lengths.
-    """
-    return n // b
 
 
 class Packed(AttentionLike):
@@ -95,8 +86,9 @@ class PackedMultiHeadAttention(Packed):
         if q is None or offsets is None:
             return None
         (width, of_v), h, n, b = self._widths(ins), self.num_heads, q[0], offsets[0]
-        t, x = fewest_keys(n, b), SOFTMAX_ALU + int(has(ins, 6))
-        # one sequence has exactly n keys per token, several have at least n//b
+        # pairs are the sum of the squared lengths, least for equal ones: one sequence has exactly n
+        # keys per token, several have at least n//b
+        t, x = n // b, SOFTMAX_ALU + int(has(ins, 6))
         return Scores(1, h, n, t, width // h, of_v // h, n * t, x, is_bound=b != 1)
 
 
@@ -145,12 +137,12 @@ class PackedAttention(Packed):
             return None
         (q, v, joint), h, (n, i), b = self._widths(ins), self.num_heads, x, offsets[0]
         ops = SOFTMAX_ALU + int(has(ins, self.signature.names.index("attention_bias")))
-        t = fewest_keys(n, b)
+        t = n // b
         return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
 
 
 @frozen
-class PackedQkvAttention(PackedAttention):
+class PackedQkvAttention(AfterProjection, PackedAttention):
     """com.microsoft PackedAttention after its projection.
 
     Shapes:  qkv[n, j], token_offset[b, t] -> output[n, h*v].
@@ -160,16 +152,7 @@ class PackedQkvAttention(PackedAttention):
     """
 
     mnemonic = "packed_qkv_attention"
-    onnx = ""
     operands = "qkv bias token_offset cumulative_sequence_length attention_bias?"
-    formulas = SCORES
-
-    def _joint(self, ins: Inputs) -> Dim | None:
-        return axis(ranked(ins, 0, 2), 1)
-
-    def scores(self, ins: Inputs) -> Scores | None:
-        n = super().scores(ins)
-        return None if n is None else replace(n, i=0, j=0)
 
 
 @frozen

@@ -18,6 +18,7 @@ from ... import (
     single,
     tensor,
 )
+from ...op import given
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...tensors.contents import elements
@@ -156,10 +157,8 @@ class ConvFilterGrad(ConvGrad):
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         window = self.window(ins, outs)
-        dy, x = ins[0], ins[1]
+        dy, x = given(ins, 0, 1)
         assert window is not None
-        assert dy is not None
-        assert x is not None
         n, c, g, rank = window.batch, window.in_channels, self.group, len(window.extents)
         space = tuple(range(3, 3 + rank))
         # the sum is over the batch, so that batch and channels change places in X and dY; groups

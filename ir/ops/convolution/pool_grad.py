@@ -24,7 +24,7 @@ from ... import (
     single,
     tensor,
 )
-from ...op import with_attributes
+from ...op import given, with_attributes
 from ...traffic import first_once
 from ..movement.scatter import ScatterElements
 from .conv_grad import ConvGrad, declared_shape, explicit_pads, like_gradient
@@ -72,9 +72,7 @@ class MaxPoolGrad(PoolGrad):
     traffic = ConvGrad.traffic
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, indices = ins[0], ins[1]
-        assert dy is not None
-        assert indices is not None
+        dy, indices = given(ins, 0, 1)
         assert isinstance(outs[0], TensorType)
         shape, flat_shape = outs[0].shape or (), (count(tensor(ins, 0)),)
         zeros = tape.zeros((element_count(shape),), outs[0].dtype)

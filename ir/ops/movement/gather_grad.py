@@ -24,6 +24,7 @@ from ... import (
     single,
     tensor,
 )
+from ...op import given
 from ...traffic import moved, stored
 from ..convolution.conv_grad import declared_shape
 from ..elementwise.cast import Cast
@@ -61,9 +62,7 @@ class GatherGrad(Op):
         return moved([stored(tensor(ins, 1)), stored(tensor(ins, 2))], [stored(outs[0])])
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        indices, dy = ins[1], ins[2]
-        assert indices is not None
-        assert dy is not None
+        indices, dy = given(ins, 1, 2)
         assert isinstance(outs[0], TensorType)
         shape, index = outs[0].shape or (), tensor(ins, 1).shape or ()
         axis = normal_axis(self.axis, len(shape))

@@ -259,12 +259,8 @@ class SpaceToDepth(_Blocks):
         return n, c * b * b, _exactly(h, b, "height"), _exactly(w, b, "width")
 
 
-class _Rearranged(Movement):
-    """A result with the operand's type."""
-
-
 @frozen
-class ReverseSequence(_Rearranged):
+class ReverseSequence(Movement):
     """Sequences of a batch reversed up to their lengths.
 
     Shapes:  the operand's.
@@ -279,7 +275,7 @@ class ReverseSequence(_Rearranged):
 
 
 @frozen
-class Trilu(_Rearranged):
+class Trilu(Movement):
     """Upper or lower triangle of matrices, the rest zero.
 
     Shapes:  the operand's.

@@ -92,7 +92,7 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
     # the start may lie before the axis, which depends on the extent where that is a symbol
-    if (interval(first)[0] or 0) < 0 and not (isinstance(extent, int) and first == extent - 1):
+    if (interval(first)[0] or 0) < 0:
         # in both cases a slice that does not reach below position 0 is empty
         is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
         return 0 if is_empty else None

@@ -16,6 +16,7 @@ from ... import (
     single,
     tensor,
 )
+from ...op import given
 from ...problem import Rows
 from ..elementwise.rounding import Exp
 from ..movement.gather_grad import one_hot
@@ -46,9 +47,7 @@ class SoftmaxGrad(Softmax):
         return tuple(range(axis, rank)) if self.flatten else (axis,)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, y = ins[0], ins[1]
-        assert dy is not None
-        assert y is not None
+        dy, y = given(ins, 0, 1)
         weighted = tape.mul(dy, y)
         total = tape.sum(weighted, self.axes(len(tensor(ins, 1).shape or ())), keepdims=True)
         return (tape.mul(y, tape.sub(dy, total)),)
@@ -69,9 +68,7 @@ class LogSoftmaxGrad(SoftmaxGrad):
     formulas = {"alu": "3*e", "sfu": "e"}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, y = ins[0], ins[1]
-        assert dy is not None
-        assert y is not None
+        dy, y = given(ins, 0, 1)
         total = tape.sum(dy, self.axes(len(tensor(ins, 1).shape or ())), keepdims=True)
         return (tape.sub(dy, tape.mul(tape.apply(Exp(), y), total)),)
 
@@ -105,9 +102,7 @@ class NegativeLogLikelihoodLossGrad(Softmax):
         return Rows(count(tensor(ins, 2)), count(outs[0]))
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, target = ins[0], ins[2]
-        assert dy is not None
-        assert target is not None
+        dy, target = given(ins, 0, 2)
         assert isinstance(outs[0], TensorType)
         shape = outs[0].shape or ()
         hot = one_hot(tape, target, shape, 1, self.ignore_index, outs[0].dtype)

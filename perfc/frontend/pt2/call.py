@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
@@ -44,6 +44,11 @@ def names_of(given: Mapping[str, Any]) -> Iterator[str]:
             yield from (str(v["as_tensor"]["name"]) for v in value if "as_tensor" in v)
         case _:
             pass
+
+
+def names_in(given: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the tensors of several arguments."""
+    return [name for argument in given for name in names_of(argument)]
 
 
 def times(sizes: Sequence[Size]) -> Size:
@@ -115,7 +120,7 @@ class ProgramScope(ValueScope):
             reduced=self.reduced,
             frames=frames,
         )
-        formal = [raw for argument in graph["inputs"] for raw in names_of(argument)]
+        formal = names_in(graph["inputs"])
         for raw, actual in zip(formal, given, strict=True):
             result.values[raw] = self.values[actual]
             result.metas[raw] = replace(result.meta(raw), dtype=self.meta(actual).dtype)

@@ -9,7 +9,7 @@ from typing import Any
 from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from ..reading.proto import ProtoGraph, ValueInfo
-from .call import AtenCall, ProgramScope, names_of
+from .call import AtenCall, ProgramScope, names_in, names_of
 from .sizes import member_of, size_of
 
 FLOWS = frozenset({"cond", "while_loop", "scan", "map_impl", "map"})
@@ -68,11 +68,11 @@ def results_of(
     content = graph["graph"]
     name = f"{c.outputs[0]}.{graph['name']}{suffix}"
     scope = c.scope.inner(content, name, given, c.frames)
-    formal = [raw for argument in content["inputs"] for raw in names_of(argument)]
+    formal = names_in(content["inputs"])
     scope.values.update(zip(formal, values, strict=False))
     scope.path = module_of(c, scope, content["nodes"])
     lower(scope, content["nodes"])
-    results = [raw for argument in content["outputs"] for raw in names_of(argument)]
+    results = names_in(content["outputs"])
     return [c.emit("Identity", scope.values[raw]) for raw in results]
 
 
@@ -143,12 +143,12 @@ def steps_of(
     try:
         (test,), formal = (
             condition["nodes"],
-            [raw for v in condition["inputs"] for raw in names_of(v)],
+            names_in(condition["inputs"]),
         )
         compared = {str(a["name"]): a["arg"] for a in test["inputs"]}
         at = formal.index(compared["self"]["as_tensor"]["name"])
-        after = [raw for v in body["outputs"] for raw in names_of(v)][at]
-        before = [raw for v in body["inputs"] for raw in names_of(v)][at]
+        after = names_in(body["outputs"])[at]
+        before = names_in(body["inputs"])[at]
         change = next(n for n in body["nodes"] if after in names_of(n["outputs"][0]))
         changed = {str(a["name"]): a["arg"] for a in change["inputs"]}
         operators = [str(n["target"]).split(".")[3] for n in (test, change)]

@@ -21,7 +21,7 @@ from ..reading.provenance import numbered, place_of
 from ..source import one_line
 from .archive import read_archive
 from .autocast import enter_region, retype
-from .call import LOWERINGS, AtenCall, ProgramScope, names_of
+from .call import LOWERINGS, AtenCall, ProgramScope, names_in, names_of
 from .control import FLOWS, lower_flow
 from .sizes import member_of, parsed
 
@@ -208,7 +208,7 @@ def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: 
         raise ModelError(f"graphs nested deeper than {DEEPEST}")
     for node in nodes:
         target = str(node["target"])
-        outputs = [name for given in node["outputs"] for name in names_of(given)]
+        outputs = names_in(node["outputs"])
         space, _, operator = target.removeprefix("torch.ops.").partition(".")
         name, _, overload = operator.partition(".")
         is_check = CHECKS.fullmatch(name) or target.startswith(("_operator", "math"))
@@ -309,12 +309,12 @@ def inline(
     """Put the graph of a higher-order operator in place of its call."""
     given = [a["arg"] for a in node["inputs"]]
     graph = next(arg["as_graph"]["graph"] for arg in given if "as_graph" in arg)
-    actual = [raw for arg in given for raw in names_of(arg)]
+    actual = names_in(given)
     inner = scope.inner(graph, node.get("name") or outputs[0], actual)
     if "autocast" in node["target"]:
         enter_region(given, graph, scope, inner)
     lower_nodes(inner, graph["nodes"], depth + 1)
-    results = [raw for arg in graph["outputs"] for raw in names_of(arg)]
+    results = names_in(graph["outputs"])
     for raw, result in zip(outputs, results, strict=True):
         scope.values[raw] = inner.values[result]
         scope.metas[raw] = replace(scope.meta(raw), dtype=inner.meta(result).dtype)
