@@ -39,6 +39,14 @@ def taken(source: Type, result: Type) -> Dim | None:
     return packed(lesser(source.numel, wanted), source.dtype)
 
 
+def rows_read(table: TensorType, taken: Dim, axis: int = 0) -> Dim | None:
+    """Return bytes of the rows read of a table along an axis; None if its shape is unknown."""
+    if not table.shape:
+        return None
+    row = element_count(table.shape[:axis] + table.shape[axis + 1 :])
+    return packed(dim_min(taken, table.shape[axis]) * row, table.dtype)
+
+
 def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
     """Return the traffic of given byte counts, a lower bound if any of them is unknown."""
     # unknown amounts count 0 in the sums

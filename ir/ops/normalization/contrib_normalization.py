@@ -16,16 +16,15 @@ from ... import (
     Traffic,
     Types,
     count,
-    dim_min,
     dim_sum,
     element_count,
     frozen,
     has,
     shape_at,
-    storage_bytes,
     tensor,
 )
 from ...problem import Rows, Span
+from ...traffic import rows_read
 from .normalization import STATISTICS_ALU, Normalization
 
 RMS_ALU = 4
@@ -184,7 +183,7 @@ class EmbedLayerNormalization(Op):
         n_rows = element_count(ids)
         positions = n_rows if has(ins, 8) or not ids else ids[-1]
         tables = ((2, n_rows), (3, positions), (4, n_rows))
-        return {i: _row_bytes(tensor(ins, i), n) for i, n in tables if has(ins, i)}
+        return {i: rows_read(tensor(ins, i), n) for i, n in tables if has(ins, i)}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)
@@ -193,14 +192,6 @@ class EmbedLayerNormalization(Op):
             return Traffic(base.read_bytes, base.write_bytes, is_bound=True)
         read = dim_sum([base.read_bytes, *(b for b in rows.values() if b is not None)])
         return Traffic(read, base.write_bytes, base.is_bound or None in rows.values())
-
-
-def _row_bytes(table: TensorType, taken: Dim) -> Dim | None:
-    """Return bytes of the rows read of a table, None if its shape is unknown."""
-    if table.shape is None or not table.shape or table.dtype.bits == 0:
-        return None
-    row = element_count(table.shape[1:])
-    return storage_bytes(dim_min(taken, table.shape[0]) * row, table.dtype.bits)
 
 
 @frozen

@@ -16,7 +16,6 @@ from ... import (
     Traffic,
     Types,
     count,
-    dim_min,
     dim_sum,
     each_once,
     element_count,
@@ -24,9 +23,9 @@ from ... import (
     has,
     normal_axis,
     single,
-    storage_bytes,
     tensor,
 )
+from ...traffic import rows_read
 
 
 @frozen
@@ -91,10 +90,7 @@ class GatherBlockQuantized(Op):
     def _rows(self, ins: Inputs, index: int) -> Dim | None:
         """Return bytes of the rows read of a table, None if its shape is unknown."""
         table, indices = tensor(ins, index), tensor(ins, 1).shape
-        if not table.shape or indices is None or table.dtype.bits == 0:
+        if not table.shape or indices is None:
             return None
         at = normal_axis(self.gather_axis, len(table.shape), "gather_axis")
-        row = element_count(table.shape[:at] + table.shape[at + 1 :])
-        return storage_bytes(
-            dim_min(element_count(indices), table.shape[at]) * row, table.dtype.bits
-        )
+        return rows_read(table, element_count(indices), at)
