@@ -65,6 +65,11 @@ class Value:
         return self.dtype.is_float
 
     @property
+    def is_parameter(self) -> bool:
+        """Return True for a stored tensor that is a parameter."""
+        return self.weight is not None and self.weight.is_parameter
+
+    @property
     def dtype(self) -> DType:
         """Return the element type; UNKNOWN if it is no tensor."""
         return self.type.dtype if isinstance(self.type, TensorType) else DType.UNKNOWN

@@ -89,7 +89,7 @@ def path_of_weights(node: Node) -> Path | None:
 
 def is_parameter(v: Value | None) -> bool:
     """Return True for a parameter, False for settings that are stored, such as a shape or axes."""
-    if v is None or v.weight is None or not v.weight.is_parameter:
+    if v is None or not v.is_parameter:
         return False
     t = v.type
     return not (isinstance(t, TensorType) and t.dtype.is_integer and (t.rank is None or t.rank < 2))

@@ -197,7 +197,7 @@ class Folding:
         """Return True if a tensor changes in the next step: a parameter, or computed from one."""
         if v in self.changing:
             return True
-        return v.weight is not None and v.weight.is_parameter and v.is_real
+        return v.is_parameter and v.is_real
 
     @staticmethod
     def decided(node: Node, ins: Inputs) -> Graph | None:

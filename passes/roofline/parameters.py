@@ -197,7 +197,7 @@ class Walk:
     def use(self, role: Role, values: Collection[Value]) -> None:
         """Record that an operator computes with the stored tensors behind ``values``."""
         for w in dict.fromkeys(s for v in values for s in self.sources.get(v, ())):
-            if role is Role.PARAMETER and not (w.weight and w.weight.is_parameter):
+            if role is Role.PARAMETER and not w.is_parameter:
                 continue
             self.roles[w] = min(role, self.roles.get(w, role), key=ORDER.index)
             self.elements.setdefault(w, numel(w))

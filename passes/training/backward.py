@@ -88,4 +88,4 @@ def handed(values: Iterable[Value]) -> list[Value]:
 
 def trained(weights: Iterable[Value]) -> list[Value]:
     """Return the floating-point parameters."""
-    return [w for w in weights if w.weight is not None and w.weight.is_parameter and w.is_real]
+    return [w for w in weights if w.is_parameter and w.is_real]

@@ -65,7 +65,7 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     if maker is not None and isinstance(maker.op, Transpose):
         w = maker.inputs[0]
     is_matrix = w is not None and len(w.shape or ()) == 2
-    return w if is_matrix and w is not None and w.weight and w.weight.is_parameter else None
+    return w if is_matrix and w is not None and w.is_parameter else None
 
 
 def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:

@@ -175,7 +175,7 @@ class Train(Transform):
 
     def is_trained(self, w: Value) -> bool:
         """Return True if a stored tensor is a parameter that is not frozen."""
-        if w.weight is None or not w.weight.is_parameter or not w.is_real:
+        if not w.is_parameter or not w.is_real:
             return False
         # under a name of torch.onnx only matrices are parameters
         if fnmatchcase(w.name, UNNAMED) and len(shape_of(w)) <= 1:

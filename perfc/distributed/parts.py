@@ -301,7 +301,7 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     for kernel in kernels:
         of_experts = Doing.of(kernel) is Doing.EXPERTS
         for v in kernel.reads:
-            if v.weight is not None and v.weight.is_parameter:
+            if v.is_parameter:
                 is_of_experts[v] = is_of_experts.get(v, False) or of_experts
     dense = routed = 0.0
     for v, of_experts in is_of_experts.items():

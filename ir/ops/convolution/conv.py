@@ -125,7 +125,7 @@ class Conv(FilteredMaps):
 
     def kernel(self, ins: Inputs) -> Shape | None:
         """Return the extents of the filters along the spatial axes."""
-        return kernel_extents(self.kernel_shape, self.filters(ins), 2)
+        return kernel_extents(self.kernel_shape, self.filters(ins))
 
     def _spatial(self, x: Shape, kernel: Shape) -> Shape:
         """Return the extents of the result along the spatial axes."""

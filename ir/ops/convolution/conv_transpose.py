@@ -72,7 +72,7 @@ class ConvTranspose(FilteredMaps):
         x = channels_first(shape_at(ins, self.at[0]), self.layout())
         w = shape_at(ins, self.at[1])
         w = None if w is None or len(w) < 2 else w
-        return x, w, kernel_extents(self.kernel_shape, w, 2)
+        return x, w, kernel_extents(self.kernel_shape, w)
 
     def _spatial(self, ins: Inputs, x: Shape, kernel: Shape) -> Shape:
         """Return the extents of the result along the spatial axes."""

@@ -192,19 +192,18 @@ def touched_same(
     return touched(extent, out, kernel, stride, dilation, pad)
 
 
-def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int) -> Spatial | None:
-    """Return kernel extents from the attribute, or else from the weight's axes after ``first``.
+def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None) -> Spatial | None:
+    """Return kernel extents from the attribute, or else from the weight's axes after both channels.
 
     Raises:
         ShapeError: the attribute and the weight disagree.
     """
-    extents = None if weight is None else weight[first:]
+    extents = None if weight is None else weight[2:]
     if not kernel_shape:
         return extents
     if extents is not None and len(extents) != len(kernel_shape):
         raise ShapeError(
-            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank "
-            f"{first + len(extents)}"
+            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank {2 + len(extents)}"
         )
     for a, b in zip(kernel_shape, extents or (), strict=False):
         if not isinstance(b, Poly) and a != b:

@@ -112,9 +112,7 @@ class Places:
 
     def is_stored(self, v: Value | None) -> bool:
         """Return True if a value is a parameter, transposed or cast."""
-        return v in self.stored or (
-            v is not None and v.weight is not None and v.weight.is_parameter
-        )
+        return v in self.stored or (v is not None and v.is_parameter)
 
     def is_table(self, v: Value | None) -> bool:
         """Return True if a value is a stored matrix."""

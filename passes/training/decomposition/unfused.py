@@ -73,8 +73,8 @@ def at(node: Node, index: int) -> Value | None:
 def sinks(node: Node) -> Value | None:
     """Return a trained score for each head that no token has; None where there is none."""
     bias = at(node, BIAS)
-    is_trained = bias is not None and bias.weight is not None and bias.weight.is_parameter
-    return bias if bias is not None and is_trained and len(shape_of(bias)) == 1 else None
+    is_trained = bias is not None and bias.is_parameter and len(shape_of(bias)) == 1
+    return bias if is_trained else None
 
 
 def written(

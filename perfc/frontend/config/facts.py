@@ -51,13 +51,7 @@ def parameters(model: LanguageModel) -> ParameterCounts:
 
 def _held(module: Module) -> int:
     """Return the elements of its parameters."""
-    return sum(_elements(v.type) for v in module.graph.weights if _is_parameter(v))
-
-
-def _is_parameter(value: object) -> bool:
-    """Return True for a learned weight, not for tables that are computed."""
-    weight = getattr(value, "weight", None)
-    return weight is not None and weight.is_parameter
+    return sum(_elements(v.type) for v in module.graph.weights if v.is_parameter)
 
 
 def _elements(type_: object) -> int:
@@ -75,7 +69,7 @@ def _idle(module: Module) -> int:
             # the first inputs are tokens and scores of the router; weights have experts first
             for v in node.inputs[2:]:
                 shape = None if v is None else v.shape
-                if v is not None and _is_parameter(v) and shape and isinstance(shape[0], int):
+                if v is not None and v.is_parameter and shape and isinstance(shape[0], int):
                     used_experts = min(node.op.k, shape[0])
                     idle += _elements(v.type) // shape[0] * (shape[0] - used_experts)
     return idle

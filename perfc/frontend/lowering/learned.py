@@ -117,14 +117,9 @@ def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
         name: name of the initializer.
         tensor: its extents; None if the file does not have them.
     """
-    if last(name) in BUFFERS or MADE.fullmatch(name):
+    if name.rpartition(".")[2] in BUFFERS or MADE.fullmatch(name):
         return True
     if VECTOR.fullmatch(name) and (tensor is None or len(tensor.dims) < 2):
         return True
     is_one = tensor is not None and tensor.element_count in (0, 1)
     return is_one and SCALAR.fullmatch(name) is not None
-
-
-def last(name: str) -> str:
-    """Return the last part of a dotted name: ``a.b.weight`` gives ``weight``."""
-    return name.rpartition(".")[2]

@@ -54,7 +54,7 @@ class Placement:
         if proto.SOURCE in props:
             frames = tuple(props[proto.SOURCE].split("\n"))
             return Loc(stored, source.op_type, frames=frames)
-        parameters = [v for v in inputs if v and v.weight and v.weight.is_parameter]
+        parameters = [v for v in inputs if v and v.is_parameter]
         parameter = parameters[0].name if parameters else ""
         # filters have an axis for each of two kinds of channels, the others are spatial
         spatial = len(parameters[0].shape or ()) - 2 if parameters else 0

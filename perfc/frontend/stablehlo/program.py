@@ -19,7 +19,7 @@ from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..reading.provenance import frames_of
 from ..source import one_line, open_file
 from .call import LOWERINGS, HloCall, HloScope, meta_of_type
-from .control import FLOWS
+from .control import FLOWS, bound
 
 LONGEST_S = 300
 """Maximum seconds of parsing."""
@@ -158,8 +158,7 @@ def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int, frames
     name = op["attrs"].get("callee") or op["attrs"]["decomposition"]
     function = scope.functions[name.lstrip("@")]
     # a function that is called twice has the same numbers: its values are new each time
-    for (formal, text, _), actual in zip(function["args"], op["in"], strict=True):
-        scope.alias(formal, actual, scope.metas.get(actual) or meta_of_type(text))
+    bound(scope, function, op["in"])
     results = lower_block(scope, function, path, depth + 1, frames)
     for (number, text), result in zip(op["out"], results, strict=True):
         scope.alias(number, result, meta_of_type(text))

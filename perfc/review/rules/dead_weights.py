@@ -40,7 +40,7 @@ class DeadWeights(Rule):
             if node.regions:
                 read |= captured(node)
         for v in graph.weights:
-            if v in read or v.weight is None or not v.weight.is_parameter:
+            if v in read or not v.is_parameter:
                 continue
             size = subject.nbytes(v)
             nbytes = "of unknown size" if size is None else f"of {size:,} bytes"

@@ -33,7 +33,7 @@ def mix_of(model: LanguageModel, name: str) -> WeightMix:
     shapes = {
         v.name: tuple(map(int, v.type.shape or ()))  # type: ignore[arg-type]
         for v in graph.weights
-        if isinstance(v.type, TensorType) and v.weight is not None and v.weight.is_parameter
+        if isinstance(v.type, TensorType) and v.is_parameter
     }
     mix = _Mix(model, name, is_tied=not any(n.endswith(".head.weight") for n in shapes))
     return WeightMix({n: mix.stored(n, shape) for n, shape in shapes.items()}, {})
