@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -28,7 +27,6 @@ from ... import (
 from ...symbolic.fresh import data_extent
 from .attention import (
     PROJECTED_SCORES,
-    SCORES,
     SOFTMAX_ALU,
     AttentionLike,
     Scores,
@@ -37,6 +35,7 @@ from .attention import (
     either,
     ranked,
 )
+from .packed_attention import AfterProjection
 from .score_pairs import unmasked_pairs
 
 
@@ -167,20 +166,6 @@ class ProjectedAttention(AttentionLike):
         if past is None or x is None or not self.past_present_share_buffer:
             return each_once(ins, outs)
         return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
-
-
-class AfterProjection(AttentionLike):
-    """Attention after its projection: queries, keys and values are side by side in one operand."""
-
-    onnx = ""
-    formulas = SCORES
-
-    def _joint(self, ins: Inputs) -> Dim | None:
-        return axis(ranked(ins, 0, 2, 3), -1)
-
-    def scores(self, ins: Inputs) -> Scores | None:
-        n = super().scores(ins)
-        return None if n is None else replace(n, i=0, j=0)
 
 
 @frozen

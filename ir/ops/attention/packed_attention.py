@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ... import (
     Dim,
     DType,
@@ -27,8 +29,21 @@ from .attention import (
     either,
     ranked,
 )
-from .contrib_attention import AfterProjection
 from .score_pairs import unmasked_pairs
+
+
+class AfterProjection(AttentionLike):
+    """Attention after its projection: queries, keys and values are side by side in one operand."""
+
+    onnx = ""
+    formulas = SCORES
+
+    def _joint(self, ins: Inputs) -> Dim | None:
+        return axis(ranked(ins, 0, 2, 3), -1)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        n = super().scores(ins)
+        return None if n is None else replace(n, i=0, j=0)
 
 
 class Packed(AttentionLike):
