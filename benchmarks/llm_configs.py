@@ -218,7 +218,7 @@ def theirs(name: str) -> dict[str, int | None]:
     # of latents transformers keeps what they expand to, of Falcon's grouped heads their copies
     is_copied = is_latent or bool(keys.get("new_decoder_architecture"))
     counts["cache_bytes"] = None if is_copied else cache_bytes(cache)
-    counts["decode_macs"] = None if is_latent else decode_macs(model, keys, result, cache)
+    counts["decode_macs"] = None if is_latent else decode_macs(model, result, cache)
     return counts
 
 
@@ -257,7 +257,7 @@ def image_macs(model: Any, keys: dict[str, Any]) -> int:
     return macs
 
 
-def decode_macs(model: Any, keys: dict[str, Any], result: Any, cache: Any) -> int:
+def decode_macs(model: Any, result: Any, cache: Any) -> int:
     """Return the MACs of one further token."""
     import torch
 

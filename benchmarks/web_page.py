@@ -73,7 +73,7 @@ def named(tab: Page, name: str) -> str:
     return f"{first:6.2f} s, predictions {time.perf_counter() - begin:.2f} s"
 
 
-def resident_mb(browser: Browser) -> float:
+def resident_mb() -> float:
     """Return the resident memory of the largest process of Chromium, the one of the page."""
     text = subprocess.run(["ps", "-eo", "rss,args"], capture_output=True, text=True, check=True)
     rows = [r.split(None, 1) for r in text.stdout.splitlines() if "--type=renderer" in r]
@@ -97,10 +97,10 @@ def visit(browser: Browser, address: str) -> None:
     print(f"predictions     {time.perf_counter() - begin:6.2f} s, {whole / 1e6:.2f} MB sent")
     print(f"second model    {named(tab, 'vit-b16')}")
     print(f"third model     {named(tab, 'swin-t')}")
-    print(f"memory          {resident_mb(browser):6.0f} MB")
+    print(f"memory          {resident_mb():6.0f} MB")
     for i in range(ANSWERS):
         named(tab, ("resnet50", "vit-b16", "bert-base", "gpt2")[i % 4])
-    print(f"after {ANSWERS} more   {resident_mb(browser):6.0f} MB")
+    print(f"after {ANSWERS} more   {resident_mb():6.0f} MB")
     print(f"hosts {sorted(hosts)}, errors {errors}")
     tab.context.close()
 

@@ -277,7 +277,7 @@ def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
 
 
 def renewed(
-    config: Config, old: Baseline, files: Sequence[str], *, is_cached: bool = True
+    config: Config, old: Baseline, files: Sequence[str]
 ) -> tuple[dict[BaselineCase, Entry], list[str]]:
     """Return the entries of a new lock file, and the errors.
 
@@ -286,7 +286,7 @@ def renewed(
     """
     models = models_of(config, files) if files else config.models()
     plan, skipped = planned(config, models)
-    measured, errors = measure(config, plan, is_cached=is_cached)
+    measured, errors = measure(config, plan)
     errors += [f"{config.shown(r.case.model)}: {n}" for r in skipped for n in r.notes]
     errors += [f"{f}: {UNCOVERED}" for f in files if not models]
     errors += [] if files else unmatched(config, models)

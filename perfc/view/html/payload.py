@@ -252,7 +252,7 @@ def graph(report: Report, wires: Wiring) -> Json:
         "home": home,
         "modules": [text(m.name) for m in modules],
         "parent": [number_of[parents[m]] if m in parents else -1 for m in modules],
-        "scopes": list(scopes(modules, number_of, home, wires)),
+        "scopes": list(scopes(modules, parents, number_of, home, wires)),
         "whole": {"x": layout.x, "y": layout.y, "edges": [v for e in wires.edges for v in e]},
     }
 
@@ -285,10 +285,13 @@ def op_of(wires: Wiring, i: int) -> str:
 
 
 def scopes(
-    modules: list[ModuleTree], number_of: dict[ModuleTree, int], home: list[int], wires: Wiring
+    modules: list[ModuleTree],
+    parents: dict[ModuleTree, ModuleTree],
+    number_of: dict[ModuleTree, int],
+    home: list[int],
+    wires: Wiring,
 ) -> Iterator[Json]:
     """Return the layout of each module's children: nodes, or ``~m`` for module m."""
-    parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
     chains: list[list[ModuleTree]] = []
     for m in modules:
         chain = [m]
