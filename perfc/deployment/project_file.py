@@ -69,6 +69,20 @@ class ProjectValues:
     place: Callable[[str], str]
 
 
+def read_project(path: Path) -> tuple[object, str, str]:
+    """Return the tables for perfc in a project file, its text, and the prefix of their headers.
+
+    Raises:
+        ParseError: not TOML, or too large.
+    """
+    text = read_text(path)
+    tree: object = parse(text, path)
+    is_shared = path.name == PROJECT
+    for key in ("tool", "perfc") if is_shared else ():  # [tool.perfc] of pyproject.toml
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+    return tree, text, "tool.perfc." if is_shared else ""
+
+
 def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     """Read the table ``[deployment]`` of a file; empty if it has none.
 
@@ -79,24 +93,21 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     Raises:
         ParseError: not TOML, not a table, or an unknown key; names its line.
     """
-    text = read_text(path)
-    tree: object = parse(text, path)
-    keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
-    # tables from the outside in; the one around [deployment] must have known keys only
-    for key in keys:
-        if key == TABLE and isinstance(tree, dict):
-            check_top(tree, path, text)
-        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+    tree, text, prefix = read_project(path)
+    header = f"{prefix}{TABLE}"
+    if isinstance(tree, dict):
+        check_top(tree, path, text)
+        tree = tree.get(TABLE, {})
 
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
 
     def place(name: str = "") -> str:
         """Return the file and line of a key; of the table's header for ""."""
-        return f"{shown}:{line_in(text, '.'.join(keys), name)}"
+        return f"{shown}:{line_in(text, header, name)}"
 
     if not isinstance(tree, dict):
-        raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{'.'.join(keys)}]")
+        raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{header}]")
     values: dict[str, object] = {}
     for key, value in tree.items():
         name = key.replace("-", "_")

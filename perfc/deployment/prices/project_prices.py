@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
-from perfc.common.toml_file import line_of, parse, read_text
-from perfc.deployment.project_file import PRICES, PROJECT, check_top
+from perfc.common.toml_file import line_of
+from perfc.deployment.project_file import PRICES, check_top, read_project
 from perfc.errors import ParseError, TargetError
 from perfc.ir import record
 from perfc.machine import Machine, load_machine
@@ -68,11 +68,8 @@ class Prices:
         """
         if path is None:
             return cls()
-        text = read_text(path)
-        tree: object = parse(text, path)
-        header = f"tool.perfc.{PRICES}" if path.name == PROJECT else PRICES
-        for key in ("tool", "perfc") if path.name == PROJECT else ():
-            tree = tree.get(key, {}) if isinstance(tree, dict) else {}
+        tree, text, prefix = read_project(path)
+        header = f"{prefix}{PRICES}"
         if not isinstance(tree, dict) or PRICES not in tree:
             return cls()
         check_top(tree, path, text)

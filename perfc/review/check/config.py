@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path, PurePosixPath
 
 from perfc.common.repository import from_here
-from perfc.common.toml_file import TableReader, parse, read_text
+from perfc.common.toml_file import TableReader
 from perfc.deployment import Deployment, project_file
 from perfc.deployment.keywords import KEYS, with_axes
 from perfc.errors import ParseError
@@ -173,15 +173,9 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     Raises:
         ParseError: an invalid key or value; names it and its line.
     """
-    text = read_text(path)
-    tree: object = parse(text, path)
-    is_project = path.name == project_file.PROJECT
-    for key in ("tool", "perfc") if is_project else ():  # [tool.perfc] of pyproject.toml
-        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+    tree, text, prefix = project_file.read_project(path)
     defaults = project_file.deployment_in(path, KEYS)
-    reader = BudgetReader(
-        path, text, "tool.perfc.budget" if is_project else "budget", defaults, typed or {}
-    )
+    reader = BudgetReader(path, text, f"{prefix}budget", defaults, typed or {})
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
     budgets = [reader.budget(i, e) for i, e in enumerate(reader.tables(tree, "budget"))]

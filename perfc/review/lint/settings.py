@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from perfc.common.toml_file import parse, read_text
+from perfc.deployment.project_file import read_project
 from perfc.errors import PerfcError
 from perfc.ir import record
 
@@ -106,15 +106,12 @@ def read_settings(path: Path | None) -> Settings:
     """
     if path is None:
         return Settings()
-    text = read_text(path)
-    table: object = parse(text, path)
-    keys = ("lint",) if path.name != "pyproject.toml" else ("tool", "perfc", "lint")
-    for key in keys:
-        table = table.get(key, {}) if isinstance(table, dict) else {}
-    prefix = ".".join(keys)
+    tree, text, prefix = read_project(path)
+    table = tree.get("lint", {}) if isinstance(tree, dict) else {}
+    header = f"{prefix}lint"
     if not isinstance(table, dict):
-        raise SettingsError(f"{prefix} is not a table", where=str(path))
-    reader = _SettingsReader(path, prefix, text)
+        raise SettingsError(f"{header} is not a table", where=str(path))
+    reader = _SettingsReader(path, header, text)
     for key in table:
         if key not in KEYS:
             reader.fail(str(key), "no such key", f"there are {', '.join(KEYS)}")
