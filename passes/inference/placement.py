@@ -21,6 +21,8 @@ Axes = tuple[Sequence[int], ...]
 
 An axis that is broadcast has one offset.
 """
+FEATURE_MAP = 4
+"""Rank of feature maps of images, which frameworks may store with channels last."""
 MOST_PLACES = 1 << 22
 """Maximum places in one set: 512 KiB."""
 
@@ -173,6 +175,16 @@ def contiguous(shape: Sequence[int]) -> Extents:
     (12, 4, 1)
     """
     return _dense(tuple(shape))
+
+
+def channels_last(shape: Extents) -> Extents:
+    """Return the strides of a dense feature map whose channels are the densest axis.
+
+    >>> channels_last((2, 3, 4, 5))
+    (60, 1, 15, 3)
+    """
+    batch, *pixels, channels = contiguous((shape[0], *shape[2:], shape[1]))
+    return batch, channels, *pixels
 
 
 @lru_cache(maxsize=1 << 12)

@@ -19,8 +19,7 @@ from perfc.ir.ops.resampling.resize import Resize
 
 from ..fusion.windows import is_selection, window_steps
 from ..runtimes import Runtime
-from .placement import Extents, contiguous, viewed
-from .strides import FEATURE_MAP, channels_last
+from .placement import FEATURE_MAP, Extents, channels_last, contiguous, viewed
 
 
 @entity

@@ -13,10 +13,8 @@ from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
 from ..manager import Analyses
 from ..runtimes import Runtime
-from .placement import Extents, contiguous
+from .placement import FEATURE_MAP, Extents, channels_last, contiguous
 
-FEATURE_MAP = 4
-"""Rank of feature maps of images, which frameworks may store with channels last."""
 PROBE = 32
 """Extent that stands for every symbol; an extent of 1 would hide permutations."""
 
@@ -128,16 +126,6 @@ def is_read_in(
         n in nodes or (table.is_view(n) and is_read_in(nodes, n.results[0], users, table))
         for n in readers
     )
-
-
-def channels_last(shape: Extents) -> Extents:
-    """Return the strides of a dense feature map whose channels are the densest axis.
-
-    >>> channels_last((2, 3, 4, 5))
-    (60, 1, 15, 3)
-    """
-    batch, *pixels, channels = contiguous((shape[0], *shape[2:], shape[1]))
-    return batch, channels, *pixels
 
 
 def is_channels_last(table: StrideTable, v: Value) -> bool:
