@@ -87,7 +87,6 @@ FOLDERS = {
             "movement",
             "normalization",
             "quantized",
-            "resampling",
             "training",
         )
     ),
