@@ -27,6 +27,18 @@ def fold_of(
     return {name: i % folds for i, name in enumerate(names)}
 
 
+def grouped(rows: Iterable[Row], key: Callable[[Row], Group]) -> dict[Group, list[Row]]:
+    """Return the rows of each group, in their order.
+
+    >>> grouped(["ax", "b", "ay"], lambda text: text[0])
+    {'a': ['ax', 'ay'], 'b': ['b']}
+    """
+    groups: dict[Group, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
 def leave_out(
     rows: Sequence[Row], folds: Sequence[Name]
 ) -> Iterator[tuple[Name, list[Row], list[Row]]]:

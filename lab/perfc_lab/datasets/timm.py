@@ -16,6 +16,7 @@ from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.errors import PerfcError
 
+from ..splitting import grouped
 from ..tables.timm import TABLE, TimmLine, measured
 from ..tables.timm_variants import forms, parameters, read_variants
 
@@ -38,9 +39,7 @@ class TimmRuns(GraphDataset):
 
         Takes a minute or two: parameters, counted in the graphs, distinguish forms.
         """
-        wanted: dict[str, list[TimmLine]] = {}
-        for line in measured(folder):
-            wanted.setdefault(line.file, []).append(line)
+        wanted = grouped(measured(folder), lambda line: line.file)
         graphs = model_folder(folder)
         return [
             GraphRow(graph, m.architecture, m.setting, m.target, m.batch, m.time_s)

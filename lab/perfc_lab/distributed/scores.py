@@ -13,6 +13,7 @@ from perfc.analyzers.runs.run_law import RunLaw
 from perfc.ir.record import record
 
 from ..board import Score, score
+from ..splitting import grouped
 from . import RunRow
 from .learn import Tangent, fit, group_of, predicted_s, usable
 from .questions import answered_s
@@ -85,9 +86,7 @@ def gathered(data: Path, say: Say) -> DistributedEvidence:
     usable_rows = list(usable(list(rows(data)), say))
     say(f"{len(usable_rows)} runs")
     tangents = {id(r): Tangent.of(r) for r in usable_rows}
-    groups: dict[str, list[RunRow]] = {}
-    for row in usable_rows:
-        groups.setdefault(group_of(row), []).append(row)
+    groups = grouped(usable_rows, group_of)
     answers: list[RunAnswer] = []
     laws: dict[str, RunLaw] = {}
     for name, members in sorted(groups.items()):
@@ -168,9 +167,7 @@ def pooled(
 
 def scored(evidence: DistributedEvidence) -> Iterator[Score]:
     """Yield the scores by table; dense models, those with experts, and links separately."""
-    groups: dict[tuple[str, str], list[RunAnswer]] = {}
-    for answer in evidence.answers:
-        groups.setdefault((answer.row.source, what(answer.row)), []).append(answer)
+    groups = grouped(evidence.answers, lambda answer: (answer.row.source, what(answer.row)))
     for (source, kind), answers in sorted(groups.items()):
         yield score_of(source, kind, answers)
     sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+from ..splitting import grouped
+
 VALIDATION_SHARE = 0.15
 """Share of the architectures for validation, and the same share for the test."""
 SEEDS = (0, 1, 2)
@@ -61,12 +63,9 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     >>> [p.value for p in parts.values()].count("test")
     3
     """
-    members: dict[str, list[str]] = {}
-    for model in sorted(models):
-        members.setdefault(family(model), []).append(model)
     parts: dict[str, DatasetPart] = {}
     draw = random.Random(seed)
-    for names in members.values():
+    for names in grouped(sorted(models), family).values():
         draw.shuffle(names)
         tested = round(0.3 * len(names))
         # a seventh of the rest: a tenth of all
@@ -93,9 +92,7 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
     >>> [sum(part[name] is DatasetPart.TEST for part in tested) for name in names]
     [1, 1, 1, 1, 1, 1]
     """
-    members: dict[str, list[str]] = {}
-    for model in models:
-        members.setdefault(family(model), []).append(model)
+    members = grouped(models, family)
     names = sorted(members)
     random.Random(0).shuffle(names)
     filled = [0] * FAMILY_PARTS
@@ -116,9 +113,7 @@ def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
     They fill the test, then the validation, up to `VALIDATION_SHARE` of the models; the rest is
     trained on.
     """
-    members: dict[str, list[str]] = {}
-    for model in sorted(group_of):
-        members.setdefault(group_of[model], []).append(model)
+    members = grouped(sorted(group_of), group_of.__getitem__)
     groups = sorted(members)
     random.Random(seed).shuffle(groups)
     part: dict[str, DatasetPart] = {}

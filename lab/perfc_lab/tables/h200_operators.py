@@ -27,6 +27,7 @@ from perfc.ir import (
 )
 from perfc.ir.ops import operator
 
+from ..splitting import grouped
 from .own_runs import measured_rows
 
 FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
@@ -111,11 +112,8 @@ def type_of(name: str) -> DType:
 
 def halves(path: Path = FILE) -> tuple[list[OperatorRow], list[OperatorRow]]:
     """Return rows to fit and rows to judge, every second by extents of a family and type."""
-    groups: dict[tuple[str, str], list[OperatorRow]] = {}
-    for row in rows(path):
-        groups.setdefault((row.family, row.dtype), []).append(row)
     fit, judge = [], []
-    for group in groups.values():
+    for group in grouped(rows(path), lambda row: (row.family, row.dtype)).values():
         group.sort(key=lambda r: json.dumps(r.params))
         fit += group[::2]
         judge += group[1::2]

@@ -22,6 +22,7 @@ from ..serving.energy import Parts, parts_of, power_by_board
 from ..serving.learn import LEAST_ROWS, fitted, of_other_hosts, predicted
 from ..serving.replay import ReplayedNumber, model_of
 from ..serving.scores import law_name
+from ..splitting import grouped
 from .rows import Target, TreeRow
 
 if TYPE_CHECKING:
@@ -116,22 +117,16 @@ class KernelSum:
         samples = [s for row in train for _, s in row.parts]
         # laws are of times; energies are fitted below, with these laws
         timed = [s for s in samples if s.quantity is not ServingQuantity.ENERGY_J]
-        by_law: dict[str, list[ReplayedNumber]] = {}
-        for sample in timed:
-            by_law.setdefault(law_name(sample), []).append(sample)
         self.laws = {
             name: fitted(group, of_other_hosts(timed, law_name, name))
-            for name, group in by_law.items()
+            for name, group in grouped(timed, law_name).items()
         }
         self.everywhere = fitted(timed) if timed else HostModel()
         energies = [r for r in train if r.target is Target.ENERGY]
         self.boards = self._energy(energies)
-        by_launch: dict[bool, list[TreeRow]] = {}
-        for row in energies:
-            by_launch.setdefault(row.served.is_eager, []).append(row)
         self.boards_of = {
             is_eager: self._energy(group)
-            for is_eager, group in by_launch.items()
+            for is_eager, group in grouped(energies, lambda row: row.served.is_eager).items()
             if len(group) >= LEAST_ROWS
         }
         """Power of boards, separately where hosts launch each kernel and where they do not."""

@@ -20,6 +20,7 @@ from perfc.errors import PerfcError
 from perfc.frontend import load
 
 from ..board import Score
+from ..splitting import grouped
 from ..tables.architectures import SEEDS
 from ..training.graphs.bench import Scored, by_family, figures, trained
 from ..training.graphs.cards import card_of
@@ -123,9 +124,7 @@ def _estimates(
     rows: Sequence[GraphRow], card: Path, models: Path, say: Say
 ) -> Iterator[tuple[GraphRow, WholeRunEstimate]]:
     """Return rows with their estimates; those without a readable model are reported, left out."""
-    by_model: dict[Path, list[GraphRow]] = {}
-    for row in rows:
-        by_model.setdefault(model_of(models, row), []).append(row)
+    by_model = grouped(rows, lambda row: model_of(models, row))
     for path, of_model in sorted(by_model.items()):
         if not path.is_file():
             say(f"left out {len(of_model)} rows: no {path.name}")

@@ -12,6 +12,7 @@ import torch
 
 from perfc.analyzers.graph.model_graph import ModelGraph
 
+from ...splitting import grouped
 from .. import nnlqp
 from ..networks.batches import GraphTensors, Standard
 from ..networks.equal_nodes import merged
@@ -77,9 +78,7 @@ def chosen_names(names: Sequence[str], most: int, seed: int) -> tuple[list[str],
     """
     import random
 
-    kinds: dict[str, list[str]] = {}
-    for name in sorted(names):
-        kinds.setdefault(name.split(".")[0], []).append(name)
+    kinds = grouped(sorted(names), lambda name: name.split(".")[0])
     kinds.pop(FILES, None)
     draw = random.Random(seed)
     for members in kinds.values():

@@ -32,6 +32,7 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps
 
+from ...splitting import grouped
 from ...tables.ort_runs import published_runs
 from ...tables.own_runs import own_runs
 from ...tables.whole_models import WholeModel, whole_models
@@ -63,9 +64,8 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
         DataError: no table or no graphs.
     """
     graphs, runs, missing = model_folder(folder), list[MeasuredRun](), 0
-    by_graph: dict[str, list[WholeModel]] = {}
-    for row in (*whole_models(folder), *published_runs(folder, graphs), *own_runs(graphs)):
-        by_graph.setdefault(row.graph, []).append(row)
+    every = (*whole_models(folder), *published_runs(folder, graphs), *own_runs(graphs))
+    by_graph = grouped(every, lambda row: row.graph)
     for graph, rows in sorted(by_graph.items()):
         path = graphs / graph
         if not path.is_file():
