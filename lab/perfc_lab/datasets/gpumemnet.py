@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.dataset import GraphDataset
@@ -21,12 +21,10 @@ from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.ir.graph import Module
 
 from ..tables import read_parquet
 from .spaces.builder import NetworkBuilder
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
 
 TABLE = "gpumemnet_mlp.parquet"
 # training in f32

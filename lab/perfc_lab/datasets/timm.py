@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.analyzers.graph.dataset import GraphDataset
 from perfc.analyzers.graph.encode import encode, encode_module
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Setting
 from perfc.errors import PerfcError
 
 from ..splitting import grouped
 from ..tables.timm import TABLE, TimmLine, measured
 from ..tables.timm_variants import forms, parameters, read_variants
-
-if TYPE_CHECKING:
-    from perfc.analyzers.steps.setting import Setting
 
 FOLDED = "--folded-"
 """Behind a graph's name the number of its deployed form."""

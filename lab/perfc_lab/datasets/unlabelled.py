@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.dataset import GRAPHS, GraphDataset
@@ -19,14 +19,12 @@ from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Setting
+from perfc.ir.graph import Module
 
 from .spaces import families, nas_bench_101, nas_bench_201
 from .spaces.builder import ArchitectureError
 from .timm import encoded_file
-
-if TYPE_CHECKING:
-    from perfc.analyzers.steps.setting import Setting
-    from perfc.ir.graph import Module
 
 COUNT = 20_000
 """Drawn graphs; TraPPM's pool has 25,053."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.schema import Schema
@@ -25,9 +26,6 @@ from .networks.node_features import Encoding, indicators, one_hot
 from .networks.row_features import ROW
 from .networks.train import TrainRecipe
 from .operators import VOCABULARY
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
 
 LAYERS = 4
 """Graph convolutions of the predictor in the paper."""

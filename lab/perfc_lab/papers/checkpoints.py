@@ -13,11 +13,12 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.predictor import GraphPredictor
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import MAX_ARRAYS_BYTES, GraphCard
@@ -26,13 +27,9 @@ from perfc.ir.record import frozen
 
 from . import onnx_profile, relay
 from .dippm_authors import DippmAuthors
+from .networks.from_checkpoint import FromCheckpoint
 from .networks.row_features import ROW
 from .trappm_authors import TrappmAuthors
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
-
-    from .networks.from_checkpoint import FromCheckpoint
 
 MOST_BYTES = 1 << 29
 """Size of a checkpoint; Lightning's have the state of the optimizer as well."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
@@ -23,11 +25,6 @@ from perfc_lab.training.xgboost_forest import ForestPredictor, forest_of
 from ..training.libraries import xgboost
 from .networks.row_features import ROW, row_features
 from .static_features import STATIC, static_features
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfc.analyzers.features.classes import Array
 
 FEATURES = Schema("GBoost", (*STATIC.columns, *ROW.columns))
 """The six features of TraPPM, and those of machine and setting, which are fixed in the paper."""

@@ -6,19 +6,17 @@ It differs from `nnlqp` in the table of nodes alone.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
 
 from . import nnlqp
 from .gnn_llm.descriptions import node_counts
 from .networks.node_features import logs
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
 
 COUNTS = ("flop", "mac", "parameters")
 NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))

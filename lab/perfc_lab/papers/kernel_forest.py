@@ -6,11 +6,13 @@ A predictor of whole models; `nn_meter` is the paper's, for kernels that were ti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
@@ -19,11 +21,6 @@ from perfc.errors import PerfcError
 from perfc_lab.training.xgboost_forest import random_forest
 
 from ..whole_runs.roofline import roofline_s
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfc.analyzers.features.classes import Array
 
 AMOUNTS = ("mac", "read_bytes", "write_bytes", "m")
 """Columns of a launch that grow with the batch."""

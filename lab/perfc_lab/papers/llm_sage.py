@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import log2
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.graph.schema import Schema
@@ -24,11 +26,6 @@ from .networks.row_features import row_features
 from .networks.summed import DROPOUT, PER
 from .networks.train import Loss, TrainRecipe
 from .trappm import NODES, node_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from perfc.analyzers.features.classes import Array
 
 STATIC = Schema("LLM GraphSAGE static", ("mac", "parameters", "memory"))
 """``TM``, ``TP`` and ``TM_mem``; the batch, the length and the machine come with the row."""

@@ -6,9 +6,9 @@ Also checks numbers of releases: their size, form and range.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.graph.model_graph import (
     BATCHES,
@@ -23,10 +23,7 @@ from perfc.ir.record import record
 
 from ..source import FetchError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 MOST_NODES = 1 << 18
 """Maximum operators of a network."""

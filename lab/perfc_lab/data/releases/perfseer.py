@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
@@ -23,10 +23,7 @@ from .members import ReleaseMember
 from .partial_graph import MOST_NODES, MOST_NUMBERS, PartialGraph, numbers
 from .torch_graphs import MIB, mnemonic
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 # the authors' machine
 TARGET = "rtx3090"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
@@ -22,10 +22,7 @@ from ..torch_file import torch_value
 from .members import ReleaseMember
 from .partial_graph import MOST_NUMBERS, PartialGraph, edge_table, matrix, numbers
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 _DATA = data_next_to(__file__)
 DIPPM_OPS: list[str] = _DATA["dippm_ops"]

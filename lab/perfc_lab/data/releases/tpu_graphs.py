@@ -11,9 +11,9 @@ import io
 import math
 import zipfile
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfc.analyzers.graph.model_graph import RANK
 from perfc.analyzers.graph.rows import GraphRow
@@ -24,10 +24,7 @@ from ..source import FetchError
 from .members import ReleaseMember
 from .partial_graph import LARGEST, MOST_NUMBERS, PartialGraph
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 _DATA = data_next_to(__file__)
 # instructions of XLA by their number in the release, and the IR's names of them

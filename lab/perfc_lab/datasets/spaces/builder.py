@@ -6,10 +6,10 @@ Families and search spaces call it; the result is a `Module` with a symbolic bat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.ir.graph import Graph, Inputs, Module, Node, SymbolDecl, Value, Weight
+from perfc.ir.op import Op
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool
@@ -25,9 +25,6 @@ from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import DType, TensorType
-
-if TYPE_CHECKING:
-    from perfc.ir.op import Op
 
 # type of all tensors
 ELEMENT = DType.F32

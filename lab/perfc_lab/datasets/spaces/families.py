@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Module, Value
 
 from .builder import NetworkBuilder
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
 
 CLASSES = (10, 100, 1000)
 """Numbers of classes, of CIFAR-10, CIFAR-100 and ImageNet."""

@@ -7,14 +7,10 @@ of latencies states operators alone: all else here is as the papers have it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
 
 from .builder import ArchitectureError, NetworkBuilder
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
 
 STEM, HEAD, CLASSES = 16, 1504, 100
 """Channels of the first and last convolution, and classes of CIFAR-100."""

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.dataset import GraphDataset
@@ -18,11 +18,9 @@ from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.ir.graph import Module
 
 from ...tables import read_parquet
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module
 
 LATENCIES, ARCHITECTURES = "help_nas_latency.parquet", "help_nas_archs.parquet"
 SETTING = Setting(Precision.F32, version=(1, 8))

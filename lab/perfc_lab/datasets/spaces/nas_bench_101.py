@@ -9,12 +9,10 @@ share its channels; an input of the cell reaches a vertex through a 1×1 convolu
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Module, Value
 
 from .builder import ArchitectureError, NetworkBuilder
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
 
 CHANNELS = 128
 """Channels of the first stack; each further one has twice as many."""

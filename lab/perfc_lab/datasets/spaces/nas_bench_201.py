@@ -10,12 +10,10 @@ costs an addition, and that "none" costs a product.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Module, Value
 
 from .builder import ArchitectureError, NetworkBuilder
-
-if TYPE_CHECKING:
-    from perfc.ir.graph import Module, Value
 
 CHANNELS = 16
 """Channels of the first stage; each further one has twice as many."""

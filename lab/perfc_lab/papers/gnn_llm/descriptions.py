@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.ir.record import record
 
 from .numbers import count_of, count_text, flop_of, flop_text, significant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from perfc.analyzers.features.classes import Array
 
 SUMMARISE = "Summarise the graph"
 """The question of stage 2."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,9 +24,6 @@ from .extra import need_extra
 from .lessons import NAMES
 from .loop import StageRecipe, learn
 from .presets import DecoderShape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LARGE_PARAMETERS = 1 << 30
 """Parameters from which a model is loaded in 16 bits, or in 4 on a GPU."""

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import cos, pi
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
@@ -40,9 +41,6 @@ from .network import LORA_RANK
 from .projection import Readout
 from .rows import DrawnRows
 from .tuning import PADDING, GinLatency, LatencyNetwork, written_loss
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
 
 RANKS = (16, 32, 64, 128)
 """Ranks of Table 7.3, besides 8, which is the default."""

@@ -9,18 +9,16 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.ir.record import frozen
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NODES_PER_BATCH = 8192
 """Nodes of a mini-batch by default; a graph with more is a mini-batch alone."""

@@ -9,11 +9,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import astuple, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
@@ -45,9 +46,6 @@ from .train import (
     predicted,
     seeded,
 )
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
 
 # tables of features that are standardised separately
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"

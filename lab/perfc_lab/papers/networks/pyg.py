@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch_geometric.data import Data, Dataset
@@ -11,10 +9,7 @@ from torch_geometric.data import Data, Dataset
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import Measurements
 
-from .batches import GraphTensors
-
-if TYPE_CHECKING:
-    from .batches import GraphEncoder
+from .batches import GraphEncoder, GraphTensors
 
 
 def every_fact(graph: ModelGraph, batch: float) -> GraphTensors:

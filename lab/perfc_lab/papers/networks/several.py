@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from perfc.analyzers.features.classes import Array
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.errors import PerfcError
@@ -20,9 +21,6 @@ from perfc.errors import PerfcError
 from .batches import Batch, Scale, scale_of
 from .network_predictor import NetworkPredictor
 from .train import Step, TrainRecipe, one_thread, predicted
-
-if TYPE_CHECKING:
-    from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 2
 """Minimum rows of a quantity: a deviation needs two."""
