@@ -131,6 +131,38 @@ def test_answers_as_json_are_documents_of_the_command(folder: Path) -> None:
     with_client(folder, use)
 
 
+def test_prompts_name_tools_and_reports_are_resources(folder: Path) -> None:
+    filled = {"choose_machine": {"model": MODEL, "slo": "20ms"}}
+    sdk = pytest.importorskip("mcp")
+
+    async def use(client: Any) -> None:
+        listed = {p.name: p for p in (await client.list_prompts()).prompts}
+        assert len(listed) == 5
+        for name, prompt in listed.items():
+            words = {a.name: f"<{a.name}>" for a in prompt.arguments}
+            words |= filled.get(name, {})
+            (message,) = (await client.get_prompt(name, words)).messages
+            assert all(word in message.content.text for word in words.values())
+            assert "{" not in message.content.text
+            assert any(f" {tool}" in message.content.text for tool in _tools.TOOLS)
+        with pytest.raises(sdk.MCPError, match="choose_machine needs slo"):
+            await client.get_prompt("choose_machine", {"model": MODEL})
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "perfc://report/{target}/{+model}"
+        (report,) = (await client.read_resource(f"perfc://report/l4/{MODEL}")).contents
+        assert "bottlenecks" in report.text
+        assert "NVIDIA L4" in report.text
+        for wrong, message in (
+            (f"perfc://report/a1000000/{MODEL}", "no such target"),
+            ("perfc://report/l4/..%2Fmodel.onnx", "leaves the root"),
+            ("perfc://report/l4", "no resource"),
+        ):
+            with pytest.raises(sdk.MCPError, match=message):
+                await client.read_resource(wrong)
+
+    with_client(folder, use)
+
+
 def test_bad_input_is_one_clear_error(folder: Path) -> None:
     async def use(client: Any) -> None:
         for name, arguments, expected in WRONG:

@@ -20,7 +20,7 @@ from perfc.errors import MissingExtraError, PerfcError
 from perfc.frontend.reading.process import child_environment
 
 from ..shared.listing import examples
-from . import _patches, _tools
+from . import _patches, _prompts, _tools
 
 TIMEOUT_S = 300.0
 """Longest run of a command."""
@@ -65,7 +65,19 @@ async def serve(root: Path, *, is_code: bool) -> None:
     """Answer requests on standard input until it ends."""
     from mcp.server import Server
     from mcp.server.stdio import stdio_server
-    from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool
+    from mcp_types import (
+        CallToolResult,
+        GetPromptResult,
+        ListPromptsResult,
+        ListResourceTemplatesResult,
+        ListToolsResult,
+        PromptMessage,
+        ReadResourceResult,
+        ResourceTemplate,
+        TextContent,
+        TextResourceContents,
+        Tool,
+    )
 
     slots = asyncio.Semaphore(PARALLEL)
     listed = [
@@ -94,15 +106,55 @@ async def serve(root: Path, *, is_code: bool) -> None:
             structured_content=json.loads(text) if is_json(params.name, arguments) else None,
         )
 
+    async def list_prompts(context: Any, params: Any) -> Any:
+        return ListPromptsResult(prompts=_prompts.listed())
+
+    async def get_prompt(context: Any, params: Any) -> Any:
+        try:
+            text = _prompts.text_of(params.name, params.arguments or {})
+        except PerfcError as error:
+            raise refusal(error) from None
+        content = TextContent(type="text", text=text)
+        return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+
+    async def list_templates(context: Any, params: Any) -> Any:
+        words = "Full report of a model on a machine, with every view."
+        template = ResourceTemplate(
+            name="report", uri_template=_prompts.REPORT, description=words, mime_type="text/plain"
+        )
+        return ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(context: Any, params: Any) -> Any:
+        uri = str(params.uri)
+        try:
+            async with slots:
+                text = await ran(root, _prompts.report_line(uri, root), {NO_CODE: "1"})
+        except PerfcError as error:
+            raise refusal(error) from None
+        contents = TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+        return ReadResourceResult(contents=[contents])
+
     server: Any = Server(
         "perfc",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+def refusal(error: PerfcError) -> Exception:
+    """Return the error of the protocol for wrong parameters, with the message in one line."""
+    from mcp import MCPError
+    from mcp_types import INVALID_PARAMS
+
+    return MCPError(INVALID_PARAMS, str(error))
 
 
 async def answer(
