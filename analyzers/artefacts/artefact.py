@@ -139,7 +139,7 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     """Read the artefact of a card; every array is checked before it is used.
 
     Args:
-        path: path of the card; the arrays are beside it under the same stem.
+        path: path of the card; the arrays are next to it under the same stem.
         cells: True to read the summary of the training rows as well; explanations alone need it.
         card: content of ``path``, if it was read before.
 

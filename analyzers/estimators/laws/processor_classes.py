@@ -31,7 +31,7 @@ NEAR_BYTES = 1 << 20
 FAR_BYTES = 1 << 24
 """Capacity of the shared cache for the tensors of one kernel."""
 MAPPED_BYTES = 1 << 25
-"""Smallest allocation that the system maps anew each time, with page faults on its first writes.
+"""Smallest allocation that the system maps again each time, with page faults on its first writes.
 Source: glibc, malloc/malloc.c."""
 
 
