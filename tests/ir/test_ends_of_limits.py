@@ -6,12 +6,12 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.ir.ops.movement.slice import _from_front, forward_extent, sliced_extent
-from perfc.ir.ops.normalization.contrib_normalization import _row_bytes
 from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax import lexer
 from perfc.ir.syntax.parse import parse
 from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir.traffic import rows_read
 
 N, ANY = symbol("N"), symbol("A", 0)
 
@@ -74,8 +74,8 @@ def test_rows_of_a_table_that_nobody_knows_have_no_bytes() -> None:
     def table(dtype: DType, *shape: Dim) -> TensorType:
         return TensorType(dtype, shape)
 
-    assert _row_bytes(table(DType.F16, 100, 8), 5) == 5 * 8 * 2
-    assert _row_bytes(table(DType.F32, 100), 500) == 400, "no more rows than there are"
-    assert _row_bytes(TensorType(DType.F32, None), 5) is None
-    assert _row_bytes(table(DType.F32), 5) is None
-    assert _row_bytes(table(DType.UNKNOWN, 100, 8), 5) is None
+    assert rows_read(table(DType.F16, 100, 8), 5) == 5 * 8 * 2
+    assert rows_read(table(DType.F32, 100), 500) == 400, "no more rows than there are"
+    assert rows_read(TensorType(DType.F32, None), 5) is None
+    assert rows_read(table(DType.F32), 5) is None
+    assert rows_read(table(DType.UNKNOWN, 100, 8), 5) is None

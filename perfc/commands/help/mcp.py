@@ -154,7 +154,9 @@ def refusal(error: PerfcError) -> Exception:
     from mcp import MCPError
     from mcp_types import INVALID_PARAMS
 
-    return MCPError(INVALID_PARAMS, str(error))
+    # without the SDK its types are unknown to the type checker
+    refused: Exception = MCPError(INVALID_PARAMS, str(error))
+    return refused
 
 
 async def answer(
