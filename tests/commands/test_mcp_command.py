@@ -258,6 +258,7 @@ def test_schemas_are_those_of_the_options() -> None:
     assert analyze["properties"]["target"]["type"] == ["array", "string"]
     assert "tensorrt" in analyze["properties"]["runtime"]["description"]
     assert analyze["properties"]["output_format"]["enum"] == ["text", "json"]
+    assert _tools.schema("op")["properties"]["m"]["type"] == "integer"
     assert _tools.schema("llm")["properties"]["isl"] == {
         "type": "integer",
         "minimum": 1,

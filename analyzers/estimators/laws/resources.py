@@ -157,7 +157,7 @@ def _is_erf(op: Op) -> bool:
 
 
 def _type(bound: KernelBound) -> str:
-    """Return the element type: of products the computed one, else the widest stored one."""
+    """Return the element type: computed by products, else half if stored, else first by name."""
     if bound.counts.mac:
         code = bound.dtype.code
         halves = HALVES if bound.kernel.kind is Kind.MATMUL else (*HALVES, *BYTES)

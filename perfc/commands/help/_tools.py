@@ -154,9 +154,9 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             }
             limits = (("minimum", ranged.min), ("maximum", ranged.max))
             return kind | {key: value for key, value in limits if value is not None}
-        case type(name="integer"):
+        case click.ParamType(name="integer"):
             return {"type": "integer"}
-        case type(name="float"):
+        case click.ParamType(name="float"):
             return {"type": "number"}
         case click.Path() | Names() | Nodes():
             return {"type": "string"}

@@ -123,6 +123,7 @@ def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductVi
             by_shape.setdefault(shape, []).append(k)
     views: list[ProductView] = []
     for shape, group in by_shape.items():
+        # of all kernels of the product: the bound, which one of them has, is of the whole
         count, time_ns = sum(k.executions for k in group), sum(k.operator_ns for k in group)
         floor_s = sum(k.floor.floor_s * k.executions for k in group if k.floor)
         # a product takes m n k multiply-adds of two operations
