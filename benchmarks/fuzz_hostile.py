@@ -16,6 +16,7 @@ INT64 = (2**63 - 1, -(2**63), 2**31, -1, 0, 10**12, 2**32 + 1)
 Hostile = Callable[[random.Random], tuple[bytes, str]]
 HOSTILE: list[Hostile] = []
 """All makers, in the order of this file."""
+node = helper.make_node
 
 
 def hostile(make: Hostile) -> Hostile:
@@ -36,11 +37,6 @@ def model(nodes: Any, inputs: Any, outputs: list[str], inits: Any = (), **more: 
 def floats(name: str, shape: object) -> onnx.ValueInfoProto:
     """Return a float input."""
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-
-def node(op: str, ins: list[str], outs: list[str], **attrs: object) -> onnx.NodeProto:
-    """Return a node."""
-    return helper.make_node(op, ins, outs, **attrs)
 
 
 def ints(name: str, values: object) -> onnx.TensorProto:

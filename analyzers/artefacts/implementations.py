@@ -145,7 +145,7 @@ def _fitting(
 ) -> list[Choice]:
     """List the candidates of rows with equal choices and reasons.
 
-    Choices that differ from the defaults were stated by the caller and are not replaced.
+    Choices that differ from the defaults were given by the caller and are not replaced.
     """
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     # nothing to choose from, or everything is given

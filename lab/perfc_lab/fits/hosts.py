@@ -111,33 +111,7 @@ CLASSES = {
     "tensorflow": HostClass(("tensorflow",), but="TensorRT's TensorFlow quantization"),
     "fastertransformer": HostClass(("fastertransformer",)),
 }
-OTHER_HOSTS = {
-    "eager-other": HostTimes(
-        ("eager", "eager-literal"),
-        (10e-6, 30e-6, 76e-6),
-        (2e-6, 6e-6, 15e-6),
-        (0.0, 5e-5, 2e-4),
-        source="assumed: an eager kernel with its launch takes 12 to 14 µs on MI100, half of what "
-        "it takes on NVIDIA GPUs (NeuSight)",
-    ),
-    "recorded": HostTimes(
-        ("cudagraph", "inductor-cudagraph"),
-        *((0.0, 0.0, 0.0),) * 2,
-        (5e-6, 9e-6, 15e-6),
-        source="graphs of one kernel of 0.5 to 0.9 µs, 9.6 and 10.3 µs on one H200 "
-        "(`datasets/h200/machine.csv.gz`, launch_graph)",
-    ),
-    "inductor": HostTimes(
-        ("inductor",),
-        (8e-6, 15e-6, 24e-6),
-        (3e-6, 6e-6, 13e-6),
-        (3e-5, 4e-5, 1e-4),
-        source="assumed: a generated kernel takes 7 to 9 µs and each call 33 to 44 µs more "
-        "(tritonbench #1017, 2026); a launch of ResNet-50 took 36 to 41 µs with PyTorch 2.0.1 on "
-        "hosts of A100, V100 and T4 (transformers, perf_torch_compile.md); from Triton 3.0 on, "
-        "which came with PyTorch 2.4, less than half of that (triton #3638)",
-    ),
-}
+OTHER_HOSTS = read_records(Path(__file__).with_suffix(".toml"), HostTimes)
 """Hosts of which no runs that wait for them are known, or that nothing waits for."""
 
 

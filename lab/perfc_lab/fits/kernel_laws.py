@@ -29,6 +29,7 @@ from perfc.analyzers.estimators.laws.law import FILE, KernelLaw, within_power
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.estimators.laws.resources import resources_of
 from perfc.analyzers.features.sheet import Sheet
+from perfc.common.fitted import data_next_to
 from perfc.errors import TargetError
 from perfc.ir import DType, Module, Numbers, record
 from perfc.machine import load_machine
@@ -59,41 +60,13 @@ MOST_AROUND = 0.8
 STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
 """Resources of kernels that stream tensors: start and end, bytes of the cache and of memory."""
 Array = NDArray[np.float64]
-# short, for the table below
-R = Resource
 CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
-    ("elementwise", "half", "f32"): (*STREAM, R.OPERATIONS, R.CONVERTED, R.INDEXED, R.CROSSED),
-    ("movement", "half", "f32"): (*STREAM, R.INDEXED, R.CROSSED),
-    ("concatenation", "half", "f32"): (*STREAM, R.INDEXED),
-    ("layout", "half", "f32"): (R.RAMP, R.PADDED),
-    ("statistics", "half", "f32"): (R.RAMP, R.CACHE),
-    ("fill", "half", "tf32", "f32", "i32"): (R.RAMP,),
-    ("gather", "half", "f32"): (*STREAM, R.LONGEST),
-    ("element gather", "half", "f32"): (R.RAMP, R.ELEMENTS),
-    ("batch normalization", "half", "f32"): (R.RAMP, R.ELEMENTS, R.ROWS, R.DEVICE),
-    ("row normalization", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
-    ("group normalization", "half", "f32"): (*STREAM, R.LONGEST),
-    ("softmax", "half", "f32"): (*STREAM, R.ELEMENTS, R.ROWS, R.WAVES),
-    ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
-    ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
-    ("depthwise convolution channels last", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.DEVICE),
-    ("image convolution", "half", "tf32", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
-    ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
-    ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
-    ("convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
-    ("pointwise convolution", "half", "tf32"): (
-        *STREAM,
-        R.PRODUCTS,
-        R.WAVES,
-        R.LONGEST,
-        R.UNALIGNED,
-    ),
-    ("pointwise convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
-    ("grouped convolution", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.ELEMENTS),
-    ("attention", "half"): (R.RAMP, R.CACHE, R.PRODUCTS, R.WAVES, R.ROWS),
-    ("product", "tf32"): (*STREAM, R.PRODUCTS),
-    ("unaligned product", "tf32"): (*STREAM, R.PRODUCTS),
-    ("unaligned product", "half"): (*STREAM, R.PRODUCTS),
+    (law["class"], *law["types"]): tuple(
+        resource
+        for word in law["resources"]
+        for resource in (STREAM if word == "stream" else (Resource[word.upper()],))
+    )
+    for law in data_next_to(__file__)["laws"]
 }
 """Resources of each class, and the element types that have one law together."""
 CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
@@ -302,7 +275,7 @@ def alone(rows: Sequence[LawRow], known: Mapping[str, LawFit]) -> list[LawRow]:
 def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
     seconds = [r.subject.seconds for r in rows]
-    x = np.array([[s.get(term, 0.0) for term in (*terms, R.POWER)] for s in seconds])
+    x = np.array([[s.get(term, 0.0) for term in (*terms, Resource.POWER)] for s in seconds])
     time_s = np.array([r.time_s for r in rows])
     # waves of tiles start one after another
     orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS

@@ -154,7 +154,7 @@ class Task:
         expert_skew: exponent of the power law by which tokens choose experts; None for the default
         of
             a server.
-        asked: entries with models, targets, and how often each question is sent, by seats.
+        questions: entries with models, targets, and how often each question is sent, by seats.
     """
 
     distinct: int
@@ -163,13 +163,13 @@ class Task:
     answers_vary: float
     prompts_vary: float
     expert_skew: float | None
-    asked: tuple[Mapping[str, Any], ...]
+    questions: tuple[Mapping[str, Any], ...]
 
     def repeats(self, model: str, target: str, seats: int) -> int:
         """Return how often each question is sent to a server with ``seats`` seats."""
         suits = (
             entry["repeats"]
-            for entry in self.asked
+            for entry in self.questions
             if model.startswith(entry["model"]) and target.startswith(entry["target"])
         )
         counts = (times for most, times in next(suits, ()) if seats <= most)
@@ -182,7 +182,12 @@ def tasks() -> Mapping[str, Task]:
     entries = data_next_to(f"{_FOLDER}/mlenergy")["task"]
     return {
         name: Task(
-            **{"expert_skew": None, "prompts_vary": 0.0, **entry, "asked": tuple(entry["asked"])}
+            **{
+                "expert_skew": None,
+                "prompts_vary": 0.0,
+                **entry,
+                "questions": tuple(entry["questions"]),
+            }
         )
         for name, entry in entries.items()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
@@ -215,16 +216,16 @@ class Emitter:
 
 
 @mutable
-class OperandEmitter(Emitter):
+class OperandEmitter(Emitter, ABC):
     """Nodes of an operator whose operands have numbers."""
 
+    @abstractmethod
     def value(self, at: int) -> str:
         """Return an operand."""
-        raise NotImplementedError
 
+    @abstractmethod
     def meta(self, at: int) -> Meta:
         """Return the type of an operand."""
-        raise NotImplementedError
 
     @property
     def x(self) -> str:

@@ -42,7 +42,7 @@ def entry(digest: str = "d", target: str = "t", **figures: Figure | float) -> En
     return Entry(digest, named, target)
 
 
-def told(value: float, low: float | None = None, high: float | None = None) -> Figure:
+def figure(value: float, low: float | None = None, high: float | None = None) -> Figure:
     return Figure(value, Origin.PREDICTED, low=low, high=high)
 
 
@@ -72,7 +72,7 @@ def test_a_growth_needs_a_baseline_and_is_the_models_own() -> None:
     assert reason.startswith("the model did not change: perfc or the target did")
     assert found(rule("50 flop"), entry(flop=120.0), old, own=False)[0] is Outcome.FAIL
     # a baseline that is analyzed now has more digits than a lock file
-    same = entry(time=told(9.0402383e-3))
+    same = entry(time=figure(9.0402383e-3))
     assert found(rule("+0%", TIME), same, same) == ()
     bound = entry(flop=Figure(100.0, is_bound=True))
     outcome, _, reason = found(more, entry(flop=120.0), bound)
@@ -83,13 +83,18 @@ def test_a_growth_needs_a_baseline_and_is_the_models_own() -> None:
 @pytest.mark.parametrize(
     ("new", "old", "limit", "reason"),
     [
-        (told(5.0), None, 4.0, "an estimate without an interval"),
-        (told(5.0, 4.5, 6.0), None, 4.0, ""),
-        (told(5.0, 4.0, 6.0), None, 4.0, "the limit is within the 90 % interval"),
-        (told(5.0, 4.5, 6.0), told(3.0), 4.0, "the baseline is an estimate without an interval"),
+        (figure(5.0), None, 4.0, "an estimate without an interval"),
+        (figure(5.0, 4.5, 6.0), None, 4.0, ""),
+        (figure(5.0, 4.0, 6.0), None, 4.0, "the limit is within the 90 % interval"),
+        (
+            figure(5.0, 4.5, 6.0),
+            figure(3.0),
+            4.0,
+            "the baseline is an estimate without an interval",
+        ),
         # hypot(5 - 4.7, 3.4 - 3) = 0.5
-        (told(5.0, 4.7, 6.0), told(3.0, 2.0, 3.4), 4.49, ""),
-        (told(5.0, 4.7, 6.0), told(3.0, 2.0, 3.4), 4.51, UNDECIDED),
+        (figure(5.0, 4.7, 6.0), figure(3.0, 2.0, 3.4), 4.49, ""),
+        (figure(5.0, 4.7, 6.0), figure(3.0, 2.0, 3.4), 4.51, UNDECIDED),
     ],
 )
 def test_an_estimate_gates_where_its_interval_says_so(
@@ -99,7 +104,7 @@ def test_an_estimate_gates_where_its_interval_says_so(
 
 
 def test_estimates_are_held_against_the_baseline_for_relative_limits_alone() -> None:
-    now, old = entry(time=told(5.0, 4.7, 6.0)), entry(time=told(3.0))
+    now, old = entry(time=figure(5.0, 4.7, 6.0)), entry(time=figure(3.0))
     assert found(rule("4 s", TIME), now, old) == (Outcome.FAIL, 4.0, "")
     outcome, _, reason = found(rule("+10%", TIME), now, old)
     assert (outcome, reason) == (Outcome.WARN, "the baseline is an estimate without an interval")

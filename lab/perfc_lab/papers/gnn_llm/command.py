@@ -27,7 +27,7 @@ from .board import LanguageModelTables, write_page
 from .checkpoints import Stages
 from .extra import need_extra
 from .packed import pack, unpack
-from .predictor import GnnLlm, variant_of
+from .predictor import MEAN, SUMS, GnnLlm
 from .projection import Readout
 from .stages import Course
 from .tables import GIN, NEITHER, OURS, PHYSICS, PREFIX, TABLES
@@ -103,7 +103,8 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
     preset = Stages.open(wanted.folder).preset
     limit_s = preset.tuning_s if wanted.limit_s is None else wanted.limit_s
     budget = TrainingBudget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
-    name = variant_of(Readout(wanted.readout))
+    variants = {Readout.MEAN: f":{MEAN}", Readout.SUMS: f":{SUMS}"}
+    name = f"gnn-llm{variants.get(Readout(wanted.readout), '')}"
     network, metrics = trained(name, fold, Quantity.TIME, budget, say)
     words = f"{wanted.protocol.value}, {fold.name}"
     yield str(save(network, card_of(network, fold.train, words, metrics), wanted.folder))

@@ -27,7 +27,7 @@ from perfc.errors import PerfcError
 from ..networks.batches import GraphAtBatch, GraphTensors, Standard
 from ..networks.network_predictor import NODE, ROWS, WHOLE, NetworkPredictor, plain_indicators
 from ..networks.row_features import ROW, row_features
-from ..networks.train import Loss, TrainRecipe, device, one_thread, short_products
+from ..networks.train import Loss, TrainRecipe, device, one_thread, rated, update
 from ..reproduction.few_rows import drawn
 from .alignment import alone
 from .checkpoints import ENCODER, Stages, adapted_file
@@ -58,8 +58,6 @@ CALIBRATION_ROWS = 160
 """Validation rows that calibrate intervals; each is an answer of the language model."""
 USUAL_GRAPHS = 64
 """Graphs that give the usual features if stage 2 did not."""
-
-
 _READ: WeakKeyDictionary[ModelGraph, dict[tuple[str, float], GraphTensors]] = WeakKeyDictionary()
 """Tensors of the graphs that successive trainings read, by the standards and the batch."""
 
@@ -69,7 +67,7 @@ class GnnLlm(NetworkPredictor):
 
     Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. A graph becomes a token
     for each number of its summary; ``mean`` projects the readout alone, as the thesis does,
-    ``sums`` the readout beside the numbers, both to one token; ``rank-16`` … are of LoRA;
+    ``sums`` the readout next to the numbers, both to one token; ``rank-16`` … are of LoRA;
     ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained`` leave stages out; ``text`` and
     ``json`` write the graph into the question; ``without-llm`` is the encoder with a head of its
     own.
@@ -330,13 +328,8 @@ class GnnLlm(NetworkPredictor):
         network = self.made.to(device())
         # few rows take half of the rate of the training, but for the recipe of the thesis
         rate = recipe.learning_rate / (2 if preset.is_annealed else 1)
-        groups = (
-            network.rated_groups()
-            if isinstance(network, LatencyNetwork)
-            else [(list(network.parameters()), 1.0)]
-        )
         optimiser = torch.optim.Adam(
-            [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups]
+            [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in rated(network)]
         )
         # batch norms use the statistics of the training: a few graphs are too few to take new ones
         network.eval()
@@ -349,20 +342,11 @@ class GnnLlm(NetworkPredictor):
                 for group in optimiser.param_groups:
                     group["lr"] = group["rate"] * share
                 for batch in batches.epoch(random.Random(turn)):
-                    optimiser.zero_grad(set_to_none=True)
-                    with short_products(device(), recipe.has_short_products):
-                        loss = written_loss(network, batch.to(device()))
-                    loss.backward()  # type: ignore[no-untyped-call]
-                    if recipe.clip:
-                        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
-                    optimiser.step()
+                    update(network, optimiser, batch.to(device()), written_loss, recipe)
         super().adapt(few)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:
-        """Return a copy that learns by itself.
-
-        What never changes is shared, frozen weights above all.
-        """
+        """Return a copy that learns by itself; caches and frozen weights are shared."""
         shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
         if self.made is not None:
             shared += [p for p in self.made.parameters() if not p.requires_grad]
@@ -411,12 +395,6 @@ class GnnLlm(NetworkPredictor):
                 hint="train stage 3 again",
             )
         super().restore(arrays, meta)
-
-
-def variant_of(readout: Readout) -> str:
-    """Return the predictor with a readout."""
-    names = {Readout.MEAN: f":{MEAN}", Readout.SUMS: f":{SUMS}", Readout.NUMBERS: ""}
-    return f"gnn-llm{names[readout]}"
 
 
 PREDICTOR = GnnLlm

@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,11 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
-from perfc.analyzers.graph.store import write_file
 from perfc.ir.record import frozen
 
 from .batches import Batch, RowBatches
-from .checkpoint import read_checkpoint, read_state, under, write_checkpoint
+from .progress import Progress, resumed, save
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -34,9 +30,6 @@ if TYPE_CHECKING:
 Loss = Callable[[nn.Module, Batch], Tensor]
 Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
 """One update from a mini-batch; gives the loss."""
-LOG = "log.csv"
-FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
-"""File of the history in the folder of checkpoints, and its columns."""
 
 
 @frozen
@@ -92,7 +85,7 @@ class TrainRecipe:
             has_short_products=True,
         )
 
-    def rate(self, progress: _Progress, share: float) -> float:
+    def rate(self, progress: Progress, share: float) -> float:
         """Return the learning rate of an epoch; ``share`` of the training is over."""
         if self.is_annealed:
             return self.learning_rate * _cosine(share)
@@ -167,42 +160,6 @@ def mape(network: nn.Module, batches: RowBatches) -> float:
     return float(np.abs(predicted(network, batches) / measured - 1).mean())
 
 
-@dataclass
-class _Progress:
-    """Progress of a training, as its checkpoint stores it.
-
-    Args:
-        epoch: epochs that were run.
-        seconds: time that they took.
-        best: lowest validation error.
-        best_epoch: epoch of it.
-        rate: factor of the learning rate, halved without progress.
-        history: a line for each epoch, in the order of `FIELDS`.
-    """
-
-    epoch: int = 0
-    seconds: float = 0.0
-    best: float = float("inf")
-    best_epoch: int = 0
-    rate: float = 1.0
-    history: tuple[tuple[float, ...], ...] = ()
-
-    def record(
-        self, seconds: float, loss: float, error: float, rate: float, recipe: TrainRecipe
-    ) -> bool:
-        """Record the score of an epoch; return True if it is the best so far."""
-        self.epoch += 1
-        self.seconds = seconds
-        self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
-        is_best = error < self.best
-        if is_best:
-            self.best, self.best_epoch = error, self.epoch
-        behind = self.epoch - self.best_epoch  # epochs without a better validation
-        if recipe.halve_after and behind and behind % recipe.halve_after == 0:
-            self.rate /= 2
-        return is_best
-
-
 def fit_network(
     network: nn.Module,
     train: RowBatches,
@@ -230,13 +187,13 @@ def fit_network(
     network.to(place)
     # without decay AdamW is Adam
     optimiser = torch.optim.AdamW(
-        [{"params": p, "share": share} for p, share in _rated(network)],
+        [{"params": p, "share": share} for p, share in rated(network)],
         lr=recipe.learning_rate,
         weight_decay=recipe.weight_decay,
         fused=True,  # an update of three million weights in 6 ms instead of 16
     )
     print_ = fingerprint(network, recipe, budget, train)
-    state, best = _resumed(network, optimiser, budget.folder, print_)
+    state, best = resumed(network, optimiser, budget.folder, print_)
     best = best or _copied(network)
     # the clock goes on from the seconds before an interruption
     start = saved = clock_s() - state.seconds
@@ -249,21 +206,21 @@ def fit_network(
         # the order depends on seed and epoch alone, so that a resumed training has the same one
         drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         losses = [
-            _step(network, optimiser, batch.to(place), loss, recipe, step)
+            update(network, optimiser, batch.to(place), loss, recipe, step)
             for batch in paced(drawn, optimiser, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
         # without validation rows the training loss stands for it
         error = mape(network, validation) if len(validation) else mean
-        if state.record(clock_s() - start, mean, error, rate, recipe):
+        if state.record(clock_s() - start, mean, error, rate, recipe.halve_after):
             best = _copied(network)
         _tell(state, mean, error, recipe, budget, say)
         if clock_s() - saved > recipe.checkpoint_every_s:
             saved = clock_s()
-            _save(network, best, optimiser, state, budget.folder, print_)
+            save(network, best, optimiser, state, budget.folder, print_)
         if recipe.patience and state.epoch - state.best_epoch >= recipe.patience:
             break
-    _save(network, best, optimiser, state, budget.folder, print_)
+    save(network, best, optimiser, state, budget.folder, print_)
     network.load_state_dict(best)
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
@@ -305,7 +262,7 @@ class Rated(Protocol):
         """Return the parameters with their share of the recipe's rate."""
 
 
-def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
+def rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
     """Return groups of parameters with their share of the rate; one group by default."""
     if isinstance(network, Rated):
         return network.rated_groups()
@@ -313,7 +270,7 @@ def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
 
 
 def _tell(
-    state: _Progress,
+    state: Progress,
     loss: float,
     error: float,
     recipe: TrainRecipe,
@@ -348,13 +305,13 @@ def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
     return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)
 
 
-def _step(
+def update(
     network: nn.Module,
     optimiser: torch.optim.Optimizer,
     batch: Batch,
     loss: Loss,
     recipe: TrainRecipe,
-    step: Step | None,
+    step: Step | None = None,
 ) -> float:
     """Update the weights by a mini-batch and return its loss."""
     if step is not None:
@@ -377,43 +334,3 @@ def fingerprint(
     rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]
     text = json.dumps([shapes, asdict(recipe), budget.seed, train.quantity.value, rows])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _save(
-    network: nn.Module,
-    best: dict[str, Tensor],
-    optimiser: torch.optim.Optimizer,
-    state: _Progress,
-    folder: Path | None,
-    print_: str,
-) -> None:
-    """Write a checkpoint with the best weights and the history; nothing without a folder."""
-    if folder is None:
-        return
-    best_tensors = {f"best.{n}": t for n, t in best.items()}
-    write_checkpoint(
-        folder, print_, network, optimiser, asdict(replace(state, history=())), best_tensors
-    )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(FIELDS)
-    writer.writerows(state.history)
-    write_file(folder / LOG, text.getvalue().encode())
-
-
-def _resumed(
-    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
-) -> tuple[_Progress, dict[str, Tensor]]:
-    """Load the state of an interrupted training; nothing if its fingerprint differs."""
-    content = read_state(folder, print_)
-    if folder is None or content is None:
-        return _Progress(), {}
-    tensors = read_checkpoint(folder, network, optimiser)
-    content["history"] = _history((folder / LOG).read_text(encoding="utf-8"))
-    return _Progress(**content), under(tensors, "best.")
-
-
-def _history(text: str) -> tuple[tuple[float, ...], ...]:
-    """Return the lines of a log, without the names of its columns."""
-    lines: Sequence[Sequence[str]] = list(csv.reader(io.StringIO(text)))[1:]
-    return tuple(tuple(map(float, line)) for line in lines)
