@@ -288,7 +288,10 @@ def has(ins: Inputs, index: int) -> bool:
 
 def given(ins: Inputs, *at: int) -> list[Value]:
     """Return the inputs at these positions, which the operator requires."""
-    return [v for i in at if (v := ins[i]) is not None]
+    required = [v for i in at if (v := ins[i]) is not None]
+    # a missing one would move those after it
+    assert len(required) == len(at)
+    return required
 
 
 def tensor(ins: Inputs, index: int) -> TensorType:

@@ -84,18 +84,18 @@ class Adjoint:
             self.node = replace(self.node, outputs=tuple(outputs))
         return result
 
-    def in_one_kernel(self, made: Op, ins: Inputs | None = None, results: int = 0) -> Gradients:
+    def in_one_kernel(self, grad_op: Op, ins: Inputs | None = None, count: int = 0) -> Gradients:
         """Return gradients of every operand that needs one, from one operator.
 
         Args:
-            made: returns one gradient of each operand.
+            grad_op: returns one gradient of each operand.
             ins: its operands; the gradient of the first result and all operands by default.
-            results: first operands that have a gradient; 0 for all.
+            count: number of operands that have a gradient, the first ones; 0 for all.
         """
-        indices = [i for i in range(results or len(self.node.inputs)) if self.wants(i)]
+        indices = [i for i in range(count or len(self.node.inputs)) if self.wants(i)]
         ins = (self.dy, *self.node.inputs) if ins is None else ins
         # results up to the last that is wanted, as positions count
-        gradients = self.tape.several(made, ins, max(indices, default=-1) + 1)
+        gradients = self.tape.several(grad_op, ins, max(indices, default=-1) + 1)
         return {i: gradients[i] for i in indices}
 
     def error(self, why: str) -> PassError:

@@ -44,10 +44,10 @@ class LivenessTable:
     Args:
         steps: the nodes of the main graph, in execution order.
         last_use: step after which a value is freed; inputs and outputs live to the end.
-        owner: the value whose storage a value shares (views, in-place results), without views
-        of stored tensors, which need no storage.
-        live: live bytes during each step, without weights; a step with regions includes the
-        largest need of its regions.
+        owner: the value whose storage a value shares (views, in-place results), without views of
+            stored tensors, which need no storage.
+        live: live bytes during each step, without weights; a step with regions includes the largest
+            need of its regions.
         weight_bytes: all stored tensors together.
         is_bound: whether live bytes are a lower bound, because some sizes are unknown.
     """
@@ -73,7 +73,7 @@ class LivenessTable:
         for home, shown in self.by_owner.items() if inside else ():
             # a storage goes only if every value in it is inside a kernel
             if home in born and inside >= {*shown}:
-                nbytes = int(evaluate(home.nbytes or 0, env))
+                nbytes = bytes_of(home, env)
                 for step in range(born[home], max(map(self.last_use.__getitem__, shown)) + 1):
                     line[step] -= nbytes
         return line
@@ -320,6 +320,11 @@ def overwritten(
         if home.type == result.type or home.nbytes == result.nbytes:
             return home if home.nbytes is not None else None
     return None
+
+
+def bytes_of(v: Value, env: Env) -> int:
+    """Return the bytes of a value; 0 where its shape is unknown."""
+    return int(evaluate(v.nbytes or 0, env))
 
 
 def last_uses(graph: Graph) -> dict[Value, int]:

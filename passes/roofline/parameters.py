@@ -60,7 +60,7 @@ class ParameterTable:
         roles: role of each tensor.
         elements: number of logical elements, which may be packed into fewer stored elements.
         sources: from the name of a value that is computed from stored tensors alone to those
-        tensors; a stored tensor is its only source.
+            tensors; a stored tensor is its only source.
     """
 
     roles: Mapping[Value, Role]

@@ -294,9 +294,9 @@ class Rates(Floors):
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
         # no level without sustained time, as device memory of which a kernel finds all in cache
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
-        launch_s = max(sustained.values(), default=0.0)
+        work_s = max(sustained.values(), default=0.0)
         # while a kernel runs, the host launches the next one
-        gap = launches * max(gap_s - launch_s, 0.0)
+        gap = launches * max(gap_s - work_s, 0.0)
         if launches != 1:
             floor = {ceiling: launches * t for ceiling, t in floor.items()}
             sustained = {ceiling: launches * t for ceiling, t in sustained.items()}

@@ -57,7 +57,7 @@ class StaticShare:
         least: MiB that are reserved at least, on devices with more memory than ``least_from``.
         least_from: memory in MiB.
         sizes: memory in MiB below which a row holds, ascending; tokens of the largest step with
-            prompts; sequences of the largest recorded one for fewer than 4 ranks, and for more.
+            prompts; sequences of the largest recorded one for fewer than 4 ranks, for others.
     """
 
     ranks: Sequence[tuple[int, float]] = ()
@@ -99,9 +99,8 @@ class StaticShare:
         # sequences of the largest recorded step
         recorded = few if ranks < 4 else many
         each, most, beyond = self.data
-        each = self.graph + (each if recorded <= most else beyond) * data * (
-            data > 1
-        )  # nothing for a single rank of attention
+        # nothing for a single rank of attention
+        each = self.graph + (each if recorded <= most else beyond) * data * (data > 1)
         steps += each * recorded
         if memory_mib > self.least_from:
             steps = max(steps, self.least)

@@ -14,7 +14,7 @@ from perfc.ir import record
 from ..fusion.kernel import ConvAlgorithm, Helper
 
 Range = tuple[float, float]
-"""Range of a trait that a rule does not limit."""
+"""Least and greatest value of a trait, ends included; infinite where a rule has no limit."""
 
 
 class RuleOperation(Enum):

@@ -1,8 +1,13 @@
-"""Reader of the tables of runtimes: one TOML file each, named as ``--runtime`` has it."""
+"""Reader of the tables of runtimes: one TOML file each, named as ``--runtime`` has it.
+
+A table may build on another, its ``base``. ``...`` stands for the words of the base, ``-word``
+leaves one out; rows of ``epilogue`` and ``epilogue_tags`` replace those of the base by kind, and an
+empty one removes it. Files have dotted keys and no ``[section]``, since their texts are joined.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +28,9 @@ STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 IDENTITY = {"title", "aliases", "stands_for", "formats"}
 """Fields that a table does not take from its ``base``."""
 THOSE_OF_BASE = "..."
-"""Stands for the patterns, or the source, of the base."""
+"""Stands for the words, or the source, of the base."""
+BY_KIND = {"epilogue", "epilogue_tags"}
+"""Fields with a row of words for each kind of kernels, several of which may share one."""
 
 
 @cache
@@ -37,28 +44,37 @@ def files() -> Mapping[str, Mapping[str, Any]]:
 
 def fields_of(name: str) -> dict[str, Any]:
     """Return the fields of a table, with those of its base where it has none."""
-    table = dict(files()[name])
-    base = fields_of(table.pop("base")) if "base" in table else {}
-    # the order counts: earlier patterns are preferred, so the base's stand where "..." does
-    patterns = [[p] if p != THOSE_OF_BASE else base["patterns"] for p in table.get("patterns", ())]
-    if patterns:
-        table["patterns"] = [p for group in patterns for p in group]
-    source = table["source"].replace(THOSE_OF_BASE, base.get("source", ""))
-    read = {key: _READERS[key](value) if key in _READERS else value for key, value in table.items()}
-    inherited = {key: value for key, value in base.items() if key not in IDENTITY}
-    return inherited | read | {"source": source}
-
-
-def _by_kind(read: Callable[[str], object]) -> Callable[[Mapping[str, str]], Mapping[Kind, Any]]:
-    """Return a reader of words by kinds of kernels, several of which may share a key."""
-    return lambda rows: {
-        kind: read(words) for kinds, words in rows.items() for kind in _kinds(kinds)
+    content = merged(name)
+    return {
+        key: _READERS[key](value) if key in _READERS else value for key, value in content.items()
     }
 
 
-def _kinds(words: str) -> frozenset[Kind]:
+def merged(name: str) -> dict[str, Any]:
+    """Return the content of a table over that of its base, as files have it."""
+    table = dict(files()[name])
+    base = merged(table.pop("base")) if "base" in table else {}
+    table["source"] = table["source"].replace(THOSE_OF_BASE, base.get("source", ""))
+    if "patterns" in table:
+        table["patterns"] = joined(table["patterns"], base.get("patterns", ()))
+    for key in BY_KIND & table.keys():
+        rows = dict(base.get(key, {}))
+        for kinds, words in table[key].items():
+            rows |= {kind: joined(words.split(), rows.get(kind, ())) for kind in kinds.split()}
+        table[key] = {kind: words for kind, words in rows.items() if words}
+    return {key: value for key, value in base.items() if key not in IDENTITY} | table
+
+
+def joined(words: Sequence[str], base: Sequence[str]) -> list[str]:
+    """Return words in order: the base's stand where ``...`` does, without those after a hyphen."""
+    removed = {word[1:] for word in words if word.startswith("-")}
+    every = (part for word in words for part in (base if word == THOSE_OF_BASE else (word,)))
+    return [word for word in every if word not in removed and not word.startswith("-")]
+
+
+def _kinds(words: Iterable[str]) -> frozenset[Kind]:
     """Return kinds of kernels from their names, as in ``"conv matmul"``."""
-    return frozenset([Kind[word.upper()] for word in words.split()])
+    return frozenset([Kind[word.upper()] for word in words])
 
 
 def _views(words: Iterable[str]) -> frozenset[str]:
@@ -72,15 +88,17 @@ def _called(function: str, *args: object) -> Any:
     return getattr(import_module(f".{module}", __package__), name)(*args)
 
 
-def _launches(value: str | list[str]) -> Callable[[], Any]:
+def _launches(value: str | list[str]) -> Callable[[], Any] | None:
     """Return what gives the rules: of groups of ``_launch_rules.toml``, or of a function."""
+    if not value:
+        return None
     return partial(_called, value) if isinstance(value, str) else partial(rules, *value)
 
 
 _READERS: Mapping[str, Callable[[Any], object]] = {
     "launch": LaunchMode,
-    "epilogue": _by_kind(_kinds),
-    "epilogue_tags": _by_kind(lambda words: frozenset(words.split())),
+    "epilogue": lambda rows: {Kind[k.upper()]: _kinds(words) for k, words in rows.items()},
+    "epilogue_tags": lambda rows: {Kind[k.upper()]: frozenset(v) for k, v in rows.items()},
     "epilogue_types": lambda names: frozenset([DType[name.upper()] for name in names]),
     "patterns": tuple,
     "attention": lambda limits: AttentionKernels(**limits),

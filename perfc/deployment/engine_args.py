@@ -31,11 +31,14 @@ LARGEST_BYTES = 1 << 18
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
 """Options of degrees of parallelism, and of nodes."""
 _DATA = data_next_to(__file__)
-COUNTS, FORMATS = frozenset(_DATA["counts"]), _DATA["formats"]
-"""Options whose values are whole numbers; formats of weights by engines' quantization methods."""
-AS_STORED, HALVES = frozenset(_DATA["as_stored"]), frozenset(_DATA["halves"])
-"""Values of engines' options that keep the format of the checkpoint, and those for 16 bits;
-bfloat16 and float16 take equally long."""
+COUNTS = frozenset(_DATA["counts"])
+"""Options whose values are whole numbers."""
+FORMATS: Mapping[str, str] = _DATA["formats"]
+"""Formats of weights by engines' quantization methods."""
+AS_STORED = frozenset(_DATA["as_stored"])
+"""Values of engines' options that keep the format of the checkpoint."""
+HALVES = frozenset(_DATA["halves"])
+"""Values of engines' options for 16 bits; bfloat16 and float16 take equally long."""
 SCALES = {"k": 1e3, "m": 1e6, "K": 1 << 10, "M": 1 << 20}
 """Suffixes of numbers in vLLM's options: ``1k`` is 1000, ``1K`` is 1024."""
 

@@ -29,12 +29,18 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
 _DATA = data_next_to(__file__)
-_KINDS, _TOP, _SOURCE, _NUMBER = (_DATA[k] for k in ("kinds", "top", "source", "number"))
-_ROUNDS, _REQUIRED, _UNITS = (_DATA[k] for k in ("rounds", "required", "units"))
-"""Fields that say how well a measured number repeated, all of them or none; keys; units."""
-ADAPTATION, LEVELS = _DATA["adaptation"], _DATA["levels"]
-"""Factors of ``[adaptation.CLASS]``, which correct predictions learned on other machines; memory
-levels, nearest first, of which ``l2`` is the last cache before memory, whatever its name."""
+_KINDS, _TOP, _SOURCE = _DATA["kinds"], _DATA["top"], _DATA["source"]
+"""Kinds of machines; keys of the file and of a source."""
+_ROUNDS = _DATA["rounds"]
+"""Fields that say how well a measured number repeated, all of them or none."""
+_NUMBER = [*_DATA["number"], *_ROUNDS]
+"""Fields of a number."""
+_REQUIRED, _UNITS = _DATA["required"], _DATA["units"]
+"""Numbers that every GPU has; endings of keys that are units."""
+ADAPTATION: tuple[str, ...] = tuple(_DATA["adaptation"])
+"""Factors of ``[adaptation.CLASS]``, which correct predictions learned on other machines."""
+LEVELS: tuple[str, ...] = tuple(_DATA["levels"])
+"""Memory levels, nearest first; ``l2`` is the last cache before memory, whatever its name."""
 FORMER = (
     "efficiency: perfc no longer reads fitted rates; delete these tables, then"
     " perfc adapt --target TARGET --from ROWS corrects predictions by measured kernels"

@@ -30,10 +30,10 @@ from .simulation.closed_loop import StepSeconds, by_rooflines, steady_times
 from .simulation.load import Load
 
 T = TypeVar("T")
+_DATA = data_next_to(__file__)
 RANKS = (1, 2, 4, 8)
 """Tensor-parallel ranks that are searched: numbers of GPUs within a node."""
-_DATA = data_next_to(__file__)
-USERS = _DATA["users"]
+USERS: tuple[int, ...] = tuple(_DATA["users"])
 """Concurrencies that are searched: powers of two, and values between the larger ones."""
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
@@ -45,7 +45,7 @@ NARROW = (
     (WeightFormat.MXFP4_A4, "AMD"),
 )
 """Formats to try in addition to the published one, each for one vendor's boards or for all."""
-OF_LOAD = _DATA["load"]
+OF_LOAD: tuple[str, ...] = tuple(_DATA["load"])
 """Fields of a load that are options of `llm`, too."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""

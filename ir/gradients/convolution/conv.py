@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...op import exactly
+from ...op import exactly, with_attributes
 from ...ops.convolution.conv import Conv
 from ...ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from ..adjoint import Adjoint, Gradients
@@ -14,17 +14,18 @@ def conv(at: Adjoint) -> Gradients:
     op, tape, dy, x = at.op, at.tape, at.dy, at.operand(0)
     if not exactly(op, Conv):
         raise at.error("another convolution than Conv")
-    settings = {
-        name: getattr(op, name)
-        for name in ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    }
     gradients: Gradients = {}
     if at.wants(0):
         extents = tape.ints(at.shape(0))
-        gradients = {0: tape.apply(ConvDataGrad(**settings), dy, at.operand(1), extents, x)}
+        gradients = {
+            0: tape.apply(with_attributes(ConvDataGrad, op), dy, at.operand(1), extents, x)
+        }
     if at.wants(1):
         extents = tape.ints(at.shape(1))
-        gradients = {**gradients, 1: tape.apply(ConvFilterGrad(**settings), dy, x, extents)}
+        gradients = {
+            **gradients,
+            1: tape.apply(with_attributes(ConvFilterGrad, op), dy, x, extents),
+        }
     # the bias is added at every position of every map
     if at.wants(2):
         rank = len(shape_of(dy))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from ...op import with_attributes
 from ...ops.elementwise.gated_grad import GatedRMSNormGrad
-from ...ops.normalization.contrib_normalization import GatedRMSNorm
 from ..adjoint import Adjoint, Gradients
 
 
 def gated_rms_norm(at: Adjoint) -> Gradients:
     """Differentiate from operand and gate; statistics are recomputed."""
-    assert isinstance(at.op, GatedRMSNorm)
-    made = GatedRMSNormGrad(epsilon=at.op.epsilon, activation=at.op.activation)
-    return at.in_one_kernel(made)
+    return at.in_one_kernel(with_attributes(GatedRMSNormGrad, at.op))

@@ -20,8 +20,11 @@ class GlobalPool(InLayout):
     kind = Kind.POOL
     operands = "X"
     formulas = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
-    costs = (1, 0, 0, 0)
-    """Vector operations per position (x) and channel (y), and special ones (z, v)."""
+
+    @property
+    def costs(self) -> tuple[int, int, int, int]:
+        """Return vector operations per position (x) and channel (y), and special ones (z, v)."""
+        return 1, 0, 0, 0
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -102,7 +105,7 @@ class GlobalLpPool(GlobalPool):
     p: float = 2
 
     @property
-    def costs(self) -> tuple[int, int, int, int]:  # type: ignore[override]
+    def costs(self) -> tuple[int, int, int, int]:
         # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from perfc.errors import ShapeError
 
 from ... import (
@@ -77,8 +79,6 @@ class Pool(InLayout):
     kind = Kind.POOL
     operands = "X"
     formulas = {"alu": "e*(t*x + y)", "sfu": "e*(t*z + v)"}
-    costs = (1, 0, 0, 0)
-    """Vector operations per tap (x) and window (y), and special ones (z, v)."""
 
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
@@ -86,6 +86,11 @@ class Pool(InLayout):
     kernel_shape: Positives = ()
     pads: Naturals = ()
     strides: Positives = ()
+
+    @property
+    @abstractmethod
+    def costs(self) -> tuple[int, int, int, int]:
+        """Return vector operations per tap (x) and window (y), and special ones (z, v)."""
 
     def _axes(self, rank: int) -> list[tuple[int, int, int, tuple[int, int]]]:
         """Return kernel, stride, dilation and pads of each spatial axis."""
@@ -270,7 +275,7 @@ class LpPool(Pool):
     p: float = 2
 
     @property
-    def costs(self) -> tuple[int, int, int, int]:  # type: ignore[override]
+    def costs(self) -> tuple[int, int, int, int]:
         # a power is a product for p = 2, a special function above; p = 1 has no root
         return 2, 0, int(self.p > 2), int(self.p != 1)
 

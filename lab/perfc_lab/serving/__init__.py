@@ -66,8 +66,7 @@ class ServedRow:
         cache: element type of keys and values; "" for that of activations.
         tensor: ranks that share every product.
         expert: ranks over which experts are spread, expert parallel; 1 where each rank has a part
-        of
-            every expert.
+            of every expert.
         attention_data: groups of ranks with separate sequences.
         engines: number of equal replicas.
         isl: tokens of a prompt.
@@ -75,8 +74,7 @@ class ServedRow:
         concurrency: concurrent users of all engines; 0 for as many as the memory holds.
         is_static: whether one fixed batch runs to its end, with all prompts in one step.
         prefill: ranks of a prefill worker, how many of them share its experts, and number of
-        workers,
-            where prefill is disaggregated; else empty.
+            workers, where prefill is disaggregated; else empty.
         is_eager: whether the host launched every kernel, without CUDA graphs.
         measured: measured values by quantity.
         dataset: data set of the requests, if it says how the run was made.

@@ -152,8 +152,7 @@ class Task:
         answers_vary: standard deviation over mean of the lengths of answers.
         prompts_vary: standard deviation over mean of the lengths of questions.
         expert_skew: exponent of the power law by which tokens choose experts; None for the default
-        of
-            a server.
+            of a server.
         questions: entries with models, targets, and how often each question is sent, by seats.
     """
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir import Env, Kind, Value, evaluate
+from perfc.ir import Env, Kind, Value
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 from ...fusion.kernel import Kernel
+from ...memory.liveness import bytes_of
 from ...memory.storage import BufferRole, StorageTable
 from . import ProcessMemory
 
@@ -45,10 +46,10 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
                 continue
             # folded with the normalization, then packed; the two copies are never shared
             if is_folded and n.op.kind is Kind.CONV:
-                copied_bytes += 2 * int(evaluate(weight.nbytes or 0, env))
+                copied_bytes += 2 * bytes_of(weight, env)
             else:
                 packed[weight] = None
-    copied_bytes += sum(int(evaluate(v.nbytes or 0, env)) for v in packed)
+    copied_bytes += sum(bytes_of(v, env) for v in packed)
     return ProcessMemory(
         0, stored, copied_bytes, max(table.live_bytes(env), default=stored) - stored
     )

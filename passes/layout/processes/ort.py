@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir import Env, evaluate
+from perfc.ir import Env
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.quantized.quantize import DequantizeLinear
 
 from ...fusion.kernel import Kernel
 from ...memory.allocators.heap import Heap
+from ...memory.liveness import bytes_of
 from ...memory.storage import BufferRole, StorageTable
 from ..blocks import is_blocked_conv
 from . import ProcessMemory
@@ -83,7 +84,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             weight = n.inputs[1] if isinstance(n.op, Conv) else None
             if weight is not None and weight.weight is not None:
                 stored.pop(weight, None)
-                nbytes = int(evaluate(weight.nbytes or 0, env))
+                nbytes = bytes_of(weight, env)
                 filters.append((nbytes, is_fused, is_blocked_conv(k)))
     for freed_key in f32_keys:
         heap.free(freed_key)

@@ -99,15 +99,13 @@ class Attention:
         buckets: number of buckets of a learned bias of relative positions that this layer stores; 0
             for none.
         is_biased: whether a bias of positions is added to scores: from the buckets of this layer or
-        of
-            another one, or ALiBi.
+            of another one, or ALiBi.
         is_cross: whether keys and values are projected from the output of an encoder.
         is_gate_per_head: whether the projection of ``is_gated`` has one column per head.
         is_value_key: whether values are the projected keys, before their norm and rotation.
         is_value_normed: whether values are normalised too, without a stored scale.
         is_cache_shared: whether the layer stores no keys and values, but reads those of the last
-        layer
-            of its ``kind`` that does.
+            layer of its ``kind`` that does.
         distances: rows of a table of relative positions, shared by all layers, that queries and
             keys are projected from and scored with too, arXiv:2006.03654; 0 for none.
     """

@@ -123,8 +123,7 @@ class OutputHead:
         before: a normalisation of the rows that the head reads.
         is_capped: whether a tanh caps its scores; engines do so in the kernel that samples.
         is_first_token: whether the head reads only the first token of a sequence, as classifiers
-        do;
-            else it reads the last token of a sequence in a decoder, and all tokens elsewhere.
+            do; else it reads the last token of a sequence in a decoder, and all tokens elsewhere.
     """
 
     width: int
@@ -291,14 +290,14 @@ class LanguageModel:
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: separate layers that predict tokens beyond the next; not part of ``stacks``.
         drafted: draft tokens that a decode step verifies per sequence, in addition to the next
-        token. adapters: LoRA adapters that its decoder is served with; None for none.
+            token.
+        adapters: LoRA adapters that its decoder is served with; None for none.
         tower: encoder of images; None for none, or for one that is not read.
         sampling: sampling at the end of a step; None where a step ends with scores.
         context: tokens of the longest sequence for which it has positions, those of scaled rotary
             embeddings included; 0 for any length.
         expert_skew: exponent of the power law by which tokens choose experts, 0 for a uniform
-        choice;
-            None if unknown.
+            choice; None if unknown.
         cached_bytes: bytes that a token leaves in the caches of all layers, set by
             --kv-bytes-per-token; 0 for those of its layers.
         state_type: element type of its states that the configuration names; "" for none.

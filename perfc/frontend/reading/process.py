@@ -60,10 +60,10 @@ def answer_of(
     with tempfile.TemporaryDirectory() as empty:
         reply = Path(empty, "reply.json")
         arguments = [*arguments, str(reply)]
+        place = empty if folder is None else os.path.abspath(folder)
         if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
             from .kept import is_run
 
-            place = os.path.abspath(folder or "")
             fields = [arguments, request, place, int(longest_s), environment]
             if is_run(worker, idle_s, fields):
                 return dict(json.loads(reply.read_text(encoding="utf-8")))
@@ -75,7 +75,7 @@ def answer_of(
                 text=True,
                 timeout=longest_s,
                 check=False,
-                cwd=(empty if folder is None else folder) or None,
+                cwd=place,
                 env=environment,
             )
         except subprocess.TimeoutExpired:
