@@ -9,7 +9,6 @@ the folder of their exported graphs. A memset and a kernel are a node each.
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 import perfc
+from benchmarks.arguments import index_rows
 from perfc.errors import PerfcError
 from perfc.ir import Numbers
 from perfc.passes.runtimes import Tf32
@@ -40,11 +40,9 @@ def measured() -> Iterator[Mapping[str, str]]:
 @cache
 def sizes(models: Path) -> Mapping[str, str]:
     """Return the input size at which each graph was exported; empty without an index."""
-    index = models / "INDEX.csv"
-    if not index.is_file():
+    if not (models / "INDEX.csv").is_file():
         return {}
-    with index.open(encoding="utf-8") as file:
-        return {row["file"]: row["input_size"] for row in csv.DictReader(file)}
+    return {row["file"]: row["input_size"] for row in index_rows(models)}
 
 
 def expected(row: Mapping[str, str], models: Path) -> Counter[str] | None:

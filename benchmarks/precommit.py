@@ -132,11 +132,11 @@ def run(project: Project, options: argparse.Namespace) -> None:
         edit.model.doc_string = f"edit {k}"
         (models / "resnet50.onnx").write_bytes(edit.model.SerializeToString())
         seconds, status, out = project.commit(f"edit {k}")
-        line = next((s.strip() for s in out.splitlines() if "analysed," in s), "no summary")
+        line = next((s.strip() for s in out.splitlines() if "analyzed," in s), "no summary")
         if k == 0:
             print(out)
         assert status == 0, out
-        assert "1 analysed, 0 from the cache" in line, line
+        assert "1 analyzed, 0 from the cache" in line, line
         times.append(seconds)
     print(
         f"git commit of one changed model of {options.count}: median "

@@ -146,7 +146,7 @@ class First(torch.nn.Module):
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
         """Return the first result."""
-        named = dict(zip(self.names, args, strict=False))
+        named = dict(zip(self.names, args[: len(self.names)], strict=True))
         return result(self.model(*args[len(named) :], **named, **self.settings))
 
 

@@ -182,7 +182,7 @@ class Report(StoredTensors, Presentation):
         if not changed:
             return self
         if any(s.is_bound for s in self.source.symbols):
-            return None  # formulas contain the values of now
+            return None  # sizes are bound in the formulas: they cannot be replaced
         with located(self.model):
             require_ranges(self.source, given)
             am = replace(self.analyses, instruments=())

@@ -28,7 +28,10 @@ def require_budget(model: Any, target: str | None = None, **given: Any) -> Repor
     try:
         report = analyze(model, target, **given)
     except PerfcError as error:
-        pytest.fail(f"{error}; limits are {', '.join(names)}", pytrace=False)
+        # a misspelled limit is an unknown keyword of the analysis
+        is_keyword = any(repr(key) in str(error) for key in given)
+        more = f"; limits are {', '.join(names)}" if is_keyword else ""
+        pytest.fail(f"{error}{more}", pytrace=False)
     v, energy = report.verdict, report.verdict.energy
     memory = v.memory.total_bytes / 2**20
     # without a power model no limit of energy can be exceeded

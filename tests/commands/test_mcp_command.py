@@ -132,19 +132,27 @@ def test_answers_as_json_are_documents_of_the_command(folder: Path) -> None:
 
 
 def test_prompts_name_tools_and_reports_are_resources(folder: Path) -> None:
-    filled = {"choose_machine": {"model": MODEL, "slo": "20ms"}}
+    tools = {
+        "choose_machine": ("compare", "sweep"),
+        "speed_up": ("analyze", "lint", "explain"),
+        "review_change": ("diff", "check"),
+        "size_serving": ("llm",),
+        "size_training": ("fit", "plan"),
+    }
     sdk = pytest.importorskip("mcp")
 
     async def use(client: Any) -> None:
         listed = {p.name: p for p in (await client.list_prompts()).prompts}
-        assert len(listed) == 5
+        assert listed.keys() == tools.keys()
         for name, prompt in listed.items():
             words = {a.name: f"<{a.name}>" for a in prompt.arguments}
-            words |= filled.get(name, {})
             (message,) = (await client.get_prompt(name, words)).messages
             assert all(word in message.content.text for word in words.values())
             assert "{" not in message.content.text
-            assert any(f" {tool}" in message.content.text for tool in _tools.TOOLS)
+            text = message.content.text
+            for tool in tools[name]:
+                assert re.search(rf"(?i)\b(call|then|and) {tool}\b|\({tool}\)", text), (name, tool)
+                assert tool in _tools.TOOLS
         with pytest.raises(sdk.MCPError, match="choose_machine needs slo"):
             await client.get_prompt("choose_machine", {"model": MODEL})
         (template,) = (await client.list_resource_templates()).resource_templates
@@ -154,6 +162,8 @@ def test_prompts_name_tools_and_reports_are_resources(folder: Path) -> None:
         assert "NVIDIA L4" in report.text
         for wrong, message in (
             (f"perfc://report/a1000000/{MODEL}", "no such target"),
+            (f"perfc://report/a100%2F9g.40gb/{MODEL}", "9g.40gb"),
+            (f"perfc://report/l4/{MODEL}%232", f"{MODEL}#2"),
             ("perfc://report/l4/..%2Fmodel.onnx", "leaves the root"),
             ("perfc://report/l4", "no resource"),
         ):

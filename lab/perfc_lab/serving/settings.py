@@ -179,15 +179,9 @@ class Task:
 def tasks() -> Mapping[str, Task]:
     """Return those of ML.ENERGY, by name."""
     entries = data_next_to(f"{_FOLDER}/mlenergy")["task"]
+    usual = {"expert_skew": None, "prompts_vary": 0.0}
     return {
-        name: Task(
-            **{
-                "expert_skew": None,
-                "prompts_vary": 0.0,
-                **entry,
-                "questions": tuple(entry["questions"]),
-            }
-        )
+        name: Task(**{**usual, **entry, "questions": tuple(entry["questions"])})
         for name, entry in entries.items()
     }
 

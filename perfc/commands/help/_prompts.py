@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import PerfcError
 
-from . import _tools
-
 PROMPTS: Mapping[str, Any] = data_next_to(__file__)
-REPORT = "perfc://report/{target}/{+model}"
+REPORTS = "perfc://report/"
+REPORT = f"{REPORTS}{{target}}/{{+model}}"
 """Address of the full report of a model on a machine (RFC 6570)."""
 
 
@@ -52,14 +50,14 @@ def text_of(name: str, arguments: Mapping[str, str]) -> str:
     return str(PROMPTS[name]["text"].strip().format_map(arguments))
 
 
-def report_line(uri: str, root: Path) -> list[str]:
-    """Return the command line of the report at an address.
+def report_of(uri: str) -> dict[str, object]:
+    """Return the arguments of ``analyze`` for the report at an address.
 
     Raises:
-        PerfcError: another address, or a model that the server may not read.
+        PerfcError: another address.
     """
-    parts = urlsplit(uri)
-    target, _, model = unquote(parts.path.removeprefix("/")).partition("/")
-    if (parts.scheme, parts.netloc) != ("perfc", "report") or not model:
+    target, _, model = uri.removeprefix(REPORTS).partition("/")
+    if not uri.startswith(REPORTS) or not target or not model:
         raise PerfcError(f"no resource {uri[:200]!r}", hint=f"addresses are {REPORT}")
-    return _tools.command_line("analyze", {"model": model, "target": target, "full": True}, root)
+    # a name in an address has %2F for a slash, as of a slice of a GPU
+    return {"target": unquote(target), "model": unquote(model), "full": True}

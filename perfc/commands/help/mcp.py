@@ -128,7 +128,8 @@ async def serve(root: Path, *, is_code: bool) -> None:
         uri = str(params.uri)
         try:
             async with slots:
-                text = await ran(root, _prompts.report_line(uri, root), {NO_CODE: "1"})
+                arguments = _prompts.report_of(uri)
+                text = await answer("analyze", arguments, root, is_code=is_code)
         except PerfcError as error:
             raise refusal(error) from None
         contents = TextResourceContents(uri=uri, mime_type="text/plain", text=text)

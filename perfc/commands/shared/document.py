@@ -24,10 +24,15 @@ T = TypeVar("T")
 def show_document(
     document: Document, form: str, output: Path | None, accents: Mapping[str, str] | None = None
 ) -> None:
-    """Write a document as ``text`` or ``markdown``, with color on terminals.
+    """Write a document as ``text``, ``markdown`` or ``html``, with color on terminals.
 
     ``accents`` maps regular expressions to the styles that highlight their matches.
     """
+    if form == "html":
+        from perfc.view.html.document_page import document_page
+
+        deliver(document_page(document), output)
+        return
     if form == "markdown":
         from perfc.view.report.formats import markdown
 
@@ -47,17 +52,12 @@ def show_result(
     schema: str, view: object, document: Document, form: str, output: Path | None
 ) -> None:
     """Write a view as ``json``, or its document as ``html``, ``text`` or ``markdown``."""
-    match form:
-        case "json":
-            from perfc.view.report.formats.json_form import document_text
+    if form == "json":
+        from perfc.view.report.formats.json_form import document_text
 
-            emit(document_text(schema, view), output)
-        case "html":
-            from perfc.view.html.document_page import document_page
-
-            deliver(document_page(document), output)
-        case _:
-            show_document(document, form, output)
+        emit(document_text(schema, view), output)
+    else:
+        show_document(document, form, output)
 
 
 def show_view(

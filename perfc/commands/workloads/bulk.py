@@ -18,7 +18,7 @@ from ..shared.prelude import (
     deployment_options,
     examples,
     format_options,
-    show_result,
+    show_document,
 )
 from ..shared.progress import ProgressLine
 from ..shared.table import table_options
@@ -108,8 +108,7 @@ def report(folder: Path, form: str, output: Path | None) -> None:
     """Report on FOLDER: what limits the models, which are fastest, and which stand out."""
     from perfc.study.bulk.zoo import Zoo, document
 
-    zoo = Zoo.read(folder)
-    show_result("", zoo, document(folder, zoo), form, output)
+    show_document(document(folder, Zoo.read(folder)), form, output)
 
 
 def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:

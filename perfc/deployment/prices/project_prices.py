@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -76,7 +76,7 @@ class Prices:
         return cls(_read(tree[PRICES], lambda key: f"{path}:{line_of(text, f'{header}.{key}')}"))
 
 
-def _read(table: object, place: object) -> dict[str, Offer]:
+def _read(table: object, place: Callable[[str], str]) -> dict[str, Offer]:
     """Return the prices of a table.
 
     Args:
@@ -86,7 +86,6 @@ def _read(table: object, place: object) -> dict[str, Offer]:
     Raises:
         ParseError: as for `Prices.read`.
     """
-    assert callable(place)  # typed as object above
     if not isinstance(table, dict):
         raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
     about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}
@@ -103,7 +102,7 @@ def _read(table: object, place: object) -> dict[str, Offer]:
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
             hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
             raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
-        # by the target's own name, as a project may use an alias
+        # by the name in the target file, as a project may use an alias
         prices[machine.name] = Offer(
             float(value), about["currency"], about["source"], about["date"]
         )
@@ -128,7 +127,7 @@ def price_of_target(machine: Machine) -> Offer | None:
     for key, rate in machine.facts.items():
         if key.startswith("price.") and key.endswith(_SUFFIX):
             currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
-            # a derived number has several sources, the file's own first
+            # a derived number has several sources, that of the file first
             source = machine.sources[rate.source.partition("+")[0]]
             return Offer(rate.value, currency, source.title, source.date)
     return None

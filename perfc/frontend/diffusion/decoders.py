@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError
 
@@ -22,14 +23,22 @@ class Decoder:
     (Chen et al., 2024, arXiv:2410.10733), which doubles them by 32 in all.
     """
 
+    channels: ClassVar[str] = "block_out_channels"
+    """Key of the channels of the blocks."""
+
     def factors(self, part: PipelinePart) -> tuple[int, int]:
         """Return the upsampling factors of edges and of time."""
-        key = "block_out_channels"
-        return doubled(part.config.get(f"decoder_{key}", part.config.get(key))), 1
+        return doubled(part.config.get(self.channels)), 1
 
     def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
         """Return the inputs of the decoder: a latent of one image."""
         return (Tensor("z", (latent.channels, latent.height, latent.width)),)
+
+
+class DeepDecoder(Decoder):
+    """Decoder of the deep compression autoencoder: its encoder has other blocks."""
+
+    channels = "decoder_block_out_channels"
 
 
 class VideoDecoder(Decoder):
@@ -50,7 +59,7 @@ class VideoDecoder(Decoder):
 
 
 DECODERS = {
-    "AutoencoderDC": Decoder(),
+    "AutoencoderDC": DeepDecoder(),
     "AutoencoderKL": Decoder(),
     "AutoencoderKLCogVideoX": VideoDecoder(),
     "AutoencoderKLWan": VideoDecoder(),

@@ -70,7 +70,13 @@ def scale(suffix: str, unit: Unit) -> float | None:
     """Return the factor of a unit; None for a unit of another quantity."""
     if unit is Unit.SECOND:
         return SECONDS.get(suffix)
-    factor: float | None = _UNITS["factors"].get(unit.value, {}).get(suffix)
+    factors = _UNITS["factors"]
+    if unit in (Unit.FLOP, Unit.MAC):
+        # "8.2 G" and "8.2 Gflop" are equal
+        suffix, table = suffix.removesuffix(unit.value), factors["count"]
+    else:
+        table = factors.get(unit.value, {})
+    factor: float | None = table.get(suffix)
     return factor
 
 

@@ -184,7 +184,7 @@ def test_without_any_target_nothing_is_compared_and_the_reader_is_told(
     text = invoke(residual, *SHORT).output
     assert "perfc calibrate -o my.toml" in text
     for word in ("lower bound ", "predicted", "residual  ", "generic", "badge"):
-        assert word not in text.replace("floors and predictions", "")
+        assert word not in text
     content = json.loads(invoke(residual, *SHORT, "--output-format", "json").stdout)
     for entry in (content, content["kernels"][0]):
         assert entry["floor_s"] is entry["prediction_s"] is entry["residual_s"] is None

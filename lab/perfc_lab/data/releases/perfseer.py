@@ -11,7 +11,6 @@ import ast
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
@@ -22,8 +21,6 @@ from ..torch_file import pickled_value
 from .members import ReleaseMember
 from .partial_graph import MOST_NODES, MOST_NUMBERS, PartialGraph, numbers
 from .torch_graphs import MIB, mnemonic
-
-Numbers = NDArray[np.float64]
 
 # the authors' machine
 TARGET = "rtx3090"

@@ -20,9 +20,7 @@ from perfc.common.fitted import data_next_to
 from ..source import FetchError
 from ..torch_file import torch_value
 from .members import ReleaseMember
-from .partial_graph import MOST_NUMBERS, PartialGraph, edge_table, matrix, numbers
-
-Numbers = NDArray[np.float64]
+from .partial_graph import MOST_NUMBERS, Numbers, PartialGraph, edge_table, matrix, numbers
 
 _DATA = data_next_to(__file__)
 DIPPM_OPS: list[str] = _DATA["dippm_ops"]
@@ -33,8 +31,8 @@ TRAPPM_OPS: list[str] = _DATA["trappm_ops"]
 """98 operators of ONNX in the order of the one-hot."""
 # the IR's names of operators whose names follow no rule
 MNEMONICS: dict[str, str] = _DATA["mnemonics"]
-DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
-"""Features of a node in each release."""
+DIPPM_WIDTH = 32
+"""Features of a node in DIPPM's release."""
 # ways of running of each release
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)

@@ -22,9 +22,7 @@ from perfc.common.fitted import data_next_to
 
 from ..source import FetchError
 from .members import ReleaseMember
-from .partial_graph import LARGEST, MOST_NUMBERS, PartialGraph
-
-Numbers = NDArray[np.float64]
+from .partial_graph import LARGEST, MOST_NUMBERS, Numbers, PartialGraph
 
 _DATA = data_next_to(__file__)
 # instructions of XLA by their number in the release, and the IR's names of them

@@ -33,12 +33,12 @@ from .stack import StackBy, StackTime, stack_times
 IDLE, PATH = "idle", "path"
 """Breakdowns by other things than events of the host."""
 TITLES = {
-    IDLE: "Idle time by cause",
-    PATH: "Critical path",
+    IDLE: "idle time by cause",
+    PATH: "critical path",
     **{
-        StackBy.MODULE.value: "Modules",
-        StackBy.LINE.value: "Source lines",
-        StackBy.CALL.value: "Call tree",
+        StackBy.MODULE.value: "modules",
+        StackBy.LINE.value: "source lines",
+        StackBy.CALL.value: "call tree",
     },
 }
 """Headings of breakdowns."""

@@ -18,7 +18,7 @@ from perfc.passes.runtimes import runtime
 from .. import OracleAnswer, OracleGroup, OracleRequest, leading_to
 
 TABLE = runtime("ort-cpu")
-
+"""Runtime whose fusion the oracle checks."""
 LONGEST_S = 600
 """Seconds after which a session is given up."""
 SESSION = """

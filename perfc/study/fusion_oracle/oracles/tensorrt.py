@@ -14,7 +14,7 @@ from perfc.passes.runtimes import runtime
 from .. import OracleAnswer, OracleGroup, OracleRequest
 
 TABLE = runtime("tensorrt")
-
+"""Runtime whose fusion the oracle checks."""
 HINT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 
 

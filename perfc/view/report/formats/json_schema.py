@@ -10,7 +10,6 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
-from .. import views
 from ..counts import Counts
 from ..memory_sections.memory import Memory
 from ..sections.critical import Critical
@@ -90,7 +89,7 @@ def schema_of(
 
 def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
     """Return the schema of a dataclass; nested ones are added to ``definitions``."""
-    hints = get_type_hints(cls, {**vars(views), **OF_VIEWS} if cls is Views else None)
+    hints = get_type_hints(cls, localns=OF_VIEWS)
     words = described(cls)
     properties: dict[str, object] = {}
     schema: dict[str, object] = {
