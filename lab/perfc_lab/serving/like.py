@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfc.serving.host import BENCH, HostModel
 
-from ..splitting import leave_out
+from ..splitting import grouped, leave_out
 from .learn import LEAST_ROWS, Fold, fitted, left_out, model_fold, predicted
 from .replay import ReplayedNumber, engine_of_row
 
@@ -94,11 +94,7 @@ def fitted_processes(
 
 def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
     """Return the samples with features, grouped by the process that corrects them."""
-    groups: dict[str, list[ReplayedNumber]] = {}
-    for s in samples:
-        if s.place is not None and kind_of(s):
-            groups.setdefault(kind_of(s), []).append(s)
-    return groups
+    return grouped((s for s in samples if s.place is not None and kind_of(s)), kind_of)
 
 
 def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:

@@ -302,26 +302,24 @@ def _headroom(r: ServingReport) -> str:
     return f"{(capacity or 0.0) / r.load.rate:.2f} ×"
 
 
-ENDS = "p50, p90, p99, upper end"
+def _tails(name: str) -> Column:
+    """Return the column of the quantiles of a latency, ``ttft`` or ``tpot``."""
+    return Column(
+        name,
+        f"{name.upper()} p50, p90, p99, upper end",
+        is_name=True,
+        wraps=True,
+        cell=lambda r: _tail(getattr(r.latencies, name), getattr(r, f"{name}_band")),
+    )
+
+
 FLEET = (
     TARGET,
-    Column("weights", cell=WEIGHTS.cell),
-    Column("degrees", "tp · ep · dp", cell=_degrees),
+    replace(WEIGHTS, is_spare=False),
+    Column("degrees", "tp · ep · dp", legend="+ GPUs of prefill workers", cell=_degrees),
     Column("gpus", "GPUs", is_spare=True, cell=lambda r: str(r.gpus)),
-    Column(
-        "ttft",
-        f"TTFT {ENDS}",
-        is_name=True,
-        wraps=True,
-        cell=lambda r: _tail(r.latencies.ttft, r.ttft_band),
-    ),
-    Column(
-        "tpot",
-        f"TPOT {ENDS}",
-        is_name=True,
-        wraps=True,
-        cell=lambda r: _tail(r.latencies.tpot, r.tpot_band),
-    ),
+    _tails("ttft"),
+    _tails("tpot"),
     Column("headroom", "capacity over rate", is_spare=True, cell=_headroom),
     Column(
         "per_hour",

@@ -46,6 +46,7 @@ from perfc.passes.roofline.roofline import Roofline, RooflineTable
 from perfc.passes.runtimes import LaunchMode, Steps, Tf32
 from perfc.passes.runtimes import runtime as runtime_of
 from perfc.passes.training.train import Train
+from perfc_lab.splitting import grouped
 
 from .second_kernels import accumulated, second
 from .view_copies import copied
@@ -250,9 +251,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     """
     machine = plan.bounds.machine
     launch = launch_gap(machine, plan.kernels.runtime.launch)
-    groups: dict[tuple[str, str], list[Lowered]] = {}
-    for row in rows:
-        groups.setdefault(computed(row, machine, tf32=plan.tf32 is Tf32.ALL), []).append(row)
+    groups = grouped(rows, lambda row: computed(row, machine, tf32=plan.tf32 is Tf32.ALL))
     time_s, below, above = 0.0, Counter[ErrorSide](), Counter[ErrorSide]()
     for (name, dtype), members in groups.items():
         columns = columns_of([m.parameters for m in members])
