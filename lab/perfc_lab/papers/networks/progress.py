@@ -24,7 +24,7 @@ FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Progress of a training, as its checkpoint stores it.
 
     Args:
@@ -63,7 +63,7 @@ def save(
     network: nn.Module,
     best: dict[str, Tensor],
     optimiser: torch.optim.Optimizer,
-    state: Progress,
+    state: TrainingProgress,
     folder: Path | None,
     print_: str,
 ) -> None:
@@ -83,14 +83,14 @@ def save(
 
 def resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
-) -> tuple[Progress, dict[str, Tensor]]:
+) -> tuple[TrainingProgress, dict[str, Tensor]]:
     """Load the state of an interrupted training; nothing if its fingerprint differs."""
     content = read_state(folder, print_)
     if folder is None or content is None:
-        return Progress(), {}
+        return TrainingProgress(), {}
     tensors = read_checkpoint(folder, network, optimiser)
     content["history"] = _history((folder / LOG).read_text(encoding="utf-8"))
-    return Progress(**content), under(tensors, "best.")
+    return TrainingProgress(**content), under(tensors, "best.")
 
 
 def _history(text: str) -> tuple[tuple[float, ...], ...]:

@@ -22,7 +22,7 @@ from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.ir.record import frozen
 
 from .batches import Batch, RowBatches
-from .progress import Progress, resumed, save
+from .progress import TrainingProgress, resumed, save
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -85,7 +85,7 @@ class TrainRecipe:
             has_short_products=True,
         )
 
-    def rate(self, progress: Progress, share: float) -> float:
+    def rate(self, progress: TrainingProgress, share: float) -> float:
         """Return the learning rate of an epoch; ``share`` of the training is over."""
         if self.is_annealed:
             return self.learning_rate * _cosine(share)
@@ -270,7 +270,7 @@ def rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
 
 
 def _tell(
-    state: Progress,
+    state: TrainingProgress,
     loss: float,
     error: float,
     recipe: TrainRecipe,
