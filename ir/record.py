@@ -73,18 +73,18 @@ def _declared(cls: type[T], *, slots: bool) -> type[T]:
     declared, by_name = cls, _fields_of(cls)
     # slots cannot be added to a class: it is created again, without class attributes of fields
     if slots:
-        taken = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
+        inherited = {n for base in cls.__mro__[1:-1] for n in vars(base).get("__slots__", ())}
         body = {k: v for k, v in vars(cls).items() if k not in by_name and k not in _OF_INSTANCES}
-        body["__slots__"] = tuple(name for name in by_name if name not in taken)
+        body["__slots__"] = tuple(name for name in by_name if name not in inherited)
         metaclass: Any = type(cls)
         declared = metaclass(cls.__name__, cls.__bases__, body)
         declared.__qualname__ = cls.__qualname__
-    noted = {
+    attributes = {
         "__dataclass_fields__": by_name,
         "__dataclass_params__": _PARAMS,
         "__match_args__": tuple(name for name, f in by_name.items() if f.init),
     }
-    for name, value in noted.items():
+    for name, value in attributes.items():
         setattr(declared, name, value)
     for name, method in (("__init__", _Initializer(declared)), ("__repr__", _text)):
         if vars(declared).get(name) is None:
@@ -93,12 +93,13 @@ def _declared(cls: type[T], *, slots: bool) -> type[T]:
 
 
 _OF_INSTANCES = ("__dict__", "__weakref__")
-"""Attributes of instances of a class without slots."""
+"""Attributes of instances of a class without slots, which the new class with slots must not get."""
 
 
 def _fields_of(cls: type) -> dict[str, Field[Any]]:
     """Return the fields inherited and annotated; defaults stay attributes of the class."""
     by_name: dict[str, Field[Any]] = {}
+    # from `object` to the direct base, so that a field declared again keeps its place
     for base in cls.__mro__[:0:-1]:
         by_name |= vars(base).get("__dataclass_fields__", {})
     for name, annotation in cls.__annotations__.items():
@@ -111,6 +112,7 @@ def _fields_of(cls: type) -> dict[str, Field[Any]]:
         entry.name, entry.type, entry._field_type = name, annotation, _IS_FIELD
         entry.kw_only = False
         by_name[name] = entry
+        # where ``field(...)`` was assigned, the class gets its default instead, or nothing
         if entry is default and entry.default is MISSING:
             delattr(cls, name)
         elif entry is default:
@@ -138,15 +140,15 @@ def changed(one: T, **values: object) -> T:
     """
     cls: Any = type(one)
     places, get = _copied(cls)
-    each = [*get(one)]
+    arguments = [*get(one)]
     for name, value in values.items():
-        each[places[name]] = value
-    return cast("T", cls(*each))
+        arguments[places[name]] = value
+    return cast("T", cls(*arguments))
 
 
 @cache
 def _copied(cls: Any) -> tuple[dict[str, int], Callable[[Any], tuple[object, ...]]]:
-    """Return the position of each field, and a getter of all."""
+    """Return the position of each field by name, and a function that gets all fields in order."""
     places = {f.name: i for i, f in enumerate(fields(cls))}
     return places, attrgetter(*places)
 
@@ -209,6 +211,7 @@ def _plain(cls: Any) -> FunctionType | None:
 def _setting(count: int) -> CodeType:
     """Return the code of an ``__init__`` that assigns ``count`` parameters to attributes."""
     names = [f"_{i}" for i in range(count)]
+    # ``pass`` is the whole body for no parameters
     scope: dict[str, Any] = {}
     body = "; ".join(["pass", *(f"self.{name} = {name}" for name in names)])
     exec(f"def __init__({', '.join(['self', *names])}): {body}", scope)

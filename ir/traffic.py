@@ -40,7 +40,10 @@ def taken(source: Type, result: Type) -> Dim | None:
 
 
 def rows_read(table: TensorType, taken: Dim, axis: int = 0) -> Dim | None:
-    """Return bytes of the rows read of a table along an axis; None if its shape is unknown."""
+    """Return bytes of ``taken`` rows of a table along an axis, at most the whole table.
+
+    None if its shape is unknown.
+    """
     if not table.shape:
         return None
     row = element_count(table.shape[:axis] + table.shape[axis + 1 :])

@@ -180,10 +180,11 @@ class Experts(NamedTuple):
         such steps. With a skew fewer are touched, and the bound is that of a single token.
 
         Args:
-            at: value of an extent.
+            at: function that returns the value of an extent.
         """
         experts, chosen = at(self.experts), at(self.chosen)
         local = experts / self.ranks
+        # a token touches its share of experts on this rank, rounded up
         least = min(math.ceil(chosen / self.ranks), local)
         if self.skew or chosen >= experts or least <= 0:
             return 1.0
@@ -202,7 +203,7 @@ class Span(Enum):
     CHANNEL = "channel"
     """A channel of all instances; its statistics are inputs at inference."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class Rows(NamedTuple):
@@ -228,7 +229,7 @@ class Exchange(Enum):
     ALL_TO_ALL = "all-to-all"
     SEND_RECEIVE = "send-receive"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class Collective(NamedTuple):

@@ -11,7 +11,7 @@ from ..symbolic.dim import Dim
 from ..tensors.types import element_count
 
 MOST_GAIN = 4.0
-"""Maximum gain of minimal filtering F(4, r) along an axis, for any ``r``."""
+"""Limit of the gain 4 r / (r + 3) of minimal filtering F(4, r) along an axis, as ``r`` grows."""
 
 
 class WindowOperation(Enum):
@@ -21,7 +21,7 @@ class WindowOperation(Enum):
     TRANSPOSED = "transposed convolution"
     POOL = "pool"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 class SlidingWindow(NamedTuple):

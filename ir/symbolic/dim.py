@@ -139,7 +139,7 @@ def symbol(name: str, lo: int = 1, hi: Dim | None = None) -> Poly:
     return Poly((((atom,), 1),))
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+def _order(term: tuple[Monomial, int]) -> tuple[int, list[str]]:  # highest degree first
     return -len(term[0]), [a.key for a in term[0]]
 
 
@@ -284,7 +284,7 @@ def dim_max(*dims: Dim) -> Dim:
 Interval: TypeAlias = "tuple[int | None, int | None]"  # least and largest; None: no limit
 
 
-def _times(a: Interval, b: Interval) -> Interval:  # interval of a product
+def _times(a: Interval, b: Interval) -> Interval:  # of a product; wider than exact if unbounded
     if None not in (*a, *b):
         corners = [x * y for x in a for y in b if x is not None and y is not None]
         return min(corners), max(corners)
@@ -388,7 +388,7 @@ def substitute(d: Dim, env: Mapping[str, Dim]) -> Dim:
 
 
 def symbols(d: Dim) -> set[Atom]:
-    """Return every symbol ``d`` depends on, also through quotients and upper limits of ranges."""
+    """Return every symbol in ``d``, also inside quotients and extrema, but not in ranges."""
     if not isinstance(d, Poly):
         return set()
     result: set[Atom] = set()

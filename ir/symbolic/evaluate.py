@@ -21,8 +21,9 @@ def solved(d: Dim, key: str, value: int) -> int | None:
     (8, None)
     """
     # extents are nearly always linear: two values give the line, and the solution is verified
-    start, step = evaluate(d, {key: 0}), evaluate(d, {key: 1})
-    size, rest = divmod(value - start, max(step - start, 1))
+    at_zero, at_one = evaluate(d, {key: 0}), evaluate(d, {key: 1})
+    # a slope below 1 has no solution that passes the check below, but must not divide by 0
+    size, rest = divmod(value - at_zero, max(at_one - at_zero, 1))
     is_solution = not rest and size >= 0 and evaluate(d, {key: size}) == value
     return size if is_solution else None
 
@@ -72,11 +73,15 @@ def _atom(atom: Atom, env: Mapping[str, Any], upper: bool) -> Any:
 
 
 def _nonzero(den: Any) -> bool:
+    """Return True if a divisor is not 0; arrays of divisors hold no 0."""
     return bool(den) if isinstance(den, int | float) else True
 
 
 class Numbers:
-    """Memoized evaluator of extents at fixed values of the symbols; results are at least 0."""
+    """Memoized evaluator of extents at fixed values of the symbols.
+
+    Results are at least 0, as differences in an extent may be negative for sizes out of range.
+    """
 
     __slots__ = ("env", "memo")
 

@@ -32,6 +32,7 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
     values: dict[str, int] = {}
     for name, value in dims.items():
         try:
+            # -1 for anything but an integer, so that the check below reports all of them
             number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             number = -1

@@ -16,13 +16,14 @@ MAX_DEPTH = 100
 """Maximum nesting of brackets, below the recursion limit of Python."""
 
 MAX_TERMS = 4096
-"""Maximum terms of an expression: a short text of products in parentheses has exponentially
-many."""
+"""Maximum terms of an expression, far more than any model has. Without it a short text could take
+all memory: each factor of ``(a + b)*(c + d)*...`` doubles the number of terms."""
 MAX_BITS = 1024
-"""Maximum bits of a coefficient, which nested products double."""
+"""Maximum bits of a coefficient: squares of squares double them at each level of nesting."""
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-# no possessive groups: in Python 3.11.0 to 3.11.4 they backtrack incorrectly
+# Blanks and ``#`` comments, then one token. Possessive quantifiers (``++``, ``*+``) do not
+# backtrack; groups have none, as in Python 3.11.0 to 3.11.4 they backtrack incorrectly.
 TOKEN = re.compile(
     r"(?:[ \t\r\n]++|\#[^\n]*+)*(?:"
     r"(?P<number>[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
@@ -58,6 +59,7 @@ class Lexer:
             rest = self.text[self._end :].lstrip()
             self.start = len(self.text) - len(rest)
             raise self.error(f"stray {rest[:1]!r}")
+        # never None, since every alternative is a named group
         self.kind = match.lastgroup
         self.token = match[self.kind or 0]
         self._end = match.end()
@@ -71,8 +73,8 @@ class Lexer:
 
     def error(self, message: str, start: int | None = None, hint: str = "") -> ParseError:
         """Return an error at position ``start``, by default that of the current token."""
-        at = self.start if start is None else start
-        return ParseError(message, where=f"{self.path}:{position(self.text, at)}", hint=hint)
+        offset = self.start if start is None else start
+        return ParseError(message, where=f"{self.path}:{position(self.text, offset)}", hint=hint)
 
     def unexpected(self, wanted: str) -> NoReturn:
         """Raise an error about the current token."""
@@ -124,7 +126,8 @@ class Lexer:
     def integer(self) -> int:
         """Read an integer, possibly negative."""
         sign = -1 if self.eat("-") else 1
-        # texts are untrusted: `int` raises ValueError beyond 4,300 digits
+        # 40 digits hold any number of 128 bits; texts are untrusted, and `int` raises ValueError
+        # beyond 4,300 digits
         if self.kind != "number" or not self.token.isdigit() or len(self.token) > 40:
             self.unexpected("an integer")
         return sign * int(self.advance())
@@ -161,12 +164,13 @@ class Lexer:
 
     def _product(self, a: Dim, b: Dim, start: int) -> Dim:
         """Return ``a * b``, an error at ``start`` if it is too large."""
-        # checked before the product is computed, as it may have this many terms
+        # the product may have this many terms, so the check comes before the product
         size = (len(a.terms) if isinstance(a, Poly) else 1) * (
             len(b.terms) if isinstance(b, Poly) else 1
         )
         product = a * b if size <= MAX_TERMS else 0
-        # a number has one term, the empty monomial; a monomial has at most 64 factors
+        # a number is one term, of which the monomial is empty; 64 factors limit the degree, which
+        # nested products double as well
         parts = product.terms if isinstance(product, Poly) else (((), product),)
         if size > MAX_TERMS or any(c.bit_length() > MAX_BITS or len(m) > 64 for m, c in parts):
             raise self.error("expression is too large", start)

@@ -26,7 +26,8 @@ def symbol_key(name: str) -> str:
         return name
     import json
 
-    # a line with two number signs may be a command in the log of a CI pipeline
+    # JSON's escapes between backquotes instead of its quotes, so a backquote is escaped as well;
+    # two number signs are, since a line with them may be a command in the log of a CI pipeline
     text = re.sub("#(?=#)", r"\\u0023", json.dumps(name)[1:-1].replace("`", "\\u0060"))
     return f"`{text}`"
 

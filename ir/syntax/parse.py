@@ -108,7 +108,17 @@ def read(path: str) -> Parsed:
 
 @dataclass
 class _Parser:
-    """A parser by recursive descent; ``scopes`` are values by name, of the innermost graph last."""
+    """A parser by recursive descent, for one text.
+
+    Args:
+        text: the whole text.
+        path: its path, for errors.
+        lex: the tokens, read one after the other.
+        symbols: declared symbols by printed name; ``lex`` resolves names in extents with it.
+        scopes: values by name, of the innermost graph last.
+        facts: as in `Parsed`.
+        starts: as in `Parsed`.
+    """
 
     text: str
     path: str
@@ -172,16 +182,16 @@ class _Parser:
     def _origin(self) -> ModelOrigin:
         """Parse where the module was read from, in braces."""
         start = self.lex.start
-        given = self.lex.braces()
+        printed = self.lex.braces()
         # one number is the version of ONNX's default domain, ""
-        opset = given.pop("opset", ())
+        opset = printed.pop("opset", ())
         opsets = (("", opset),) if isinstance(opset, int) else opset
-        names = {"source": "path", "digest": "digest", "producer": "producer"}
-        names["ir_version"] = "ir_version"
-        for key in given:
+        # only the path is printed by another name
+        names = {n: n for n in ("digest", "producer", "ir_version")} | {"source": "path"}
+        for key in printed:
             if key not in names:
                 raise self.lex.error(f"a module has no {key}", start)
-        fields = {names[k]: v for k, v in given.items()}
+        fields = {names[k]: v for k, v in printed.items()}
         return build(ModelOrigin, {**fields, "opsets": opsets}, self._fail(start, "module"))
 
     def _fail(self, start: int, what: str) -> Callable[[str, str], ParseError]:
@@ -243,34 +253,35 @@ class _Parser:
             table = self.facts.setdefault(lex.take("name", "an analysis"), {})
             table[nodes[-1]] = self.lex.braces()
             return
+        # the name of each result with its position in the text, None for an unused result ``_``
         results: list[tuple[str, int] | None] = []
         while lex.kind == "ref" or lex.at("_"):
-            at = lex.start
-            results.append(None if lex.eat("_") else (lex.ref("%", "a value"), at))
+            result_start = lex.start
+            results.append(None if lex.eat("_") else (lex.ref("%", "a value"), result_start))
             if not lex.eat(","):
                 lex.expect("=")
                 break
-        at = lex.start
+        node_start = lex.start
         mnemonic = lex.take("name", "a node or 'return'")
         if mnemonic == "weight":
             if len(results) != 1 or results[0] is None:
                 raise lex.error("a weight defines one value", start)
             weights.append(self._weight(*results[0]))
         else:
-            nodes.append(self._node(results, mnemonic, at))
-            self.starts[nodes[-1]] = at
+            nodes.append(self._node(results, mnemonic, node_start))
+            self.starts[nodes[-1]] = node_start
 
     def _weight(self, name: str, start: int) -> Value:
         """Parse a weight after the word ``weight``, and define it."""
-        given = self.lex.braces()
+        printed = self.lex.braces()
         self.lex.expect(":")
         type_, known = self.lex.typed()
         fields: dict[str, object] = {
-            "is_parameter": given.pop("constant", False) is False,
-            "is_state": given.pop("state", False) is True,
-            "is_resident": given.pop("resident", False) is True,
+            "is_parameter": printed.pop("constant", False) is False,
+            "is_state": printed.pop("state", False) is True,
+            "is_resident": printed.pop("resident", False) is True,
         }
-        for key, value in given.items():
+        for key, value in printed.items():
             if key not in ("bytes", "digest", "location", "shares"):
                 raise self.lex.error(f"a weight has no {key}", start)
             fields["nbytes" if key == "bytes" else key] = value
@@ -289,8 +300,9 @@ class _Parser:
         lex.expect("(")
         inputs: list[Value | None] = []
         while not lex.eat(")"):
-            at = lex.start
-            inputs.append(None if lex.eat("_") else self._use(lex.ref("%", "an operand"), at))
+            operand_start = lex.start
+            operand = None if lex.eat("_") else self._use(lex.ref("%", "an operand"), operand_start)
+            inputs.append(operand)
             if not lex.at(")"):
                 lex.expect(",")
         op = build(cls, self.lex.braces(), self._fail(start, mnemonic))
@@ -308,7 +320,7 @@ class _Parser:
             while not lex.eat("}"):
                 lex.expect("graph")
                 regions.append(self._graph(lex.ref("@", "a name like @body")))
-        # defined after the regions, which cannot use the results of their node
+        # the results are defined after the regions, which cannot use the results of their node
         for result, value in zip(results, outputs, strict=True):
             if result is not None and value is not None:
                 if any(result[0] in scope for scope in self.scopes):

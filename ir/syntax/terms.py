@@ -42,7 +42,7 @@ class Terms(Lexer):
         start = self.start
         items: list[Item] = []
         shape = self._items(items, start)
-        # brackets without elements do not show the other extents: of [0, 3] they are ``[]``
+        # an empty content is printed as ``[]`` for any extents, such as [0, 3]: the type has them
         if not items and isinstance(type_, TensorType) and type_.shape is not None:
             extents = tuple(d for d in type_.shape if isinstance(d, int))
             if len(extents) == len(type_.shape) and 0 in extents:
@@ -113,7 +113,10 @@ class Terms(Lexer):
                 return MapType(BY_CODE[key], self.value_type())
 
     def _sequence(self, elem: Type) -> SequenceType:
-        """Read the length and types of first elements: ``; 2; f32[3], f32[4]``, ``; ?``."""
+        """Read what may follow the element type, such as ``; 2; f32[3], f32[4]``.
+
+        First the length, ``?`` if unknown, then the types of the first elements.
+        """
         length: Dim | None = None
         items: list[Type] = []
         if self.eat(";") and not self.eat("?"):
@@ -173,6 +176,7 @@ class Terms(Lexer):
         """Read an extent, or a float after a sign."""
         if self.at("-"):
             after = self.peek()
+            # a number with a point or an exponent is a float; -3 is an extent
             if after in ("inf", "nan") or (after[:1].isdigit() and not after.isdigit()):
                 self.advance()
                 return -float(self.advance())
@@ -202,12 +206,16 @@ class Terms(Lexer):
             except ValueError:
                 raise self.error("bytes are hexadecimal", start) from None
         else:
+            # reads its own closing parenthesis, which is not the last token
             return self._known()
         self.expect(")")
         return result
 
     def _known(self) -> Known:
-        """Read a content as an attribute: the shape, ``)``, then elements in one list or nested."""
+        """Read a content as an attribute: the shape, ``)``, and the elements.
+
+        They are one list in row-major order, or nested lists.
+        """
         start = self.start
         shape: list[int] = []
         while not self.eat(")"):

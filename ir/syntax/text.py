@@ -85,6 +85,7 @@ def all_values(graph: Graph) -> Iterator[Value]:
 
 def free_symbols(module: Module) -> tuple[Atom, ...]:
     """Return symbols in types, contents and ranges, each after the symbols of its range."""
+    # a dictionary as an ordered set; `seen` are extents and types that need no second visit
     result: dict[Atom, None] = {}
     seen: set[object] = set()
 
@@ -187,6 +188,7 @@ def attribute(value: object) -> str:
 
 def _loc(loc: Loc, has_source: bool) -> str:
     """Return the origin of a node; ``frames`` and files only if ``has_source``."""
+    # identity first: it is faster, and most nodes without an origin share NOWHERE
     if loc is NOWHERE or loc == NOWHERE:
         return ""
     frames = loc.frames if has_source else ()
@@ -270,11 +272,11 @@ class _Printer:
     def _op(self, op: Op) -> str:
         """Return the fields of an operator that differ from their defaults."""
         cls = type(op)
-        known = self._fields.get(cls)
-        if known is None:
-            known = self._fields[cls] = [(f.name, f.default) for f in fields(op)]
+        defaults = self._fields.get(cls)
+        if defaults is None:
+            defaults = self._fields[cls] = [(f.name, f.default) for f in fields(op)]
         shown = []
-        for name, default in known:
+        for name, default in defaults:
             value = getattr(op, name)
             # -0.0 equals 0.0 and True equals 1, yet they print differently
             if value is not default and (value != default or repr(value) != repr(default)):

@@ -36,7 +36,7 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
         # one is the other limited to at least 0, and extents are never negative
         return a if dim_max(a, 0) == b else b
     lo_a, lo_b = interval(a)[0], interval(b)[0]
-    # above 1 an extent does not stretch, so that the other one does, or equals it
+    # an extent above 1 cannot be stretched: the other extent is 1, or equals it
     if lo_a is not None and lo_a > 1:
         return a
     if lo_b is not None and lo_b > 1:
@@ -69,8 +69,9 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     for axis in range(rank):
         extent: Dim = 1
         for s in ranked:
-            at = axis - rank + len(s)
-            if at >= 0:
-                extent = broadcast_extent(extent, s[at])
+            # shapes are aligned at their last axes
+            position = axis - rank + len(s)
+            if position >= 0:
+                extent = broadcast_extent(extent, s[position])
         out.append(extent)
     return tuple(out)

@@ -22,7 +22,8 @@ from .types import (
 )
 
 UNSETTLED = re.compile(r"\bu\d+\b|_d\d+$")
-"""Fresh symbols, broadcasts of them, and ``x_d0``, which stands for an unnamed axis."""
+"""Names of fresh symbols, also inside the names of broadcasts, and ``x_d0``, which stands for an
+axis that the model does not name."""
 
 
 def is_data_dependent(d: Dim) -> bool:
@@ -113,7 +114,10 @@ def sequence_of(types: Sequence[Type]) -> SequenceType:
 
 
 def first_items(sequence: SequenceType) -> tuple[Type, ...]:
-    """Return the types of the first elements, as many as are known individually."""
+    """Return the types of the first elements, as many as are known individually.
+
+    Elements of a type that varies may differ, so they are known only if they are listed.
+    """
     if sequence.items is not None:
         return sequence.items
     if not isinstance(sequence.length, int) or varies(sequence.elem):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from ..record import record
@@ -33,9 +34,10 @@ MAX_ELEMENTS = 4096
 bounded."""
 
 MAX_TERMS = 48
-"""Maximum terms of a symbolic element; a larger one counts as unknown."""
+"""Maximum terms of a symbolic element; a larger one counts as unknown. It bounds the time of
+products, as do the 16 factors of a term; extents of models have a few of either."""
 INT64 = 1 << 63
-"""Limits of integer elements: from the least of int64 to the largest of uint64."""
+"""Negative of the least int64; integer elements range from that to the largest of uint64."""
 
 
 def _bounded(item: Item) -> Item:
@@ -45,7 +47,7 @@ def _bounded(item: Item) -> Item:
             return item
         case int():
             return item if -INT64 <= item < 2 * INT64 else None
-        # terms are sorted; the first has the most factors
+        # terms are sorted: the first one has the most factors
         case Poly():
             return item if len(item.terms) <= MAX_TERMS and len(item.terms[0][0]) <= 16 else None
         case _:
@@ -114,9 +116,7 @@ class Known:
             """Return the elements from ``offset`` over ``axis`` and later axes."""
             if axis == len(self.shape):
                 return literal(self.items[offset])
-            stride = 1
-            for d in self.shape[axis + 1 :]:
-                stride *= d
+            stride = prod(self.shape[axis + 1 :])
             rows = (show(axis + 1, offset + i * stride) for i in range(self.shape[axis]))
             return f"[{', '.join(rows)}]"
 
@@ -170,10 +170,7 @@ def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
     if known.shape == shape:
         return known.items
     if len(known.items) == 1:
-        count = 1
-        for d in shape:
-            count *= d
-        return known.items * count
+        return known.items * prod(shape)
     lead = len(shape) - len(known.shape)
     strides = strides_of(known.shape)
     # stride 0 repeats the only element of an axis
@@ -187,15 +184,10 @@ def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
 def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None:
     """Apply ``function`` to broadcast elements; an unknown or failing element stays unknown."""
     shape = broadcast_shape([k.shape for k in operands])
-    if shape is None:
-        return None
-    count = 1
-    for d in shape:
-        count *= d
-    if count > MAX_ELEMENTS:
+    if shape is None or prod(shape) > MAX_ELEMENTS:
         return None
 
-    def one(*args: Item) -> Item:
+    def element(*args: Item) -> Item:
         """Return the result for one element of each operand."""
         if None in args:
             return None
@@ -206,4 +198,4 @@ def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None
             return None
 
     columns = [broadcast_to(k, shape) for k in operands]
-    return Known.of(shape, [one(*row) for row in zip(*columns, strict=True)])
+    return Known.of(shape, [element(*row) for row in zip(*columns, strict=True)])

@@ -93,7 +93,8 @@ def dtype_of(number: object) -> DType:
 
 
 SPELLINGS, _PREFIXES = data_next_to(__file__).values()
-"""Names of element types that follow no pattern, without underscores and dashes, and prefixes."""
+"""Tables ``names`` and ``prefixes`` of the file: names of element types that follow no pattern,
+without underscores and dashes, and words before the bits, such as ``float``."""
 
 
 def dtype_named(name: str) -> DType:
@@ -154,7 +155,8 @@ def storage_bytes(count: Dim, bits: int) -> Dim:
 class TensorType:
     """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank.
 
-    Types are keys of the caches of every pass, so a type caches its hash.
+    Types are keys of the caches of every pass, so a type caches its hash. It is not pickled, as
+    hashes of enums differ between processes.
     """
 
     dtype: DType

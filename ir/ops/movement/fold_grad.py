@@ -31,10 +31,11 @@ class Col2ImGrad(Movement):
     pads: Naturals | None = None
     strides: Positives | None = None
 
+    # the element type of dY in the shape that operand ``shape`` holds
     infer = like_gradient
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        """Return a convolution with a filter per position of a patch, for each channel alone."""
+        """Return the patches as a depthwise convolution, with a filter per position of a patch."""
         dy, (out, *_) = ins[0], outs
         assert dy is not None
         assert isinstance(out, TensorType)

@@ -90,7 +90,8 @@ class Gather(Taking):
             return ()
         axis = normal_axis(self.axis, len(data.shape))
         # positions from the front; None for unknown indices
-        at = [position(i, data.shape[axis]) for i in index.items]
+        positions = [position(i, data.shape[axis]) for i in index.items]
+        # an empty axis has no element to read
         if not data.shape[axis]:
             return ()
         width = len(index.shape)
@@ -98,16 +99,16 @@ class Gather(Taking):
         shape = (*data.shape[:axis], *index.shape, *data.shape[axis + 1 :])
 
         def flat(i: tuple[int, ...]) -> int:
-            # the number of the index that an element of the result belongs to
+            # the flat position of the index that selects element ``i`` of the result
             return sum(p * s for p, s in zip(i[axis : axis + width], strides, strict=True))
 
         # unknown indices read position 0 first; their elements become unknown below
         gathered = arranged(
-            data, shape, lambda i: (*i[:axis], at[flat(i)] or 0, *i[axis + width :])
+            data, shape, lambda i: (*i[:axis], positions[flat(i)] or 0, *i[axis + width :])
         )
-        if gathered is None or None not in at:
+        if gathered is None or None not in positions:
             return (gathered,)
-        missing = [at[flat(i)] is None for i in indices(shape)]
+        missing = [positions[flat(i)] is None for i in indices(shape)]
         items = [
             None if is_unknown else x for x, is_unknown in zip(gathered.items, missing, strict=True)
         ]
@@ -147,6 +148,7 @@ class GatherElements(Taking):
         for i, k in zip(indices(index.shape), index.items, strict=True):
             at = position(k, data.shape[axis])
             where = (*i[:axis], at or 0, *i[axis + 1 :])
+            # the indices exceed another axis of the data: the model is ill-formed
             if any(p >= d for p, d in zip(where, data.shape, strict=True)):
                 return ()
             flat = sum(p * s for p, s in zip(where, strides, strict=True))
@@ -227,6 +229,7 @@ class OneHot(Op):
             return single(values.dtype, None)
         depth_known = known(ins, 1)
         depth = None if depth_known is None else depth_known.item
+        # ONNX allows a float as depth
         extent = int(depth) if isinstance(depth, float) else depth
         new = extent if isinstance(extent, int | Poly) else None
         axis = normal_axis(self.axis, len(index.shape) + 1)
@@ -240,7 +243,7 @@ class OneHot(Op):
             return ()
         axis = normal_axis(self.axis, len(out.shape))
         depth = out.shape[axis]
-        # contents of at most 4096 elements are tracked
+        # larger contents are not tracked (`MAX_ELEMENTS`)
         if not isinstance(depth, int) or depth * len(index.items) > 4096:
             return ()
         shape = (*index.shape[:axis], depth, *index.shape[axis:])

@@ -72,8 +72,9 @@ class GatherGrad(Op):
         others = [i for i in range(len(other_extents) + len(index)) if i not in places]
         rows = tape.transpose(dy, (*places, *others))
         zeros = tape.zeros((shape[axis], *other_extents), outs[0].dtype)
-        at = tape.reshape(indices, (*index, 1))
-        total = tape.apply(ScatterND(reduction="add"), zeros, at, rows)
+        # an index vector of one entry per row, as ScatterND takes
+        vectors = tape.reshape(indices, (*index, 1))
+        total = tape.apply(ScatterND(reduction="add"), zeros, vectors, rows)
         # the axis goes back to its place
         order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
         return (tape.transpose(total, order),)

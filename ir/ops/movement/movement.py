@@ -108,17 +108,17 @@ class Transpose(Movement):
 
 
 def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
-    """Return the extent of an axis broadcast to ``wanted``, where None is unknown.
+    """Return the extent of an axis of ``extent`` broadcast to ``wanted``; None means unknown.
 
     Raises:
-        ShapeError: they do not broadcast, or ``wanted`` is negative.
+        ShapeError: the two extents do not broadcast, or ``wanted`` is negative.
     """
     if isinstance(wanted, int) and wanted < 0:
         raise ShapeError(f"an extent of {extent} expands to {wanted}")
     if wanted is not None:
         return broadcast_extent(extent, wanted)
     lo = interval(extent)[0]
-    # only an extent of 1 can become another
+    # an extent that cannot be 1 stays, whatever the unknown one is
     if (isinstance(extent, int) and extent != 1) or (lo is not None and lo > 1):
         return extent
     return data_extent()
@@ -202,7 +202,7 @@ def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:
 
 def _exactly(total: Dim, by: int, what: str) -> Dim:
     """Return ``total / by``, which must divide; ``what`` names it in the error."""
-    if by <= 0 or (isinstance(total, int) and total % by):
+    if isinstance(total, int) and total % by:
         raise ShapeError(f"{what} {total} does not divide by {by}")
     return total // by
 
@@ -301,10 +301,11 @@ class Trilu(Movement):
         if data is None or len(data.shape) < 2 or not isinstance(k, int):
             return ()
         rows, columns = data.shape[-2:]
+        # the zero of a Boolean matrix is False
         zero = False if any(isinstance(i, bool) for i in data.items) else 0
 
         def inside(flat: int) -> bool:
-            # column minus row of a flat position
+            # column minus row; the row is counted within its matrix of the batch
             diagonal = flat % columns - flat // columns % rows
             return diagonal >= k if self.upper else diagonal <= k
 
@@ -341,7 +342,7 @@ class Col2Im(Movement):
         channels: Dim | None = None
         if rows is not None and block is not None and None not in block:
             channels = rows // element_count(tuple(b for b in block if b is not None))
-        # without the block, there are at most as many channels as rows
+        # of an unknown block only this is certain: there are at most as many channels as rows
         dims = (or_data(batch), or_data(channels, rows), *(or_data(d) for d in image))
         return single(data.dtype, dims)
 
@@ -369,21 +370,22 @@ class UnfoldTensor(Movement):
         data = tensor(ins, 0)
         if data.shape is None:
             return single(data.dtype, None)
-        at = normal_axis(self.dim, len(data.shape), "dim")
-        extent = data.shape[at]
-        # certainly shorter than a window
+        axis = normal_axis(self.dim, len(data.shape), "dim")
+        extent = data.shape[axis]
+        # shorter than a window for all values of the symbols
         if (interval(extent - self.size)[1] or 0) < 0:
-            raise ShapeError(f"windows of {self.size} do not fit {extent} along axis {at}")
+            raise ShapeError(f"windows of {self.size} do not fit {extent} along axis {axis}")
         windows = (extent - self.size) // self.step + 1
-        shape = (*data.shape[:at], windows, *data.shape[at + 1 :], self.size)
+        shape = (*data.shape[:axis], windows, *data.shape[axis + 1 :], self.size)
         return single(data.dtype, shape)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         data, out = tensor(ins, 0), outs[0]
         if data.shape is None or not isinstance(out, TensorType) or out.shape is None:
             return moved([None], [None])
-        at = normal_axis(self.dim, len(data.shape), "dim")
-        # windows overlap, or leave gaps if the step is larger than they are
-        n_read = (out.shape[at] - 1) * min(self.step, self.size) + self.size
-        read = TensorType(data.dtype, (*data.shape[:at], n_read, *data.shape[at + 1 :]))
+        axis = normal_axis(self.dim, len(data.shape), "dim")
+        # windows overlap if the step is below their size, so that each but the last adds ``step``
+        # positions; a larger step leaves gaps, and each window adds all its positions
+        n_read = (out.shape[axis] - 1) * min(self.step, self.size) + self.size
+        read = TensorType(data.dtype, (*data.shape[:axis], n_read, *data.shape[axis + 1 :]))
         return moved([stored(read)], [stored(out)])

@@ -52,7 +52,7 @@ class Pad(Op):
         data = tensor(ins, 0)
         pads = elements(ins, 1)
         if data.shape is None:
-            # two pads per axis give the rank
+            # two pads per axis give the rank, unless operand ``axes`` selects some axes
             ranked = pads is not None and not has(ins, 3)
             shape = unknown_extents(len(pads) // 2) if ranked and pads is not None else None
             return single(data.dtype, shape)
@@ -87,7 +87,7 @@ class Pad(Op):
         if data is None or pads is None or shape is None:
             return ()
         axes = self._axes(ins, len(shape)) or []
-        # pads at the end follow from the extents
+        # only the pads before each axis: those at the end follow from the extents of the result
         begins = [0] * len(shape)
         for axis, begin in zip(axes, pads, strict=False):
             if not isinstance(begin, int):
@@ -116,9 +116,13 @@ class Pad(Op):
         return False if dtype is DType.BOOL else 0.0 if dtype.is_float else 0
 
     def _source(self, position: int, extent: int) -> int | None:
-        """Return the operand's position for a position of the result, None in constant padding."""
+        """Return the operand's position for ``position``, counted from the operand's first element.
+
+        None stands for the constant of the margin.
+        """
         if 0 <= position < extent:
             return position
+        # an operand with no element to repeat, or to reflect at, gets the constant
         match self.mode:
             case "edge" if extent:
                 return max(0, min(position, extent - 1))

@@ -17,7 +17,6 @@ from ... import (
     Kind,
     Known,
     Op,
-    Poly,
     Traffic,
     Types,
     Work,
@@ -46,7 +45,7 @@ REDUCTIONS: dict[str, Callable[[Item, Item], Item]] = {
 
 
 def reduced(reduction: str, old: Item, new: Item) -> Item:
-    """Return an element after an update; None if it is unknown."""
+    """Return an element after an update; None if the result is unknown."""
     try:
         return REDUCTIONS[reduction](old, new)
     except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -74,6 +73,7 @@ class Scattering(Op):
             return NO_WORK
         updates = tensor(ins, 2)
         e = count(updates)
+        # an unknown type counts as real, as most tensors are
         is_real = updates.dtype.is_float or updates.dtype is DType.UNKNOWN
         return Work(alu=e) if is_real else Work(integer=e)
 
@@ -188,11 +188,11 @@ class TensorScatter(Op):
         axis = normal_axis(self.axis, len(cache.shape))
         dims: list[Dim] = []
         for i, (mine, theirs) in enumerate(zip(cache.shape, update.shape, strict=True)):
+            # the cache and the update have equal extents but along the axis
             common = mine if i == axis else agreed(mine, theirs)
             if common is None:
                 raise ShapeError(f"extents {mine} and {theirs} of axis {i} differ")
-            # the cache and the update have equal extents but along the axis
-            dims.append(mine if isinstance(mine, Poly) and isinstance(common, Poly) else common)
+            dims.append(common)
         return single(cache.dtype, tuple(dims))
 
     def _bytes(self, ins: Inputs) -> tuple[Dim | None, Dim | None]:

@@ -49,8 +49,8 @@ def _truth(item: Item) -> bool | None:
         case None:
             return None
         case Poly():
-            unequal = same(item, 0)
-            return None if unequal is None else not unequal
+            is_zero = same(item, 0)
+            return None if is_zero is None else not is_zero
         case _:
             return bool(item)
 
@@ -107,7 +107,7 @@ class Compress(Op):
         if isinstance(extent, int):
             return [i for i in at if i < extent]
         lo = None if extent is None else interval(extent)[0]
-        # of an extent that is unknown or symbolic only its minimum is certain
+        # the extent is unknown or symbolic: only positions below its minimum are surely on the axis
         return at if not at or (lo is not None and lo > at[-1]) else None
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
@@ -144,6 +144,7 @@ class NonZero(Op):
         x = tensor(ins, 0)
         at = _true_positions(known(ins, 0))
         nonzeros = or_data(None if at is None else len(at), x.numel)
+        # of a scalar ONNX and onnxruntime disagree: 0 or 1
         rank = data_extent() if x.shape is None else len(x.shape) or data_extent(1)
         return single(I64, (rank, nonzeros))
 
@@ -219,6 +220,7 @@ class Unique(Op):
             return [(i,) for i in x.items]
         axis = normal_axis(self.axis, len(x.shape))
         parts = [picked(x, axis, [at]) for at in range(x.shape[axis])]
+        # never None: a slice of a tracked tensor is small enough to be tracked
         return [() if part is None else part.items for part in parts]
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
@@ -304,14 +306,14 @@ class TopK(Op):
             return ()
         axis = normal_axis(self.axis, len(shape))
         strides = strides_of(x.shape)
-        # positions in order of value, by the indices of the other axes
+        # positions along the axis in order of value, by the index of the other axes
         argsorts: dict[tuple[int, ...], list[int]] = {}
         for row in indices((*shape[:axis], *shape[axis + 1 :])):
             base = (*row[:axis], 0, *row[axis:])
             start = sum(p * s for p, s in zip(base, strides, strict=True))
             # elements along the axis are a stride distant from each other
             column = x.items[start : start + x.shape[axis] * strides[axis] : strides[axis]]
-            order = _order(column[: x.shape[axis]], bool(self.largest))
+            order = _order(column, bool(self.largest))
             if order is None:
                 return ()
             argsorts[row] = order
@@ -332,8 +334,8 @@ class TopK(Op):
 
 def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
     """Return positions sorted by value, then by position; None if symbols do not decide."""
-    if all(isinstance(i, int | float) for i in column):
-        keys = [i if isinstance(i, int | float) else float("nan") for i in column]
+    keys = [i for i in column if isinstance(i, int | float)]
+    if len(keys) == len(column):
         sign = -1 if largest else 1
         return sorted(range(len(column)), key=lambda p: (sign * keys[p], p))
     if not all(isinstance(i, int | Poly) for i in column):
@@ -379,7 +381,7 @@ class NonMaxSuppression(Op):
     def infer(self, ins: Inputs) -> Types:
         scores = tensor(ins, 1).shape
         limit = known(ins, 2)
-        # without a limit ONNX selects no box
+        # without the operand ONNX selects no box; None if its content is unknown
         most = 0 if len(ins) < 3 or ins[2] is None else None if limit is None else limit.item
         if isinstance(most, int) and most <= 0:
             return single(I64, (0, 3))

@@ -30,7 +30,6 @@ from ... import (
 )
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, rounded, small_shape
-from ...tensors.known import MAX_ELEMENTS
 from ...traffic import result_once, stored, unmoved
 
 
@@ -227,14 +226,14 @@ class Range(Op):
         return single(dtype, (or_data(extent),))
 
     def _numbers(self, ins: Inputs) -> tuple[Item, Item, Item]:
-        """Return start, limit and delta, 1 by default; None for unknown ones."""
+        """Return start, limit and delta, of which the default is 1; None where unknown."""
         contents = [known(ins, i) for i in range(3)]
         items = [None if k is None else k.item for k in contents]
         return items[0], items[1], items[2] if len(ins) > 2 and ins[2] is not None else 1
 
     def _extent(self, start: Item, limit: Item, delta: Item, dtype: DType) -> Dim | None:
         """Return the number of elements of a range, None if unknown."""
-        if delta == 0 and delta is not None:
+        if delta == 0:
             raise ShapeError("delta is 0")
         if isinstance(start, int | float) and isinstance(limit, int | float):
             if not isinstance(delta, int | float):
@@ -263,7 +262,7 @@ class Range(Op):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         shape = small_shape(outs[0])
         start, _, delta = self._numbers(ins)
-        if shape is None or shape[0] > MAX_ELEMENTS:
+        if shape is None:
             return ()
         dtype = tensor(ins, 0).dtype
         items: list[Item] = []

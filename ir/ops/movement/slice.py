@@ -56,7 +56,10 @@ def _from_front(position: Bound, extent: Dim) -> Dim | None:
 
 
 def forward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
-    """Return the elements from ``start`` up to ``end``, both clamped to the axis."""
+    """Return the number of elements from ``start`` up to ``end``, both clamped to the axis.
+
+    None if the sign of a symbolic position is unknown.
+    """
     first: Dim | None
     if isinstance(start, int) and start <= -FAR:
         first = 0
@@ -72,15 +75,17 @@ def forward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
         last = _from_front(end, extent)
     if first is None or last is None:
         return None
-    # max(0, min(end, extent) - max(start, 0)), with the inner clamp separated
+    # max(0, min(last, extent) - max(first, 0)), where the difference of the inner minimum and
+    # maximum is the least of four differences: in these, symbols can cancel
     return dim_max(0, dim_min(last - first, extent - first, last, extent))
 
 
 def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
-    """Return the elements from ``start`` down to after ``end``, both clamped to the axis.
+    """Return the number of elements from ``start`` down to after ``end``, clamped to the axis.
 
-    None where runtimes differ: a start before the axis is clamped to 0 as ONNX says, or takes
-    nothing as in NumPy; an end of the largest integer is beyond the axis, or means no end.
+    None if a sign is unknown, or where runtimes differ: a start before the axis is clamped to 0 as
+    ONNX says, or takes nothing as in NumPy; an end of the largest integer is beyond the axis, or
+    means no end.
     """
     if extent == 0:
         return 0
@@ -91,9 +96,9 @@ def backward_extent(extent: Dim, start: Bound, end: Bound) -> Dim | None:
     last: Dim | None = -1 if is_open else _from_front(end, extent)
     if first is None or last is None or end in (FAR, (1 << 63) - 1):
         return None
-    # the start may lie before the axis, which depends on the extent where that is a symbol
+    # the start may lie before the axis, where runtimes differ (see above)
     if (interval(first)[0] or 0) < 0:
-        # in both cases a slice that does not reach below position 0 is empty
+        # a start that is certain to lie there takes nothing in any runtime unless the end does too
         is_empty = (interval(first)[1] or 0) < 0 and at_most(0, last)
         return 0 if is_empty else None
     return dim_max(0, dim_min(first, extent - 1) - dim_max(last, -1))
@@ -109,8 +114,9 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
     length = (forward_extent if step > 0 else backward_extent)(extent, start, end)
     if length is not None:
         return length if size == 1 else ceil_div(length, size)
-    # what one known end allows at most
+    # only one of start and end may be known: it bounds the length
     longest = extent
+    # a backward slice from before the axis has at most element 0, to which some runtimes clamp
     if step < 0 and isinstance(start, int) and at_most(start + extent, -1):
         longest = dim_min(extent, 1)
     elif step > 0 and isinstance(end, int) and 0 <= end < FAR:
@@ -177,14 +183,15 @@ class Slice(Part):
         axes = elements(ins, 3) if has(ins, 3) else None if starts is ends is None else range(n)
         if axes is None or not all(isinstance(a, int) for a in axes):
             return None
-        at = [normal_axis(a, rank) for a in axes if isinstance(a, int)]
-        if len(set(at)) < len(at):
+        sliced = [normal_axis(a, rank) for a in axes if isinstance(a, int)]
+        if len(set(sliced)) < len(sliced):
             raise ShapeError(f"axes {list(axes)} repeat")
-        steps = elements(ins, 4) if has(ins, 4) else (1,) * len(at)
-        columns = [c if c is not None else (None,) * len(at) for c in (starts, ends, steps)]
-        if any(len(c) != len(at) for c in columns):
-            raise ShapeError(f"starts, ends, axes and steps differ in length: {len(at)} axes")
-        return dict(zip(at, zip(*columns, strict=True), strict=True))
+        steps = elements(ins, 4) if has(ins, 4) else (1,) * len(sliced)
+        # unknown starts, ends or steps are None for each axis
+        columns = [c if c is not None else (None,) * len(sliced) for c in (starts, ends, steps)]
+        if any(len(c) != len(sliced) for c in columns):
+            raise ShapeError(f"starts, ends, axes and steps differ in length: {len(sliced)} axes")
+        return dict(zip(sliced, zip(*columns, strict=True), strict=True))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = known(ins, 0)
@@ -239,11 +246,12 @@ class Split(Part):
             return tuple(data_extent(extent) for _ in range(n))
         total: Dim = sum((g for g in given if g is not None), start=0)
         rest = extent - total
+        # unknown parts may be the rest, unless the known ones exceed the extent already
         if same(rest, 0) is False and (None not in given or (interval(rest)[1] or 0) < 0):
             raise ShapeError(f"parts of {total} in all do not make {extent}")
-        # a single unknown part is what the others leave
-        is_last = given.count(None) == 1
-        return tuple(or_data(g, rest) if g is not None or not is_last else rest for g in given)
+        # a single unknown part is what the others leave; of several, each is at most that
+        is_single = given.count(None) == 1
+        return tuple(or_data(g, rest) if g is not None or not is_single else rest for g in given)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = known(ins, 0)

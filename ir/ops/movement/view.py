@@ -52,10 +52,10 @@ def _lowest(d: Dim) -> int:
 
 
 def _divided(total: Dim, others: Dim) -> Dim | None:
-    """Return the extent that multiplies ``others`` to ``total``, as exact polynomials if divisible.
+    """Return ``total / others``, as a polynomial if it divides; None if it cannot be known.
 
     Raises:
-        ShapeError: no extent does.
+        ShapeError: the numbers do not divide.
     """
     if isinstance(others, int):
         if others == 0:
@@ -64,24 +64,24 @@ def _divided(total: Dim, others: Dim) -> Dim | None:
         if isinstance(total, int) and total % others:
             raise ShapeError(f"{total} elements do not divide into groups of {others}")
         return total // others
-    # a symbolic quotient is right if it divides, or if no extent can be 0
+    # a symbolic quotient is right if it divides, or if ``others`` cannot be 0
     quotient = total // others
     if quotient * others == total or _lowest(others) >= 1:
         return quotient
-    # a group without elements makes the model ill-formed, or leaves nothing to divide
+    # where ``others`` is 0, so is ``total``, or the model is ill-formed: any divisor will do
     return total // dim_max(1, others)
 
 
 def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:
     """Return extents, unknown ones computed from the number of elements or bounded by it."""
     others = element_count(tuple(d for d in dims if d is not None))
-    n_unknown = len(dims) - sum(d is not None for d in dims)
+    n_unknown = sum(d is None for d in dims)
     if n_unknown == 1 and total is not None:
         exact = _divided(total, others)
         return tuple(or_data(exact, total) if d is None else d for d in dims)
     # a tensor with elements has no extent of 0, and none above the number of elements
     filled = total is not None and _lowest(total) >= 1
-    upper = total if filled and total is not None else None
+    upper = total if filled else None
     if upper is not None and _lowest(others) >= 1:
         upper = upper // others
     return tuple(data_extent(upper, 1 if filled else 0) if d is None else d for d in dims)
@@ -175,10 +175,12 @@ class Squeeze(View):
             return single(data.dtype, None)
         if not content:
             # an extent that may or may not be 1 leaves the rank unknown
-            ones = [same(d, 1) for d in data.shape]
-            if None in ones:
+            are_one = [same(d, 1) for d in data.shape]
+            if None in are_one:
                 return single(data.dtype, None)
-            remaining = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
+            remaining = tuple(
+                d for d, is_one in zip(data.shape, are_one, strict=True) if not is_one
+            )
             return single(data.dtype, remaining)
         rank = len(data.shape)
         if not all(isinstance(a, int) for a in content):
@@ -193,7 +195,7 @@ class Squeeze(View):
         return single(data.dtype, remaining)
 
     def _any_of(self, shape: Shape) -> Shape:
-        """Return extents if the removed axis is unknown."""
+        """Return the extents after one unknown axis is removed: each may be that of any axis."""
         if not shape:
             raise ShapeError("no axis to leave out of a scalar")
         lo = min(map(_lowest, shape), default=0)
@@ -221,7 +223,7 @@ class Unsqueeze(View):
         if len(axes) < len(content):
             if all(isinstance(a, int) for a in content):
                 raise ShapeError(f"axes {list(content)} repeat")
-            # unknown positions: any axis has extent 1 or one of the data
+            # unknown positions: any axis of the result has extent 1 or an extent of the data
             shape: Shape = (1,) * rank
             if any(d != 1 for d in data.shape):
                 hi, lo = dim_max(1, *data.shape), min(1, *map(_lowest, data.shape))
@@ -258,4 +260,5 @@ class InPlace(View):
     operands = "base part"
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
+        # unlike other views, the content is no longer that of the first operand
         return ()

@@ -58,14 +58,14 @@ class MultiTensor(Op):
     def overwritten(self, ins: Inputs) -> Results:
         """Return the operand that each result overwrites, None for new tensors."""
         n = self.members(ins)
-        over = [ins[at * n + i] for at in self.written for i in range(n)]
-        return (*over, *((None,) * (self.fresh * n)))
+        targets = [ins[index * n + i] for index in self.written for i in range(n)]
+        return (*targets, *((None,) * (self.fresh * n)))
 
     def infer(self, ins: Inputs) -> Types:
         n = self.members(ins)
         # results are like the lists they overwrite, new ones like the first list
         sources = (*self.written, *((0,) * self.fresh))
-        return tuple(tensor(ins, at * n + i) for at in sources for i in range(n))
+        return tuple(tensor(ins, index * n + i) for index in sources for i in range(n))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = dim_sum(count(tensor(ins, i)) for i in range(self.members(ins)))
