@@ -29,7 +29,8 @@ __all__ = [
     "views_of",
 ]
 
-# a check that finds no change compares nothing
+# modules load at first use: `perfc check` imports this package, but compares models only if their
+# figures changed
 __getattr__ = first_use(
     __name__,
     {

@@ -19,11 +19,16 @@ from .labels import DiffSide, Labels
 from .wiring import OUTSIDE, DiffWiring, skeleton, wiring
 
 MOST_RUNS = 8
-"""Maximum runs of layers that are searched at another place; with more it is another model."""
+"""Maximum number of equal runs of layers that are searched at another place of the new graph.
+
+With more of them the new graph is another model rather than an edit of the old one.
+"""
 MOST_EQUAL = 2_000_000
-"""Pairs of equal layers that a search compares, at most; chains of one layer have more."""
+"""Maximum pairs of nodes with equal labels in a search for the longest run, as its time grows with
+them; a chain of one repeated layer has more.
+"""
 MOVED_PRODUCTS = 2
-"""Minimum number of products in a run that moved: single ones are equal by chance."""
+"""Minimum number of products in a run that moved: one product alone is often equal by chance."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Alignment:
         removed: nodes only in the old graph.
         added: nodes only in the new graph.
         moved: new nodes of runs that are equal but elsewhere.
-        copied: added nodes of runs that the old graph has, with the names of those there.
+        copied: added nodes that repeat a run of the old graph, each with the name of the old node
+            that it repeats.
     """
 
     pairs: tuple[tuple[Node, Node], ...]
@@ -71,7 +77,11 @@ def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Ali
 
 
 class Matching:
-    """Pairs of nodes between two wirings, extended by each stage."""
+    """Pairs of nodes between two wirings, extended by each stage.
+
+    Nodes are their numbers in a wiring: ``of_old`` gives the new number by the old one, ``of_new``
+    the reverse; ``in_runs`` are the pairs of `runs`, and ``strict`` the labels of both sides.
+    """
 
     def __init__(self, old: DiffWiring, new: DiffWiring, left: Labels, right: Labels) -> None:
         self.old, self.new = old, new
@@ -117,10 +127,10 @@ class Matching:
 
     def runs(self) -> None:
         """Pair the longest equal runs of layers, wherever they are."""
-        labels, other = self.strict
+        old_labels, new_labels = self.strict
         for _ in range(MOST_RUNS):
             old, new = self.left_over()
-            a, b = [labels[i] for i in old], [other[j] for j in new]
+            a, b = [old_labels[i] for i in old], [new_labels[j] for j in new]
             i, j, size = longest_equal(a, b)
             run = list(zip(old[i : i + size], new[j : j + size], strict=True))
             if self.products_in(j for _, j in run) < MOVED_PRODUCTS:
@@ -142,13 +152,13 @@ class Matching:
         return frozenset(self.new.nodes[j] for _, j in self.in_runs.difference(order))
 
     def copied(self) -> dict[Node, str]:
-        """Return the added nodes of runs that the old graph has, with the names of those there."""
-        labels, other = self.strict
+        """Return added nodes that repeat a run of the old graph, with the names of its nodes."""
+        old_labels, new_labels = self.strict
         copied: dict[Node, str] = {}
         # node minus position is constant within a run of consecutive nodes
         for _, group in groupby(enumerate(self.left_over()[1]), lambda item: item[1] - item[0]):
             run = [j for _, j in group]
-            start, _, size = longest_equal(labels, [other[j] for j in run])
+            start, _, size = longest_equal(old_labels, [new_labels[j] for j in run])
             if size == len(run) and self.products_in(run):
                 origins = self.old.nodes[start : start + size]
                 copied |= {self.new.nodes[j]: n.name for j, n in zip(run, origins, strict=True)}
@@ -160,7 +170,10 @@ class Matching:
         return len(self.of_old) == min(len(self.old.nodes), len(self.new.nodes))
 
     def products(self) -> None:
-        """Align the products on their own, then adopt their pairs."""
+        """Align the graphs of products only, then take over the pairs.
+
+        ``full_old`` and ``full_new`` are the numbers of the products in the whole wirings.
+        """
         left, full_old = skeleton(self.old, lambda n: self.left.mac(n) > 0)
         right, full_new = skeleton(self.new, lambda n: self.right.mac(n) > 0)
         inner = Matching(left, right, self.left, self.right)
@@ -198,7 +211,7 @@ class Matching:
         past = colour(self.old, old, memo, back=False), colour(self.new, new, memo, back=False)
         future = colour(self.old, old, memo, back=True), colour(self.new, new, memo, back=True)
         both = [list(zip(p, f, strict=True)) for p, f in zip(past, future, strict=True)]
-        self.buckets(both[0], both[1])
+        self.buckets(*both)
         if not is_sure:
             self.buckets(*past)
             self.buckets(*future)
@@ -252,8 +265,8 @@ class Matching:
         a, b = self.old.nodes[i], self.new.nodes[j]
         if a.op.mnemonic != b.op.mnemonic:
             return 0.0
-        # a name decides between equals alone, as exporters number nodes
-        # equal labels count as much as three matched neighbors (`shared`)
+        # equal labels add 3, as much as three matched neighbors (see `shared`); an equal name adds
+        # less than one neighbor and only decides ties, as exporters number nodes
         similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
         return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 
@@ -262,9 +275,10 @@ class Matching:
     ) -> float:
         """Return the similarity of two products; 0 for different classes."""
         a, b = self.old.nodes[i], self.new.nodes[j]
-        if tags[0][i] != tags[1][j] and a.op.kind is not b.op.kind:
+        if a.op.kind is not b.op.kind:
             return 0.0
-        # equal labels weigh more than all matched neighbors, an equal tag as two; names decide ties
+        # equal labels add 4, as much as all matched neighbors together (see `shared`), and an equal
+        # tag adds 2; an equal name only decides ties
         similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 2.0
         similarity += 2.0 if tags[0][i] == tags[1][j] else 0.0
         return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
@@ -283,7 +297,8 @@ def colour(
 ) -> list[int]:
     """Color nodes so that equal colors mean equal labels and ancestors.
 
-    With ``back``, descendants instead. Colors of one ``memo`` are comparable between graphs.
+    With ``back``, equal colors mean equal descendants instead. ``memo`` numbers the colors: graphs
+    that share it have comparable ones.
     """
     count = len(graph.nodes)
     colours = [OUTSIDE] * count

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..code.changed_lines import CodeChange
 
 EXPLAINED = 0.9
-"""Share of the change that the named changes account for."""
+"""Share of the change of the blamed metric for which the named causes account."""
 WORTH_BLAMING = 1e-3
-"""Minimum relative change of a metric to be the blamed metric."""
+"""Minimum change of a metric, over its total, to be the blamed metric."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,11 +31,11 @@ class Culprit:
         op_type: operator of the node.
         what: description of the change.
         delta: cost of the changed kernels, new minus old.
-        parameters: added elements of weights.
+        parameters: elements of weights of the new nodes, less those of the old ones.
         count: number of equal causes.
         share: share of the change of the blamed metric, by absolute value.
         source: file and line of the code of the node; the changed one if it is known.
-        nodes: what changed, before and after.
+        nodes: old and new nodes of the cause.
     """
 
     name: str
@@ -89,10 +89,11 @@ def by_edit(
     for pair in pairs:
         if pair.is_same:
             continue
-        # a kernel of several edits counts to the first of its nodes
+        # a kernel with nodes of several edits counts to the edit of the first such node
         edit = next((owner[n] for n in pair.nodes if n in owner), None)
         if edit is None and edits:
             place = min((order.get(n, 0) for n in pair.nodes), default=0)
+            # edits are in execution order; a kernel before all of them counts to the first
             edit = max((k for k, s in enumerate(starts) if s <= place), default=0)
         if edit is not None:
             totals[edit] += pair.delta
@@ -152,7 +153,8 @@ def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
     """Merge equal causes, as layers of a network repeat."""
     groups: dict[tuple[object, ...], list[Culprit]] = {}
     for c in culprits:
-        # equal layers differ a little in time and traffic, by what a cache holds before them
+        # time and traffic of equal layers differ a little by what a cache holds before them: two
+        # digits are compared
         d = c.delta
         key = (c.op_type, c.what, f"{d.time_s:.2g}", d.flop, f"{d.nbytes:.2g}", c.parameters)
         groups.setdefault(key, []).append(c)

@@ -30,15 +30,15 @@ class Status(Enum):
     MOVED = "moved"
     DUPLICATED = "duplicated"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Change:
-    """A changed, added or removed node.
+    """A node that differs between the graphs.
 
     Args:
-        status: added, removed or changed.
+        status: what happened to the node.
         old: old node; None if added.
         new: new node; None if removed.
         details: differences, ``pads [0, 0] -> [1, 1]``.
@@ -53,7 +53,7 @@ class Change:
 
     @property
     def node(self) -> Node:
-        """Return a new node, or the old one if it was removed."""
+        """Return the new node, or the old one if it was removed."""
         node = self.new or self.old
         assert node is not None
         return node
@@ -66,11 +66,11 @@ class Change:
 
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
-"""Kinds of kernels with multiply-accumulates, which represent a block of nodes."""
+"""Kinds of kernels with multiply-accumulates; the first of them represents a block of nodes."""
 MANY = 8
-"""Number of changes above which an edit counts as a block of nodes."""
+"""Number of changes above which an edit counts as a block of nodes, described by their numbers."""
 CONVERSIONS = (Cast, QuantizeLinear, DequantizeLinear)
-"""Operators that belong to their readers."""
+"""Operators that exist for their readers, so that an edit is named by the reader instead."""
 
 
 def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
@@ -100,20 +100,21 @@ def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
 def is_carried(old: Node, new: Node, left: Labels, right: Labels) -> bool:
     """Return True if a node changed only because of its operands.
 
-    This holds if an operand has another type, and the node itself is unchanged. Groups of a
-    depthwise convolution follow its channels. Weights follow, unless extents changed that no
-    operand has.
+    This holds if an operand that is no weight has another type, and the node itself is unchanged.
+    An attribute that was an extent of such an operand and still is follows too, as the groups of a
+    depthwise convolution follow its channels. So do weights, unless their output extent changed,
+    which no operand has.
     """
     fed = [
         (a, b)
         for a, b in zip(old.inputs, new.inputs, strict=False)
         if a is not None and b is not None and a.weight is None and b.weight is None
     ]
-    moved = [(a, b) for a, b in fed if left.type(a.type) != right.type(b.type)]
-    if not moved:
+    retyped = [(a, b) for a, b in fed if left.type(a.type) != right.type(b.type)]
+    if not retyped:
         return False
-    before = _extents(left, [a for a, _ in moved])
-    after = _extents(right, [b for _, b in moved])
+    before = _extents(left, [a for a, _ in retyped])
+    after = _extents(right, [b for _, b in retyped])
     changed = [
         (f, x, y)
         for f, x, y in _attributes(old, new)
@@ -123,12 +124,13 @@ def is_carried(old: Node, new: Node, left: Labels, right: Labels) -> bool:
 
 
 def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
-    """Return True if the output extent of a product's weight changed."""
+    """Return True if a product with stored weights has another number of output channels."""
     if new.op.kind not in (Kind.CONV, Kind.MATMUL) or not old.results or not new.results:
         return False
     a, b = old.results[0].type, new.results[0].type
     if not isinstance(a, TensorType) or not isinstance(b, TensorType):
         return False
+    # the second operand is the weight; a product of two activations has extents of operands only
     if all(v is None or v.weight is None for v in new.inputs[1:2]):
         return False
     # channels follow the batch axis; columns of a matrix product are last
@@ -137,6 +139,7 @@ def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
 
 
 def _axis(label: object, axis: int) -> object:
+    """Return the extent of an axis from the label of a tensor type: element type and extents."""
     match label:
         case (_, tuple(extents)) if len(extents) >= 2:
             return extents[axis]
@@ -145,6 +148,7 @@ def _axis(label: object, axis: int) -> object:
 
 
 def _extents(labels: Labels, values: Sequence[Value]) -> set[int]:
+    """Return the extents of all axes of values."""
     numbers: set[int] = set()
     for v in values:
         match labels.type(v.type):
@@ -156,6 +160,7 @@ def _extents(labels: Labels, values: Sequence[Value]) -> set[int]:
 
 
 def _attributes(old: Node, new: Node) -> Iterator[tuple[str, object, object]]:
+    """Yield attributes that differ: name, old and new value; none between unlike operators."""
     if type(old.op) is not type(new.op):
         return
     for f in fields(new.op):
@@ -185,6 +190,7 @@ def _details(old: Node, new: Node, left: Labels, right: Labels) -> Iterator[str]
 
 
 def _made(node: Node, labels: Labels) -> tuple[str, ...]:
+    """Return the details of an added node: the type of its first result."""
     return tuple(f"result {shown(labels, v.type)}" for v in node.results[:1])
 
 
@@ -223,7 +229,10 @@ def edits(
 
 
 class Causes:
-    """Union of changes with their causes."""
+    """Union of changes with their causes, as a forest: ``parent`` of each change by its number.
+
+    ``made`` is the node that produces each value.
+    """
 
     def __init__(
         self, changed: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
@@ -258,8 +267,9 @@ class Causes:
         for k, c in enumerate(self.changed):
             for maker in self.makers(c.node):
                 other = self.changed[maker]
-                # a carried node joins what changed its operands; an added or removed one joins
-                # others of them, a conversion also a changed one; a moved one joins moved ones
+                # a carried node joins the change of its first changed operand; a moved node joins
+                # moved producers; an added, removed or duplicated node joins such producers, and if
+                # it is a conversion also changed ones
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose
@@ -274,6 +284,7 @@ class Causes:
         for k, c in enumerate(self.changed):
             groups.setdefault(root(self.parent, k), []).append(c)
         edits = [Edit(self.head(g), tuple(g)) for g in groups.values()]
+        # nodes of regions have no place in the order and stand first
         return tuple(sorted(edits, key=lambda e: self.order.get(e.head.node, 0)))
 
     def replacements(self) -> None:
@@ -281,7 +292,7 @@ class Causes:
         removed: dict[Node, int] = {}
         for k, c in enumerate(self.changed):
             if c.status is Status.REMOVED and c.old is not None:
-                # by the new partner of a producer, as the inputs of added nodes come from there
+                # keyed by the new partner of the producer, as added nodes read from new nodes
                 for v in c.old.inputs:
                     maker = self.made.get(v) if v is not None else None
                     if maker in self.new_of:

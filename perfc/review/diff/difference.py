@@ -28,6 +28,8 @@ class Difference:
     """Difference of two models.
 
     Args:
+        old: analysis of the old model.
+        new: analysis of the new model.
         old_label: name of the old model.
         new_label: name of the new model.
         settings: other differences of the analyses: target, runtime, extents, opset.
@@ -87,7 +89,7 @@ def compare(
         old: the first.
         new: the second.
         labels: their names.
-        change: what changed in their code, whose lines causes are named by.
+        change: change of the code, of which each cause gets the nearest line; None for files.
 
     >>> import perfc
     >>> one = perfc.analyze("examples/models/resnet50.onnx.gz")
@@ -105,12 +107,12 @@ def compare(
     blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
     blame = blame if change is None else at_changed_lines(blame, change)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
-    every = max(
+    most_products = max(
         sum(side.mac(n) > 0 for n in report.cost.nodes)
         for side, report in ((ours, old), (theirs, new))
     )
     before, after = figures(old), figures(new)
-    moved = kernel_changes(old, new, pairs, before, after)
+    of_kernels = kernel_changes(old, new, pairs, before, after)
     reports = (old, new)
     return Difference(
         old,
@@ -120,7 +122,7 @@ def compare(
         tuple(settings(old, new)),
         {m: (before.get(m), after.get(m)) for m in Metric if m in before or m in after},
         len(alignment.pairs),
-        (products, every),
+        (products, most_products),
         sum(ours.mac(a) == theirs.mac(b) > 0 for a, b in alignment.pairs),
         tuple(changed),
         groups,
@@ -128,12 +130,12 @@ def compare(
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
         {
-            m: (min(low, change), max(high, change))  # the difference of totals is inside too
-            for m, (low, high) in intervals(moved, pairs, reports)
-            for change in [after[m].value - before[m].value]
+            m: (min(low, of_totals), max(high, of_totals))  # the difference of totals is inside too
+            for m, (low, high) in intervals(of_kernels, pairs, reports)
+            for of_totals in [after[m].value - before[m].value]
         },
-        moved,
-        {m: low for m, (low, _) in intervals(moved, pairs, reports, ONE_SIDED)},
+        of_kernels,
+        {m: low for m, (low, _) in intervals(of_kernels, pairs, reports, ONE_SIDED)},
     )
 
 
@@ -154,7 +156,10 @@ def kernel_changes(
     before: Mapping[Metric, Figure],
     after: Mapping[Metric, Figure],
 ) -> dict[Metric, float]:
-    """Return differences of estimates due to changed kernels; those of the totals else."""
+    """Return the differences of time and energy: sums over the changed kernels and fixed time.
+
+    If one predictor does not give the time of both runs, they are the differences of the totals.
+    """
     if not is_comparable(old, new):
         return {
             m: after[m].value - before[m].value for m in ESTIMATES if m in before and m in after
@@ -175,14 +180,16 @@ def intervals(
 ) -> Iterator[tuple[Metric, tuple[float, float]]]:
     """Yield intervals around changes of estimates, several standard deviations to either side.
 
-    The changes may differ from the sums over kernels, as runs overlap launches.
+    Only changed kernels widen them. The changes may differ from the sums over kernels, as runs
+    overlap launches.
     """
-    moved = [p for p in pairs if not p.is_same]
-    old, new = [t for p in moved for t in p.old], [t for p in moved for t in p.new]
+    changed = [p for p in pairs if not p.is_same]
+    old, new = [t for p in changed for t in p.old], [t for p in changed for t in p.new]
     for m, change in changes.items():
         ends = spread((reports[0], old), (reports[1], new), m, deviations)
         if ends is not None:
-            yield m, (change - ends[0], change + ends[1])
+            below, above = ends
+            yield m, (change - below, change + above)
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:
@@ -192,21 +199,24 @@ def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node
     partner = dict(alignment.pairs)
     last = -1
     for n in old.graph.nodes:
-        if n in partner and partner[n] in place:
-            last = place[partner[n]]
-        place[n] = last if n in partner else last + 1
+        if n in partner:
+            last = place[n] = place[partner[n]]
+        else:
+            place[n] = last + 1
     return place
 
 
 def parameters(old: Report, new: Report) -> dict[Node, float]:
-    """Return parameter elements read by each node; shared ones count for the first reader."""
+    """Return the parameter elements that each node of both graphs reads.
+
+    A parameter with several readers counts for the first of them.
+    """
     elements: dict[Node, float] = {}
     for report in (old, new):
         at = Numbers(report.env)
         seen: set[Value] = set()
         for node in report.module.graph.nodes:
             read = report.parameters.behind(node.inputs)
-            # a shared weight counts where it is read first
             elements[node] = sum(at(count) for v, count in read.items() if v not in seen)
             seen.update(read)
     return elements

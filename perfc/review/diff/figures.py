@@ -27,7 +27,7 @@ class Metric(Enum):
     WEIGHTS = ("weights", Unit.BYTE, "weights")
     PEAK_MEMORY = ("peak_memory", Unit.BYTE, "peak memory")
     KERNELS = ("kernels", Unit.COUNT, "launches")
-    UNKNOWN = ("unknown", Unit.SHARE, "unknown")
+    UNKNOWN = ("unknown", Unit.SHARE, "unknown")  # share of nodes without known operations
 
     key: str
     unit: Unit
@@ -36,7 +36,7 @@ class Metric(Enum):
     def __init__(self, key: str, unit: Unit, title: str) -> None:
         self.key, self.unit, self.title = key, unit, title
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
@@ -114,13 +114,13 @@ def signed(value: float | None, unit: Unit) -> str:
     """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
     if value is None:
         return DASH
-    # below the least prefix: rounding of sums
+    # the figures are far larger than this: what remains is the rounding of sums
     if abs(value) < 1e-15:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
     # beyond its range `share` prints a limit, as "< 0.1 %": a difference has its digits
     if not text[0].isdigit():
-        # two digits of a small share; of a large one `.2g` would print an exponent
+        # two digits of a small share; of 100 % and more `.2g` would print an exponent
         text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
     return f"{'+' if value > 0 else '-'}{text}"
 

@@ -6,16 +6,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LARGEST_GAP = 250_000
-"""Maximum cells of the table; larger gaps are halved first."""
+"""Maximum cells of the table of sums, as time and memory grow with them; larger gaps are halved."""
 
 
 def increasing(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest chain of pairs that increases on both sides (patience sorting)."""
     ordered = sorted(pairs)
-    # of the chains of n + 1 pairs: the lowest new node at an end, and the number of that pair
+    # at index n, of all chains of n + 1 pairs: the lowest new number at an end, and the index of
+    # that end in ``ordered``
     tails: list[int] = []
     ends: list[int] = []
-    previous: list[int] = []  # the pair before each in its chain
+    previous: list[int] = []  # index of the pair before each pair in its chain
     for k, (_, j) in enumerate(ordered):
         place = bisect_left(tails, j)
         previous.append(ends[place - 1] if place else -1)
@@ -57,7 +58,7 @@ def aligned(
 
     Source: Needleman & Wunsch 1970, gaps free.
     """
-    # time and memory are quadratic: a large gap is aligned by halves, without pairs across
+    # halves of a large gap are aligned without pairs across
     if len(old) * len(new) > LARGEST_GAP:
         half_old, half_new = len(old) // 2, len(new) // 2
         first = aligned(old[:half_old], new[:half_new], score)
@@ -74,7 +75,7 @@ def aligned(
             if pair > 0 and best[above + b - 1] + pair > value:
                 value = best[above + b - 1] + pair
             best[row + b] = value
-    # back from the corner: where neither neighbor has the sum, a pair added to it
+    # back from the corner: where neither neighbor has the same sum, a pair was added
     pairs: list[tuple[int, int]] = []
     a, b = len(old), len(new)
     while a and b:

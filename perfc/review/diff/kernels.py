@@ -48,7 +48,7 @@ class TotalCost:
     flop: float = 0.0
     mac: float = 0.0
     nbytes: float = 0.0
-    # these may change for a kernel that was not edited
+    # not compared, as they may change for a kernel that was not edited
     energy_j: float | None = field(default=0.0, compare=False)
     parameters: float = field(default=0.0, compare=False)
     live_bytes: float = field(default=0.0, compare=False)
@@ -66,7 +66,7 @@ class TotalCost:
 
 
 def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
-    """Return the sum of two numbers; None if either is unknown."""
+    """Return ``a + sign * b``; None if either is unknown."""
     return None if a is None or b is None else a + sign * b
 
 
@@ -93,7 +93,8 @@ class TimedKernel:
 class KernelPair:
     """Old and new kernels that execute the same nodes; either side may be empty.
 
-    Several kernels on one side are one kernel on the other, or share nodes.
+    A side has several kernels if the other one executes their nodes in one kernel, or if they
+    share nodes.
 
     Args:
         old: old kernels.
@@ -171,7 +172,7 @@ def kernel_pairs(
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
             parent[root(parent, of_old[a])] = root(parent, of_new[b])
-        # helper launches have no node: they are aligned by that which they serve
+        # helper launches have no node: they are aligned by the node that each serves
         places = helpers_new.get(b.name, {})
         for place, i in helpers_old.get(a.name, {}).items():
             if place in places:
@@ -191,7 +192,10 @@ def kernel_pairs(
 
 
 def helpers(kernels: Sequence[TimedKernel]) -> dict[str, dict[tuple[str, int], int]]:
-    """Return the helper launches by the node that each serves, its label and its repetition."""
+    """Return indices of helper launches by the name of the node that each serves.
+
+    Within a node they are keyed by label and number of earlier launches with the same label.
+    """
     by_node: dict[str, dict[tuple[str, int], int]] = {}
     for i, timed in enumerate(kernels):
         if timed.kernel.helper is not None:
@@ -208,8 +212,8 @@ def timed(report: Report, base: Report | None = None) -> list[TimedKernel]:
         table = replace(table, kernels=table.at_factor_of(base.prediction))
     kernels = table.kernels
     energies = table.energies or (None,) * len(kernels)
-    columns = zip(report.roofline.kernels, kernels, energies, strict=True)
-    return [TimedKernel(*of_one) for of_one in columns]
+    rows = zip(report.roofline.kernels, kernels, energies, strict=True)
+    return [TimedKernel(*row) for row in rows]
 
 
 class Loads:
@@ -268,7 +272,8 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
         else {n: v for n, v in row.parameters.items() if n not in derived}
     )
     is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
-    # laws have no semivariograms: errors of forests, which vary more between kernels, hold theirs
+    # the errors of laws have no semivariogram: that of the forest of the class stands in for it, as
+    # errors of forests vary more between kernels
     group = k.predictor.value, k.class_name
     if row is not None and row.class_name in classes():
         group = Predictor.LEARNED.value, row.class_name

@@ -20,9 +20,9 @@ class DiffSide:
 class Labels:
     """Cached labels of the nodes of one side.
 
-    ``strict``: operator, attributes, types of operands and results, contents that drive shapes.
-    ``shapeless``: operator, attributes other than extents, ranks. ``mnemonic``: the operator.
-    ``product``: class of product, multiply-accumulates, weights; ``size`` without the work.
+    ``strict``: operator, attributes, types of operands and results, number of regions.
+    ``shapeless``: operator, attributes other than extents, ranks. ``product``: class of product,
+    multiply-accumulates, weights. ``size``: class and weights. ``kind``: class.
     """
 
     def __init__(self, side: DiffSide) -> None:
@@ -36,12 +36,12 @@ class Labels:
         exact, _ = self._op(node.op)
         ins = [self._operand(v) for v in node.inputs]
         if node.op.is_commutative:
-            ins.sort(key=str)
+            ins.sort(key=str)  # by text, as absent operands are None
         outs = tuple([v and self.type(v.type) for v in node.outputs])
         return exact, tuple(ins), outs, len(node.regions)
 
     def shapeless(self, node: Node) -> Hashable:
-        """Return what is invariant to extents and element types of the model."""
+        """Return operator, attributes and ranks, which extents and element types do not change."""
         _, rough = self._op(node.op)
         ins = tuple([v and (rank(v.type), v.weight is not None) for v in node.inputs])
         return rough, ins, tuple([v and rank(v.type) for v in node.outputs])

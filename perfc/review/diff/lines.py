@@ -28,11 +28,13 @@ class LineRow:
     Args:
         source: file and line.
         code: its text.
-        what: the largest of its changes of the model, the line that has it, and how many follow.
-        time_s: time of its kernels; of the whole run if no other line changed it.
-        memory_bytes: weights, and activations that live while its kernels run.
+        what: its largest change of the model, the line of code of the changed operator, and the
+            number of its further changes.
+        time_s: change of the time of its kernels; of the whole run if no other line changed it.
+        memory_bytes: change of the weights, and of the peak of live activations while its kernels
+            run.
         remedy: rule with the largest gain at its operators, or else in the whole run.
-        remedy_s: time that following it saves.
+        remedy_s: time that following the rule saves.
         sites: lines that make or call the changed operators, those of the first cause first.
     """
 
@@ -66,6 +68,7 @@ def changed_lines(d: Difference, findings: Sequence[Finding] = ()) -> tuple[Line
     """
     if d.blame.change is None:
         return ()
+    # lines in the order of their first cause, which groups the causes of each line
     sources = [c.source for c in d.blame.culprits]
     by_line = groupby(sorted(d.blame.culprits, key=lambda c: sources.index(c.source)), source_of)
     rows = [row(d, list(group), findings) for source, group in by_line if source]
@@ -82,10 +85,11 @@ def source_of(culprit: Culprit) -> str:
 
 
 def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding]) -> LineRow:
-    """Return the row of the line that causes are at."""
+    """Return the row of a line from its causes, the first to blame first."""
     from .blame import frames_of
 
     first = culprits[0]
+    # a cause has the old nodes and the new ones
     nodes = {n for c in culprits for side in c.nodes for n in side}
     pairs = [p for p in d.kernels if not nodes.isdisjoint(p.nodes)]
     live_bytes = [
@@ -95,13 +99,14 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
     elements, weights = (
         sum(f.value for f in d.totals[m] if f) for m in (Metric.PARAMETERS, Metric.WEIGHTS)
     )
-    # causes count elements of weights: in bytes by the mean element of both models
+    # causes count elements of weights, which become bytes by the mean size of an element in both
+    # models
     added = sum(c.parameters for c in culprits) * weights / (elements or 1.0)
     names = {n.name for n in nodes}
     saving = [f for f in findings if f.gain and f.gain.time_s > 0]
     # the remedy is at an operator of this line, or else the largest of the run
     remedies = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
-    # new nodes before old ones
+    # the reversed sides put new nodes before old ones
     sites = frames_of(n for c in culprits for side in c.nodes[::-1] for n in side)
     site = next((n.loc.source for side in first.nodes[::-1] for n in side), "")
     count = sum(c.count for c in culprits) - 1

@@ -18,7 +18,7 @@ from .sides import SideSetting, both
 def priced(side: SideSetting) -> str:
     """Return the edits of a module's code that save time as patches, the largest saving first.
 
-    A line about each is before it, which ``git apply`` leaves out.
+    Before each patch stands a comment line with its saving, which ``git apply`` skips.
 
     Args:
         side: setting of a `CodeModel`.
@@ -41,7 +41,10 @@ def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:
 
 
 def patched(side: SideSetting, patch: str) -> SideSetting:
-    """Return a side with a patch, which may change how it is run too."""
+    """Return a side with a patch of its code.
+
+    A patch that sets values of the deployment, as the precision, changes that as well.
+    """
     code = in_code(side.model).patched(patch)
     deployment = side.deployment.for_model(code.module).with_values(changed_by(patch))
     return replace(side, model=code, deployment=deployment)

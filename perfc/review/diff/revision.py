@@ -31,12 +31,13 @@ def opened(spec: str) -> Iterator[str]:
     """
     revision, colon, path = spec.partition(":")
     # one letter before a colon is a drive of Windows, unless git has a revision of that name
-    if os.path.exists(spec) or not colon or not revision or len(revision) == 1 < len(path):
-        if not os.path.exists(spec) and len(revision) == 1 and path and is_revision(revision):
-            pass
-        else:
-            yield spec
-            return
+    if (
+        os.path.exists(spec)
+        or not (colon and revision)
+        or (len(revision) == 1 < len(path) and not is_revision(revision))
+    ):
+        yield spec
+        return
     with TemporaryDirectory(prefix="perfc-") as folder:
         target = Path(folder) / (os.path.basename(path) or "model.onnx")
         blob(spec, target)
@@ -99,6 +100,7 @@ def renamed(folder: Path, revision: str) -> dict[str, str]:
         result = git(arguments, folder=str(folder))
     except ModelError:
         return {}
+    # for each file its status, old name and new name
     names = result.stdout.decode("utf-8", "surrogateescape").split("\0")
     return dict(zip(names[2::3], names[1::3], strict=False)) if result.returncode == 0 else {}
 

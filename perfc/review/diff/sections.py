@@ -24,6 +24,7 @@ from .figures import BY_KEY, Metric, percent, signed
 from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words
 
 NAMES = ("totals", "blame", "kernels", "changes")
+"""Names of the sections of the document."""
 NOTICEABLE = 1e-3
 """Minimum share of all time changes for a kernel with equal counts to be shown."""
 ROUNDING = 1e-9
@@ -112,6 +113,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         Column("source", is_name=True),
         Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
+    # causes without a changed cost have no row
     rows = (r for r in views.blame[:top] if r.time_s or r.flop or r.traffic_bytes or r.parameters)
     notes = [*map(Note, map(str, views.lines[:top])), Note(line)]
     fixed_s = views.fixed_s_new - views.fixed_s_old
@@ -145,7 +147,7 @@ def nonempty(table: Table) -> Table:
 
 
 def operators(label: str) -> Name:
-    """Return the operators of a kernel, abbreviated on narrow pages."""
+    """Return the operators of a kernel, of which narrow pages show nine characters and the end."""
     return Name(label, label.replace("Normalization", "Norm"), leading=9)
 
 
@@ -190,8 +192,8 @@ def kernels(views: DiffViews, top: int | None) -> Section:
         Column("label", "kernel", is_name=True, cell=lambda r: operators(r.label)),
         Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
-    least = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
-    noticed = [r for r in moved if is_noticeable(r, least)]
+    least_s = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
+    noticed = [r for r in moved if is_noticeable(r, least_s)]
     shown = moved if top is None else noticed[:top]
     same = len(views.kernels) - len(moved)
     title = f"kernels: {len(moved)} changed, {same} unchanged"
@@ -202,7 +204,7 @@ def kernels(views: DiffViews, top: int | None) -> Section:
 
 
 def is_noticeable(r: KernelRow, least_s: float) -> bool:
-    """Return True if counts changed, or time by more than ``least_s``."""
+    """Return True if the kernel is on one side only, its counts changed, or its time noticeably."""
     counts_old = (r.flop_old, r.traffic_bytes_old, r.parameters_old)
     counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
     is_gone = r.status in ("added", "removed")
@@ -210,15 +212,15 @@ def is_noticeable(r: KernelRow, least_s: float) -> bool:
 
 
 def nodes(views: DiffViews, top: int | None) -> Section:
-    """Return the nodes added, removed and changed; those that only follow come last."""
+    """Return the section of changed nodes; those that only follow from other changes come last."""
     columns = (
         Column("status", ""),
         Column("op_type", "operator", is_name=True),
         Column("node", is_name=True),
         Column("details", "what", is_name=True),
     )
+    # edits before consequences; sorting is stable, so that each of them stay in their order
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
-    # sorting is stable: nodes stay in their order, edits before consequences
     edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
     counts = by_status(ordered, "added", "removed", "changed")

@@ -98,7 +98,8 @@ def both(old: SideSetting, new: SideSetting) -> tuple[Report, Report]:
         PerfcError: as for ``perfc.analyze``.
     """
     with old.opened() as first, new.opened() as second:
-        # sizes given by names of the other file are resolved once the symbols of both are known
+        # a size may be given by the name that its symbol has in the other file: such sizes are
+        # resolved once the symbols of both are known
         modules = old.read(first), new.read(second)
         twins = same_symbols(*modules)
         back = {b: a for a, b in twins.items()}
@@ -115,7 +116,8 @@ def both(old: SideSetting, new: SideSetting) -> tuple[Report, Report]:
         left = old.report(first, for_old)
         right = new.report(second, for_new)
         assumed = {a: b for a, b in twins.items() if a not in for_old and b not in for_new}
-        # the larger of two default sizes leaves no extent empty on either side
+        # twins without a given size may have unlike default sizes: both get the larger one, which
+        # leaves no extent empty on either side
         raised_old = {a: right.env[b] for a, b in assumed.items() if left.env[a] < right.env[b]}
         raised_new = {b: left.env[a] for a, b in assumed.items() if left.env[a] > right.env[b]}
         if raised_old:
@@ -126,7 +128,11 @@ def both(old: SideSetting, new: SideSetting) -> tuple[Report, Report]:
 
 
 def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) -> dict[str, int]:
-    """Return ``dims`` under the symbol names of ``module``."""
+    """Return ``dims`` under the symbol names of ``module``.
+
+    Names are, in order of precedence: its symbols, general names of axes (as "batch") that it has
+    under another symbol, and symbols of the other model, of which ``names`` gives the twin here.
+    """
     symbols = {s.name for s in module.symbols}
     given = {symbol_key(name): value for name, value in dims.items()}
     sizes = {name: value for name, value in given.items() if name in symbols}
@@ -141,7 +147,10 @@ def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) ->
 
 
 def same_symbols(old: Module, new: Module) -> dict[str, str]:
-    """Return symbols at the same position of inputs with equal name or index."""
+    """Return the new symbol by the old one at the same axis of the same input.
+
+    Inputs are the same by name; by index if names differ and both models have equally many.
+    """
     old_inputs, new_inputs = old.graph.inputs, new.graph.inputs
     by_name = {v.name: v for v in new_inputs}
     if all(v.name in by_name for v in old_inputs):

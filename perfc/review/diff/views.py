@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..lint.finding import Finding
 
 SCHEMA = "perfc-diff/1"
+"""Schema of the JSON document."""
 
 
 @record
@@ -81,7 +82,7 @@ class CulpritRow:
 
 @record
 class KernelRow:
-    """Kernels that execute the same nodes.
+    """Kernels that execute the same nodes, with the cost of the old and of the new ones.
 
     Args:
         status: added, removed, changed or same.
@@ -164,8 +165,8 @@ class DiffViews:
         is_complete: True if no total is a lower bound.
         fixed_s_old: predicted time of the old run that is of no kernel.
         fixed_s_new: the same of the new run.
-        factor_s: what the run factor of the new run adds to its kernels, which have that of the old
-            one if only the model differs.
+        factor_s: time that the run factor of the new run adds. ``kernels`` of both sides have the
+            factor of the old run if only the model differs.
     """
 
     old: str
@@ -254,6 +255,7 @@ def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
 
 def kernel_row(pair: KernelPair) -> KernelRow:
     """Return the row of one pair of kernels."""
+    # old and new value of each quantity, in the order of the fields
     a, b = pair.before, pair.after
     return KernelRow(
         pair.status,
@@ -279,7 +281,7 @@ def kernel_row(pair: KernelPair) -> KernelRow:
 
 
 def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:
-    """Describe the named causes in one line."""
+    """Describe the named causes in one line, ``limit`` of them so that it can be read."""
     named = [r for r in rows if r.is_named]
     parts = [
         f"{r.node} ({r.op_type}{f', {r.what}' if r.what else ''})"

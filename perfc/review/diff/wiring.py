@@ -28,7 +28,7 @@ class DiffWiring:
 
     @cached_property
     def after(self) -> list[list[tuple[int, int]]]:
-        """Return the readers of each node, with the operand index."""
+        """Return the readers of each node with the operand index, 0 where order does not matter."""
         readers: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for i, makers in enumerate(self.before):
             for slot, p in enumerate(makers):
@@ -45,6 +45,7 @@ def wiring(graph: Graph) -> DiffWiring:
     for i, node in enumerate(graph.nodes):
         reads = [v for v in node.inputs if v is not None]
         if node.regions:
+            # by their producers, as equal graphs may list captures in another order
             reads += sorted(captured(node), key=lambda v: maker.get(v, OUTSIDE))
         before.append(tuple([maker.get(v, OUTSIDE) for v in reads]))
         for v in node.results:
@@ -60,7 +61,8 @@ def skeleton(full: DiffWiring, is_selected: Callable[[Node], bool]) -> tuple[Dif
     """
     selected = [i for i, node in enumerate(full.nodes) if is_selected(node)]
     place = {i: k for k, i in enumerate(selected)}
-    # for each node the selected nodes from which data reaches it without another selected one
+    # for each node the selected nodes from which data leaves it or reaches it without passing
+    # another selected one
     nearest: list[Collection[int]] = []
     before: list[tuple[int, ...]] = []
     for i, makers in enumerate(full.before):
