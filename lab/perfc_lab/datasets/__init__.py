@@ -1,4 +1,4 @@
-"""Data sets of measured models: each file of this folder declares one."""
+"""Data sets of measured models, by name: files of this folder declare them as subclasses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from perfc.common.declared import instances
 @cache
 def datasets() -> Mapping[str, GraphDataset]:
     """Return every data set by name, the user's measured runs among them."""
+    # `MeasuredRuns` is not part of the lab, so that the search of this package does not find it
     declared = (*instances(__name__, GraphDataset), MeasuredRuns())
-    return {dataset.name: dataset for dataset in sorted(declared, key=lambda one: one.name)}
+    return {dataset.name: dataset for dataset in sorted(declared, key=lambda d: d.name)}
 
 
 def dataset(name: str) -> GraphDataset:

@@ -25,18 +25,20 @@ if TYPE_CHECKING:
 
 TABLE = "ecnas_energy.parquet"
 SETTING = Setting(Precision.F32, version=(1, 15), training=True)
-"""TensorFlow 1.15, f32."""
+"""Training steps in f32 under TensorFlow 1.15."""
 TARGET = "quadro-rtx6000"
+"""Machine of all runs of the table."""
 EPOCHS, IMAGES = 4, 40_000
-"""Epochs, and training images of CIFAR-10 (Ying et al., NAS-Bench-101, ICML 2019, section 2.3)."""
+"""Epochs of every run of the table, and training images of CIFAR-10 (Ying et al., NAS-Bench-101,
+ICML 2019, section 2.3)."""
 
 
 class EcNasRuns(GraphDataset):
-    """One row a training: times and energies of a step, the mean of all of its steps.
+    """One row per training, with the mean time and energy of its steps.
 
-    The energy is the processor's own and includes an evaluation now and then, as published: about
-    3 % of the time. Repeated trainings of one cell (69 cells) deviate by 0.5 % in time and by 6 %
-    in energy.
+    The energy is that of the GPU alone. Energy and time include the evaluations during training, as
+    published: about 3 % of the time. Repeated trainings of one cell (69 cells)
+    deviate by 0.5 % in time and by 6 % in energy.
     """
 
     name: ClassVar[str] = "ecnas"
@@ -58,10 +60,10 @@ class EcNasRuns(GraphDataset):
         return [
             GraphRow(
                 cell_name(adjacency, labels),
-                cell_name(adjacency, labels),
+                cell_name(adjacency, labels),  # architecture: a cell is held out as a whole
                 SETTING,
                 TARGET,
-                round(EPOCHS * IMAGES / steps),  # batch, which the table does not have
+                round(EPOCHS * IMAGES / steps),  # batch, which the table lacks: images over steps
                 time_s / steps,
                 energy_j=energy_j / steps,
                 power_w=power_w,
@@ -78,7 +80,7 @@ class EcNasRuns(GraphDataset):
 
 
 def cell_name(adjacency: str, labels: str) -> str:
-    """Return a short name of a cell."""
+    """Return a name of a cell, which is the same for equal edges and operators."""
     return "cell-" + hashlib.sha256(f"{adjacency} {labels}".encode()).hexdigest()[:12]
 
 

@@ -1,6 +1,7 @@
 """Latencies of FBNet's networks, batch 1 to 256, on graphics processors.
 
-`perfc data build fbnet` writes it; rows and builder are in `spaces`.
+`perfc data build fbnet` writes them. `spaces/help_nas.py` reads the rows, `spaces/fbnet.py` builds
+the graphs.
 """
 
 from __future__ import annotations
@@ -17,4 +18,4 @@ class FbNet(SearchSpace):
     name: ClassVar[str] = "fbnet"
     title: ClassVar[str] = "FBNet's networks on four graphics processors"
     space: ClassVar[str] = "fbnet"
-    network = staticmethod(network)  # architectures are written 0,3,8,…
+    network = staticmethod(network)  # builds the graph of an architecture, as 0,3,8,…

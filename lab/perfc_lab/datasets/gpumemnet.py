@@ -1,8 +1,8 @@
 """Memory and activity of a GPU while it trains MLPs, as GPUMemNet measured them.
 
-Rows are for comparing predictors, and no weights learned from them ship: the source gave no
-licence before it became CC-BY-4.0. It states no times, no machine and no optimizer; an A100 with
-40 GB is its paper's.
+Rows compare predictors alone, and no weights that ship learn from them: the source had no licence
+before it became CC-BY-4.0. Its table has no times, no machine and no optimizer; the machine here,
+an A100 with 40 GB, is that of its paper.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from ..tables import read_parquet
 from .spaces.builder import NetworkBuilder
 
 TABLE = "gpumemnet_mlp.parquet"
-# training in f32
+# training in f32; the version is a placeholder, as the source names none
 SETTING = Setting(Precision.F32, version=(2, 0), training=True)
 TARGET = "a100-sxm4-40gb"
 MIB = 1 << 20
-"""Unit of memory in its tables."""
+"""Bytes of the unit of memory in the table."""
 MOST_LAYERS = 1_000
-"""Maximum layers of an MLP that a row can claim."""
+"""Maximum layers of an MLP, so that a damaged row does not build an endless graph."""
 Layers = tuple[tuple[str, int], ...]
-"""Kinds and widths, from the input on."""
+"""Kind and width of each layer, from the input on."""
 
 
 class GpuMemNet(GraphDataset):
-    """One row a network: the most memory it took, and the mean share of busy multiprocessors."""
+    """One row per network: peak of GPU memory, and mean share of multiprocessors with work."""
 
     name: ClassVar[str] = "gpumemnet"
     title: ClassVar[str] = "memory and activity of a GPU that trains MLPs; for research alone"
@@ -52,7 +52,7 @@ class GpuMemNet(GraphDataset):
         return [
             GraphRow(
                 network_name(shape, inputs, layers),
-                network_name(shape, inputs, layers),
+                network_name(shape, inputs, layers),  # architecture: held out as a whole
                 SETTING,
                 TARGET,
                 int(batch),
@@ -72,7 +72,7 @@ class GpuMemNet(GraphDataset):
 
 
 def network_name(shape: str, inputs: int, layers: str) -> str:
-    """Return the outline of its widths, by which families go, and a digest."""
+    """Return a network's name: the outline of its widths, which is its family, and a digest."""
     return f"{shape}-" + hashlib.sha256(f"{inputs} {layers}".encode()).hexdigest()[:12]
 
 
@@ -88,13 +88,15 @@ def parse(text: str) -> Layers:
     """Return the layers as the table writes them, ``[('linear', 629, 792540), ('ReLU', 629, 0)]``.
 
     Raises:
-        DataError: they are none.
+        DataError: the text is no list of layers.
 
     >>> parse("[('linear', 629, 792540), ('ReLU', 629, 0)]")
     (('linear', 629), ('ReLU', 629))
     """
     try:
+        # the third number is the layer's parameters, which follow from the widths
         layers = tuple((str(kind), int(width)) for kind, width, _ in ast.literal_eval(text))
+    # deeply nested text exhausts the memory or the stack of the parser
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         layers = ()
     if not 0 < len(layers) <= MOST_LAYERS or any(width <= 0 for _, width in layers):
@@ -106,7 +108,7 @@ def network(inputs: int, text: str) -> Module:
     """Return the network in the IR.
 
     Raises:
-        DataError: a layer that nobody knows.
+        DataError: a kind of layer that is not listed here.
     """
     b = NetworkBuilder("mlp", (inputs,))
     x = b.x
@@ -119,7 +121,7 @@ def network(inputs: int, text: str) -> Module:
             case "batchnorm" | "batch_norm" | "batchnorm1d":
                 x = b.batch_norm(x)
             case "dropout":
-                # it moves nothing in the graph of a forward pass
+                # no operator in the graph, which is that of a forward pass
                 pass
             case _:
                 raise DataError(f"no layer {kind!r} is known", where=text[:120])

@@ -1,7 +1,7 @@
-"""Campaigns on one GPU: whole vision models, times, memory and energy, inference and training.
+"""Campaigns on one GPU: time, memory and energy of whole vision models, inference and training.
 
-A campaign is a folder of CSV files, ``vision*.csv`` or ``.csv.gz``, each with its settings in lines
-that begin with ``#``. A row is one model at one batch and precision.
+A campaign is a file ``vision*.csv`` or ``vision*.csv.gz``, whose settings are lines that begin with
+``#``. A row is one model at one batch and precision.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ PRECISIONS: Mapping[str, Precision] = {
     "bf16amp": Precision.AMP_BF16,
 }
 SOURCES: Mapping[str, str] = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "mtd__{}"}
-"""Names of graphs by where a model is from; a size is part of the name only for timm's."""
+"""Names of graphs by the collection that a model is from, filled with its name and input size; only
+names of timm's models include the size."""
 
 
 class H200(GraphDataset):
-    """Rows of all campaigns in a folder; eager times, as a step is timed from an idle device."""
+    """Rows of all campaigns in a folder; times are of eager steps, each from an idle device."""
 
     name: ClassVar[str] = "h200"
     title: ClassVar[str] = "campaigns on one GPU: time, memory, energy of vision models"
@@ -55,7 +56,7 @@ class H200(GraphDataset):
         """Return the rows of all files that were timed and ended without an error.
 
         Raises:
-            DataError: no campaign, or files that are none.
+            DataError: no campaign, or a file that is not one.
         """
         paths = sorted(folder.glob(FILES))
         if not paths:
@@ -78,7 +79,7 @@ def campaign(path: Path) -> Iterator[GraphRow]:
     """Yield the rows of one file.
 
     Raises:
-        DataError: it is none, or of a machine that has no target.
+        DataError: it is no campaign, or is of a machine that has no target.
     """
     head, lines = settings_and_rows(path)
     target = target_of(head["gpu"])
@@ -98,7 +99,7 @@ def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
     """Return the settings in the head of a file, and its lines of comma-separated values.
 
     Raises:
-        DataError: it cannot be read, or states no GPU or version of PyTorch.
+        DataError: it cannot be read, or its head lacks the GPU or the version of PyTorch.
     """
     head: dict[str, str] = {}
     lines: list[str] = []
@@ -122,11 +123,12 @@ def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> GraphRow | None:
-    """Return a row; None where something went wrong or was not timed."""
+    """Return a row; None if the run failed, was not timed, or has another source or precision."""
     source, _, name = cells["name"].partition(":")
     precision = PRECISIONS.get(cells["prec"])
     if cells.get("error") or not cells["eager_ms"] or source not in SOURCES or precision is None:
         return None
+    # the precision of autocast is the 16-bit type of its products
     if cells["impl"] == "autocast":
         precision = Precision.AMP_F16 if precision is Precision.F16 else Precision.AMP_BF16
     time_s, spent_j = float(cells["eager_ms"]) / 1e3, energy_j(cells, target)
@@ -144,10 +146,10 @@ def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> Grap
 
 
 def energy_j(cells: Mapping[str, str], target: str) -> float:
-    """Return the energy of an eager run in its time; NaN if none was measured.
+    """Return the energy of one eager step in J; NaN if none was measured.
 
-    Where the power is that of a replayed CUDA graph, the idle board is added for the time that the
-    device waits for the host.
+    Where only the energy of a replayed CUDA graph was measured, an eager step takes that energy,
+    and idle power for the time that it is longer: there the device waits for the host.
     """
     time_s = float(cells["eager_ms"]) / 1e3
     if cells["eager_power_w"] or cells.get("e_mode") != "graph":

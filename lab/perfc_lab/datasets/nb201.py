@@ -1,6 +1,7 @@
 """Latencies of NAS-Bench-201's networks, batch 1 to 256, on graphics processors.
 
-`perfc data build nb201` writes it; rows and builder are in `spaces`.
+`perfc data build nb201` writes them. `spaces/help_nas.py` reads the rows,
+`spaces/nas_bench_201.py` builds the graphs.
 """
 
 from __future__ import annotations
@@ -17,4 +18,4 @@ class Nb201(SearchSpace):
     name: ClassVar[str] = "nb201"
     title: ClassVar[str] = "NAS-Bench-201's networks on four graphics processors"
     space: ClassVar[str] = "nasbench201"
-    network = staticmethod(network)  # architectures are written |none~0|+|…
+    network = staticmethod(network)  # builds the graph of an architecture, as |none~0|+|…

@@ -1,6 +1,7 @@
-"""timm's benchmark on the graphs of the same models.
+"""Rows of timm's benchmark, each with the graph of its model.
 
-`perfc data build timm` encodes each graph and writes its rows.
+`perfc data build timm` encodes each graph and writes its rows. In a deployed form of a
+model linear branches are folded (``--reparam``), and some rows were measured on that form.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..tables.timm import TABLE, TimmLine, measured
 from ..tables.timm_variants import forms, parameters, read_variants
 
 FOLDED = "--folded-"
-"""Behind a graph's name the number of its deployed form."""
+"""Text between the name of a model file and the number of its deployed form, in a graph's name."""
 
 
 class TimmRuns(GraphDataset):
@@ -33,9 +34,9 @@ class TimmRuns(GraphDataset):
     files: ClassVar[tuple[str, ...]] = (TABLE,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Return the rows on graphics processors, each of the form of its graph that was run.
+        """Return the rows on graphics processors, each with the form of its graph that was run.
 
-        Takes a minute or two: parameters, counted in the graphs, distinguish forms.
+        Takes a minute or two: forms differ in their parameters, which are counted in the graphs.
         """
         wanted = grouped(measured(folder), lambda line: line.file)
         graphs = model_folder(folder)
@@ -58,12 +59,12 @@ class TimmRuns(GraphDataset):
 
 
 def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
-    """Yield the name of the graph that each row of a file was run on."""
+    """Yield the name of the graph that each row of a model file was run on."""
     parameter_counts = [row.parameters for row in rows]
     try:
         chosen = forms([parameters(module) for module in read_variants(path)[0]], parameter_counts)
     except PerfcError:
-        # what cannot be read is said when it is encoded
+        # form 0, the graph as exported; `encode` raises the error for it later
         chosen = [0] * len(rows)
     for row, form in zip(rows, chosen, strict=True):
         yield f"{row.file}{FOLDED}{form}" if form else row.file

@@ -16,14 +16,16 @@ from perfc.analyzers.graph.rows import Measurements
 
 
 def load_union(output: Path, names: Sequence[str]) -> Measurements:
-    """Return the rows of several data sets; a graph that several have has the launches of all.
+    """Return the rows of several data sets as one.
+
+    A graph that several data sets have gets its launches under the settings of all of them.
 
     Args:
         output: folder of the data sets, written by `perfc data build`.
         names: names of the data sets.
 
     Raises:
-        DataError: one is missing, damaged, or of another encoding.
+        DataError: a data set is missing, damaged, or of another encoding.
     """
     parts = [load(output, name) for name in names]
     if len(parts) == 1:

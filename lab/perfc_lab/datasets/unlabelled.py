@@ -1,8 +1,8 @@
 """Graphs that nobody measured, for networks that learn from graphs alone.
 
-A third each are networks drawn from ten families, cells of NAS-Bench-201 and cells drawn from
-NAS-Bench-101's space; the files of ``models/``, where there are any, come besides.
-TraPPM's pool has 25,053 of them (thesis, Section 5.5.2).
+They stand in for TraPPM's pool of 25,053 graphs (thesis, Section 5.5.2). A third each are networks
+drawn from ten families, cells drawn from NAS-Bench-201 and cells drawn from NAS-Bench-101; model
+files of ``models/``, if any, are added to these.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from .spaces.builder import ArchitectureError
 from .timm import encoded_file
 
 COUNT = 20_000
-"""Drawn graphs; TraPPM's pool has 25,053."""
+"""Default number of drawn graphs; with the model files, near the 25,053 of TraPPM's pool."""
 FILE = "file"
 """Kind of graphs that are model files."""
 SEPARATOR = "."
-"""Sign between the kind of a graph and its number or file in its name."""
+"""Sign in a graph's name between its kind and its number or file."""
 
 
 class Unlabelled(GraphDataset):
-    """Drawn networks and cells, the same ones every time; names say how each is drawn.
+    """Drawn networks and cells, the same in every build: a name is the kind and the random seed.
 
     Args:
-        count: number of drawn samples.
+        count: number of drawn graphs.
     """
 
     name: ClassVar[str] = "graphs"
@@ -62,6 +62,7 @@ class Unlabelled(GraphDataset):
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
         """Return the names of the graphs; none has a row."""
         files = [f"{FILE}{SEPARATOR}{stem}" for stem in file_stems(folder)]
+        # more names than needed of each kind, as the last line cuts them at the count
         kinds = (
             [f"{family}{SEPARATOR}{i}" for i in range(self.count) for family in families.FAMILIES],
             [f"cell201{SEPARATOR}{i}" for i in range(self.count)],
@@ -73,7 +74,7 @@ class Unlabelled(GraphDataset):
         return dict.fromkeys((*files, *names), ())
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """Return the graph of a name."""
+        """Return the graph of a name: a model file, or a network drawn again from its seed."""
         kind, _, rest = graph.partition(SEPARATOR)
         if kind == FILE:
             return encoded_file(graph, model_folder(folder) / f"{rest}.onnx.gz", settings)
@@ -115,7 +116,7 @@ def drawn(kind: str, seed: int) -> Module:
 
 
 def cell_201(draw: random.Random) -> str:
-    """Return a cell's string, every operator drawn."""
+    """Return a cell as text, |conv~0|+|…, with the operator of every edge drawn."""
     names = nas_bench_201.OPERATORS
     edges = [[f"{draw.choice(names)}~{source}" for source in range(node)] for node in (1, 2, 3)]
     return "+".join("|" + "|".join(of_node) + "|" for of_node in edges)
@@ -123,8 +124,9 @@ def cell_201(draw: random.Random) -> str:
 
 def cell_101(draw: random.Random) -> Module:
     """Return a network of a drawn cell whose input reaches its output."""
-    while True:  # most drawn cells are connected
+    while True:  # until a cell is connected, as most are
         count = draw.randint(3, nas_bench_101.MOST_VERTICES)
+        # 0.4 of all edges: about 8 between 7 vertices, where NAS-Bench-101 has at most 9
         matrix = [[int(j > i and draw.random() < 0.4) for j in range(count)] for i in range(count)]
         inner = (nas_bench_101.CONV3, nas_bench_101.CONV1, nas_bench_101.POOL)
         labels = [

@@ -15,13 +15,14 @@ class RunRow:
         source: name of the table that has the row.
         framework: training framework; each has a fitted law.
         model: name of the model in the source.
-        cluster: name of the target.
-        weights: number format of the linear layers.
+        cluster: name of the target of the GPUs and their links.
+        weights: number format of the linear layers: ``f32``, ``f16``, ``bf16`` or ``f8``.
         parallel: degrees of parallelism.
         training: batch sizes and options of a step.
-        step_s: measured time of a step.
+        step_s: measured time of a training step.
         is_sparse: whether the model has experts.
-        config: configuration of the model, where the source gives it; else "".
+        config: configuration of the model as JSON; "" where ``model`` says it, see
+            `models.model_of`.
     """
 
     source: str

@@ -20,11 +20,12 @@ from .predicted import cost_of
 
 Say = Callable[[str], None]
 PRIOR = RunLaw()
-"""Law that is the prior: a law fitted to few rows stays near it."""
+"""The law that a fit starts from; a law fitted to few rows stays near it."""
 WEIGHT = 4.0
-"""Weight of the prior, in rows whose error is ``ERROR``, for a number that lies ``SCALE`` away."""
+"""Weight of the prior: a number that is `SCALE` away from it costs as much as so many rows that are
+off by `ERROR`."""
 ROBUST = 8
-"""Rounds of weighing rows by their errors."""
+"""Rounds of the fit, each with rows weighed by their errors in the round before."""
 NUDGE = 0.05
 """Step of a numeric derivative, as a share of `SCALE`."""
 SCALE: Mapping[str, float] = {
@@ -38,7 +39,7 @@ SCALE: Mapping[str, float] = {
     "micro_s": 0.005,
     "routing_s": 0.002,
 }
-"""Distance of each number from the prior that weighs as much as one row's error."""
+"""Distance from the prior that is usual for each number, by which `WEIGHT` is counted."""
 LEAST: Mapping[str, float] = {
     "products": 0.8,
     "attention": 0.8,
@@ -46,9 +47,10 @@ LEAST: Mapping[str, float] = {
     "pointwise": 0.8,
     "exchanges": 0.4,
 }
-"""Lower bounds: rows that do not distinguish two numbers must not make one of them free of cost."""
+"""Lower bounds of factors, 0 for the others: where rows do not separate two numbers, the fit must
+not make one of them cost nothing."""
 ERROR = 0.05
-"""Relative error of one row, as repeats of one setting have it."""
+"""Usual relative error of a row: repeats of one setting differ by so much."""
 
 
 def group_of(row: RunRow) -> str:
@@ -57,7 +59,7 @@ def group_of(row: RunRow) -> str:
 
 
 def usable(rows: Sequence[RunRow], say: Say) -> Iterator[RunRow]:
-    """Yield the rows that can be predicted; the others are named."""
+    """Yield the rows that can be predicted; ``say`` gets each of the others with the cause."""
     for row in rows:
         try:
             cost_of(row)
@@ -74,7 +76,9 @@ def predicted_s(row: RunRow, law: RunLaw) -> float:
 
 @record
 class Tangent:
-    """Derivative of the predicted time of a row by the law, near the prior: nearly a plane.
+    """Predicted time of a row as a linear function of the numbers of the law, near the prior.
+
+    The time is nearly linear there, so that a fit needs no further predictions.
 
     Args:
         time_s: predicted time at the prior.
@@ -86,7 +90,7 @@ class Tangent:
 
     @classmethod
     def of(cls, row: RunRow) -> Tangent:
-        """Differentiate by a small step from the prior in each number."""
+        """Return the tangent of a row, by a small step from the prior in each number."""
         time_s = predicted_s(row, PRIOR)
         slopes = []
         for name in LEARNED:
@@ -110,19 +114,21 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     row_tangents = [tangents[id(r)] for r in rows]
     measured = np.array([r.step_s for r in rows])
     slope = np.array([t.slopes for t in row_tangents]) / measured[:, None]
-    # relative times are a plane: slope · law + offset, which has to be 1
+    # predicted over measured time is `slope · law + offset` and should be 1: `wanted` is 1 - offset
     wanted = 1 - (np.array([t.time_s for t in row_tangents]) / measured - slope @ base)
     weight = np.sqrt(_weights(rows)) / ERROR
     keep = math.sqrt(WEIGHT)
     least = np.array([LEAST.get(name, 0.0) for name in LEARNED])
     law = base
     for _ in range(ROBUST):
-        # further rows pull each number to the prior (ridge)
+        # below the rows of measurements, a row per number pulls it to the prior (ridge regression)
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
-        # nnls bounds unknowns at 0, the law at `least`: the difference of both is the unknown
+        # nnls keeps unknowns at or above 0; the law is to stay above `least`, so that the unknown
+        # is the law less `least`
         law = least + nnls(a, b - a @ least)[0]
-        # robust reweighting: weight over error, so that outliers such as disturbed runs count less
+        # squared, a weight falls as 1 / error above `ERROR`: outliers, as disturbed runs, count
+        # less
         error = np.abs(slope @ law - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)
     values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, law, strict=True)}

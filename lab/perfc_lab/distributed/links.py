@@ -1,4 +1,7 @@
-"""Compare the law of links between nodes with exchanges that were measured between nodes."""
+"""Compare the law of links between nodes with collectives that Vidur measured between nodes.
+
+`perfc eval training` prints the scores.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from perfc_lab.tables import read_parquet
 
 FILE = "vidur_network.parquet"
 CLUSTERS = {"a100_dgx": "p4d", "h100_dgx": "dgx-h100", "a100_pairwise_nvlink": "nc-a100-v4"}
-"""The source states no network: ``a100_dgx`` is taken to have the one whose rate is nearest."""
+"""Target by the system of the source. The source describes no network: ``a100_dgx`` has the target
+whose rate between nodes is nearest to the measured one."""
 EXCHANGES = {"all_reduce": Exchange.ALL_REDUCE, "send_recv": Exchange.SEND_RECEIVE}
 LARGE_BYTES = 1 << 22
 """Messages from 4 MiB on, whose time is bandwidth, not latency."""
@@ -25,7 +29,7 @@ class LinkScore:
 
     Args:
         system: name of the system in the source.
-        exchange: kind of collective.
+        exchange: kind of collective, as the source names it.
         ranks: number of ranks.
         nodes: number of nodes.
         rows: number of message sizes.

@@ -1,4 +1,4 @@
-"""Return models of published runs: shipped configurations, or shapes from their sources."""
+"""Models of published training runs: shipped configurations, or shapes from their sources."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MPT: Mapping[str, Sequence[int]] = _DATA["mpt"]
 NEMO: Mapping[str, Sequence[int]] = _DATA["nemo"]
 """Width, layers, heads, key heads (0 for as many) and vocabulary of NeMo's models."""
 MEGATRON: Mapping[str, Sequence[int]] = _DATA["megatron"]
-"""Width, layers and heads that result in BigScience's sizes, ``12·layers·width²`` parameters; only
-those of 52B and 104B are in the source."""
+"""Width, layers and heads by the size that BigScience names. The source has those of 52B and 104B;
+the others are such that ``12·layers·width²``, the parameters of the layers, results in the size."""
 
 
 @cache
 def model_of(name: str, seq: int = 2048) -> LanguageModel:
-    """Return the model of a row.
+    """Return the model of a row, by its name in the source; ``seq`` is the tokens of a sequence.
 
     Raises:
         ModelError: no source describes the model.
@@ -45,7 +45,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
         width, layers, heads = MPT[name]
         return {
             "model_type": "mpt",
-            "vocab_size": 50368,
+            "vocab_size": 50368,  # the default of transformers' MptConfig
             "d_model": width,
             "n_layers": layers,
             "n_heads": heads,
@@ -66,6 +66,7 @@ def configuration(name: str, seq: int) -> dict[str, Any]:
             "num_key_value_heads": kv_heads or heads,
             # the large vocabulary is Nemotron's, with squared ReLU; the others are GPT-3
             "hidden_act": "relu2" if vocab > 60_000 else "gelu",
+            # the defaults of transformers' NemotronConfig; GPT-3 is costed with the same
             "max_position_embeddings": 4096,
             "partial_rotary_factor": 0.5,
         }

@@ -2,16 +2,16 @@
 
     python -m perfc_lab.fits.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
-Writes `analyzers/intervals/difference.toml`. Errors are of rows held out: of unseen shapes, and of
-unseen machines where `--machines` asks for those too, which takes an hour. The semivariogram of a
-distance is half the mean square of the difference of two errors, as logarithms, on one machine
-(Matheron 1963). Errors have long tails and intervals are to hold nine in ten, so the square is that
-of the normal distribution with as many inside, in place of the mean (after Cressie & Hawkins 1980,
-"Robust estimation of the variogram"). It is taken in bins of distance, every machine counting
-equally, of the worse way of holding out, and fitted by
-`nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))`. Processors' kernels are those of a
-roofline alone, whose counts stand for extents. DATA is the folder that `perfc data fetch` fills;
-`--keep` a folder that errors are kept in for the next time.
+Writes `analyzers/intervals/difference.toml`. Errors are those of held-out rows: of unseen shapes,
+and with `--machines`, which takes an hour, of unseen machines too. The semivariogram at a distance
+is half the mean square of the difference of two errors, as logarithms, on one machine (Matheron
+1963). Errors have long tails and intervals are to hold nine in ten. So the mean square is replaced
+by that of the normal distribution with the same 90 % quantile (after Cressie & Hawkins 1980,
+"Robust estimation of the variogram"). Its values in bins of distance, every machine with the same
+weight, are the larger of the two ways of holding out. They are fitted by
+`nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))`. Kernels of processors have errors of
+the roofline, and their counts of operations and bytes as extents. DATA is the folder that
+`perfc data fetch` fills; `--keep` names a folder where errors are stored for the next run.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ Array = NDArray[np.float64]
 # classes of kernels with learned predictors
 NAMES = ("convolution", "elementwise", "matmul", "matmul_f32", "normalization", "softmax")
 SLOW = frozenset({"matmul", "matmul_f32"})
-"""Trained as for machines left out, with fewer trees, and one fold: errors are larger."""
+"""Classes whose predictors are trained with fewer trees and on one fold, as their rows are many;
+errors are then larger, which is on the safe side."""
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Bins of distances; more distant kernels have nothing in common that an edit changes."""
+"""Bins of distance, where 1 is a factor of two in one extent; more distant pairs are left out, as
+an edit does not replace one such kernel by the other."""
 MOST_ROWS = 2500
-"""Maximum rows of a machine; they are drawn."""
+"""Maximum rows of a machine, drawn at random: all pairs of them are compared."""
 POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
 """Exponents of the exponential variogram that are tried, up to the Gaussian."""
 LEAST_PAIRS, LEAST_ROWS = 30, 20
@@ -61,7 +63,7 @@ LEAST_PAIRS, LEAST_ROWS = 30, 20
 PAIRS = 600
 """Pairs of each machine whose differences are checked against their intervals."""
 MOST = 3.0
-"""Errors as logarithms; what is further off counts as that."""
+"""Largest error as a logarithm, a factor of 20; larger ones are clipped to it."""
 KINDS = (
     "conv",
     "elementwise",
@@ -72,8 +74,8 @@ KINDS = (
     "reduction",
     "softmax",
 )
-"""Kinds of a processor's kernels, which have a roofline alone."""
-COLUMNS = {"flop": None, "read_bytes": "read_bytes", "write_bytes": "write_bytes"}
+"""Kinds of kernels on processors, whose predictor here is the roofline alone."""
+COLUMNS = ["flop", "read_bytes", "write_bytes"]
 """Counts of a processor's kernel that stand for its extents."""
 # first lines of the file
 HEAD = 'schema = 1\ntitle = "own errors of kernels: standard deviations of logarithms"\n'
@@ -84,8 +86,8 @@ class Errors:
     """Measured and predicted times of the kernels of one machine.
 
     Args:
-        place: a row a kernel, coordinates as `difference.coordinates` has them.
-        times_s: a row a kernel: measured, low, predicted, high.
+        place: a row per kernel with its coordinates, as `difference.coordinates` has them.
+        times_s: a row per kernel: measured, low, predicted and high.
     """
 
     place: Array
@@ -111,9 +113,9 @@ class FittedSemivariogram:
     """A fitted semivariogram; the formula is in the module's docstring.
 
     Args:
-        nugget: error of a difference at distance 0, a deviation of logarithms.
-        sill: the same far away.
-        reach: distance over which it rises.
+        nugget: standard deviation, in logarithms, between two kernels at distance 0.
+        sill: the same between two distant kernels.
+        reach: distance over which it rises from nugget to sill.
         power: exponent of the rise.
         rows: number of kernels that it was fitted to.
     """
@@ -128,9 +130,10 @@ class FittedSemivariogram:
 def held_out(
     experiment: OperatorExperiment, folder: Path, *, machines: bool, quick: bool
 ) -> Iterator[list[Tested]]:
-    """Yield rows with predictions of models trained without them, a list for each protocol."""
+    """Yield rows with predictions of models trained without them, a list per way of holding out."""
     blocks = experiment.rows(folder)
     if quick:
+        # the recipe for machines left out has fewer trees
         recipe = experiment.recipe.for_unseen_machine()
         experiment = replace(experiment, recipe=recipe, every_fold=False)
     shapes = (
@@ -185,23 +188,26 @@ def joined(parts: Sequence[Errors]) -> Errors:
 
 
 def processor(path: Path, kind: str) -> list[Errors]:
-    """Return kernels of a processor over the sustained roofline, by threads; each kernel once."""
+    """Return errors of a processor's kernels against the sustained roofline, by number of threads.
+
+    A kernel that several runs have counts once, with its median time.
+    """
     rows = pd.read_csv(path)
     rows = rows[(rows.kind == kind) & (rows.time_s > rows.inserted_s) & (rows.sustained_s > 0)]
-    # the runtime merged the others with neighbours, so that their time is that of several
+    # other kernels were merged with neighbours by the runtime, and share one measured time
     rows = rows[rows.part_s == rows.time_s]
     rows = rows.assign(
-        # without copies and changes of layout that the runtime inserts: no kernel of the model
+        # `inserted_s` is copies and changes of layout that the runtime adds: no kernel of the model
         ratio=(rows.time_s - rows.inserted_s) / rows.sustained_s,
         flop=2 * rows.mac + rows.alu + rows.sfu,
     )
-    names = sorted(COLUMNS)
     result = []
     for _, block in rows.groupby("threads"):
-        once = block.groupby(["op", *names], as_index=False)[["ratio", "sustained_s"]].median()
+        once = block.groupby(["op", *COLUMNS], as_index=False)[["ratio", "sustained_s"]].median()
         low, mid, high = once.ratio.quantile([0.05, 0.5, 0.95])
-        place = np.stack([coordinates_of(once[n].to_numpy(float)) for n in names], axis=1)
-        # predicted is the roofline times the median ratio, its interval the range of nine in ten
+        place = np.stack([coordinates_of(once[n].to_numpy(float)) for n in COLUMNS], axis=1)
+        # columns: the roofline, which the next line makes the measured time, and the roofline at
+        # the 5 %, 50 % and 95 % quantiles of the ratio, as low, predicted and high
         times_s = np.outer(once.sustained_s, [1.0, low, mid, high])
         times_s[:, 0] *= once.ratio
         result.append(Errors(place, times_s))
@@ -209,7 +215,7 @@ def processor(path: Path, kind: str) -> list[Errors]:
 
 
 def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
-    """Return the root of the semivariogram in every bin of distance, and its mean distance."""
+    """Return the mean distance in every bin, and the root of the semivariogram; NaN if empty."""
     rng = np.random.default_rng(0)
     squares: list[list[float]] = [[] for _ in EDGES[1:]]
     centres: list[list[float]] = [[] for _ in EDGES[1:]]
@@ -240,28 +246,31 @@ def fitted(ways: Sequence[Sequence[Errors]]) -> FittedSemivariogram:
     centre, value = centre[has_pairs], value[has_pairs]
     print("   ", " ".join(f"{c:.2g}: {v:.2f}" for c, v in zip(centre, value, strict=True)))
     sill = float(value.max())
-    # a grid of nugget, reach and power; the sill is the largest bin
+    # a grid of nuggets, of reaches, eight for each factor of two, and of powers; the sill is the
+    # value of the largest bin
     best = (float("inf"), sill, 1.0, 1.0)
     for nugget in np.linspace(0.1, 1.0, 91) * sill:
         for reach, power in product(np.geomspace(0.25, 16, 49), POWERS):
             faded = 1 - np.exp(-((centre / reach) ** power))
             off = np.log(np.sqrt(nugget**2 + (sill**2 - nugget**2) * faded) / value)
-            # too narrow is worse than too wide
+            # an interval that misses is worse than a wide one: such an error counts nine times (3²)
             loss = float((np.where(off < 0, 3 * off, off) ** 2).sum())
             best = min(best, (loss, float(nugget), float(reach), power))
     rows = sum(len(m.error) for machines in ways for m in machines)
-    return FittedSemivariogram(best[1], sill, best[2], best[3], rows)
+    _, best_nugget, best_reach, best_power = best
+    return FittedSemivariogram(best_nugget, sill, best_reach, best_power, rows)
 
 
 def coverage(group: str, machines: Sequence[Errors]) -> str:
-    """Return how many measured differences of two kernels lie in their interval, by distance."""
+    """Return, as text, the share of measured differences of two kernels inside their interval."""
     rng = np.random.default_rng(1)
     inside: list[list[bool]] = [[] for _ in EDGES[1:]]
     predictor, _, class_name = group.partition(".")
     for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
         ordered = np.argsort(machine.place @ rng.standard_normal(machine.place.shape[1]))
         firsts = rng.integers(0, len(ordered), PAIRS)
-        # seven in ten pairs are neighbours along a random line, the others any two
+        # seven in ten pairs are near along a random line, at most eight places from each other, so
+        # that bins of small distance have pairs as well; the others are any two
         steps = np.where(
             rng.random(PAIRS) < 0.7, rng.integers(1, 9, PAIRS), rng.integers(1, len(ordered), PAIRS)
         )
@@ -292,7 +301,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
 
 
 def stored(folder: Path, name: str) -> list[list[Errors]]:
-    """Return the errors that an earlier run kept, a list for each way of holding out."""
+    """Return the errors that an earlier run wrote, a list for each way of holding out."""
     ways = []
     for way in ("shapes", "machines"):
         path = folder / f"{name}-{way}.npz"
@@ -348,7 +357,7 @@ def main() -> None:
     for group, ways in errors.items():
         print(group)
         fits[group] = fitted(ways)
-    # classes without a fit take the widest of all
+    # classes without a fit have the widest: the largest nugget, and the rest of the largest sill
     worst = max(fits.values(), key=lambda fit: fit.sill)
     nugget = max(fit.nugget for fit in fits.values())
     rows = sum(fit.rows for fit in fits.values())
@@ -356,7 +365,7 @@ def main() -> None:
     text = "\n".join([HEAD, *(table(*entry) for entry in fits.items())])
     FILE.write_text(text, encoding="utf-8")
     print(text)
-    # coverage is of the file just written
+    # coverage is checked with the file just written, which a cached one would hide
     semivariograms.cache_clear()
     for group, ways in errors.items():
         for machines in ways:

@@ -3,11 +3,12 @@
     python -m perfc_lab.fits.hosts DATA [-o analyzers/runs/host.toml]
 
 A run takes the longer of its device and its host, and a fixed time: ``max(f d, h n) + t`` for a
-device time d and n launches. Fitted to the runs of a runtime on boards of a generation: h and t,
-with a factor of h and t for each host (source and board), and as nuisances the factors f of each
-precision on each board and of each network, which are not written. Batches separate the terms: n
-and t do not grow with them. Spreads are the 5th and 95th percentiles of measured over fitted time
-where the host is the longer, without factors of hosts. Printed errors are of hosts left out.
+device time d and n launches. The unknowns h and t are fitted to the runs of a runtime on boards of
+one generation. The fit also has a factor of h for each host, which is a source and a board, and
+factors f for each precision on each board and for each network, which are not written. Batches
+separate the terms: n and t do not grow with them. Spreads are the 5th and 95th percentiles of
+measured over fitted time where the host takes longer than the device, without factors of hosts.
+Printed errors are those of hosts left out of the fit.
 
 DATA has the tables and graphs of ``perfc_lab.tables.whole_models``; datasets of this repository
 are read too. Takes three minutes.
@@ -44,28 +45,32 @@ from perfc_lab.tables.whole_models import WholeModel, whole_models
 from perfc_lab.training.runs.measured_runs import executed, typed
 
 LAUNCH_S, FIXED_S = 10e-6, 20e-6
-"""Centres of the priors of h and t; one launch and its synchronization take 16 to 22 µs on one H200
-(`datasets/h200/machine.csv.gz`, launch_roundtrip)."""
+"""Centres of the priors of h and t, 30 µs together; one launch and its synchronization take 16 to
+22 µs on one H200 (`datasets/h200/machine.csv.gz`, launch_roundtrip)."""
 SPREADS = {"launch": 1.0, "fixed": 1.5, "host": 0.3, "board": 0.5, "network": 0.25}
-"""Standard deviations of the priors of logarithms."""
+"""Standard deviations of the priors of logarithms: of h, t, and the factors of each host, board and
+network. Wide for h and t, which the runs determine."""
 ERROR, OUTLIER = 0.1, 0.15
 """Standard deviation of the logarithm of a measured time; error from which it counts linearly."""
-SHARPNESS = 6.0  # exponent of the smooth maximum of device and host
+SHARPNESS = 6.0  # exponent of the smooth maximum: 12 % above two equal times (2^(1/6))
 COMMENT = "Hosts of runs by runtime; written by lab/perfc_lab/fits/hosts.py."
 LARGEST_BATCH = 16
-"""Batch from which runs say nothing of hosts."""
+"""Largest batch of the runs that are read: above it kernels outlast their launches."""
 FEW = 5
-"""Runs that wait for their host below which a spread is assumed."""
+"""Fewer runs that wait for their host have the spread `ASSUMED`."""
 ASSUMED = np.array([0.55, 1.0, 1.65])
-"""Minimum spread: of hosts, of which three laboratories' differ by 1.4 to 2 times."""
+"""Ratios of low, middle and high to the fitted time per launch that a spread covers at least: hosts
+of three laboratories differ by 1.4 to 2 times."""
 FIXED = np.array([0.4, 1.0, 2.5])
-"""Spread of the fixed time."""
+"""The same ratios for the fixed time, whose spread is not fitted."""
 HELPER_S, SLOW_HELPER_S = 6e-6, 18e-6
-"""Time of a further launch inside an operator, in a library and so of any framework: 47 rows of one
-H200 that wait for their host fit 24 and 6 µs (`datasets/h200/vision.csv.gz`, launches by
-``graph_nodes``), where a launch alone takes 7 µs; three times that on processors of Jetson."""
+"""Time of a further launch inside an operator. A library makes that launch, so that the time holds
+for any framework. 47 rows of one H200 that wait for their host fit 24 µs per operator and 6 µs per
+further launch (`datasets/h200/vision.csv.gz`, launches by ``graph_nodes``), where a bare launch
+takes 7 µs. Three times 6 µs on the slower processors of Jetson."""
 CONVOLUTIONAL = 0.35
-"""Share of convolutions in the time from which networks are convolutional."""
+"""Share of convolutions in the device time above which a network is convolutional; such networks
+have a factor of the board for themselves."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,12 @@ class HostClass:
 
     Args:
         runtimes: runtimes whose runs are fitted.
-        also: further runtimes with this host.
-        generation, below: compute capabilities from and below which boards belong to it.
-        boards: start of their names.
+        also: further runtimes that get the fitted times, without runs in the fit.
+        generation: least compute capability of the boards.
+        below: compute capability that the boards are below.
+        boards: start of the names of the boards: ``jetson-``, or "" for all others.
         helper_s: time of a further launch inside an operator.
-        but: source that is left out.
+        but: source whose runs are left out.
     """
 
     runtimes: tuple[str, ...]
@@ -93,7 +99,7 @@ class HostClass:
 # prefix of boards with a slow host, and first compute capabilities of generations
 JETSON, AMPERE, HOPPER = "jetson-", 8.0, 9.0
 on_jetson = partial(HostClass, boards=JETSON, helper_s=SLOW_HELPER_S)
-# by the name of the entry in the file
+# by the name of the entry in the file; fields by position: runtimes, also, generation, below
 CLASSES = {
     "eager-hopper": HostClass(("eager",), ("eager-literal",), HOPPER),
     "eager-ampere": HostClass(("eager",), ("eager-literal",), AMPERE, HOPPER),
@@ -112,7 +118,7 @@ CLASSES = {
     "fastertransformer": HostClass(("fastertransformer",)),
 }
 OTHER_HOSTS = read_records(Path(__file__).with_suffix(".toml"), HostTimes)
-"""Hosts of which no runs that wait for them are known, or that nothing waits for."""
+"""Entries without a fit: no runs that wait for these hosts are known, or no run waits for them."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +126,12 @@ class HostRun:
     """A run on its machine.
 
     Args:
-        stored: its precision.
-        is_convolutional: whether convolutions take much of the time.
-        device_s: sum of its kernels' times.
-        operators, helpers: launches of operators, and further ones inside of them.
-        generation: compute capability.
+        stored: precision of the run.
+        is_convolutional: whether convolutions take more than `CONVOLUTIONAL` of the device time.
+        device_s: sum of the kernels' times.
+        operators: number of operators that launch kernels.
+        helpers: number of further launches inside of operators.
+        generation: compute capability of the board.
     """
 
     stored: str
@@ -137,13 +144,13 @@ class HostRun:
 
 @dataclass(frozen=True)
 class HostSample:
-    """A measured run, as measured and as lowered."""
+    """A measured run: its row, and its kernels on its machine."""
 
     row: WholeModel
     run: HostRun
 
     def is_of(self, host: HostClass) -> bool:
-        """Return True if the host is of a class."""
+        """Return True if the run belongs to a class of hosts: by runtime, board and generation."""
         how, generation = self.row.deployment, self.run.generation
         is_board = how.target.startswith(JETSON) == (host.boards == JETSON)
         is_generation = host.generation <= generation < host.below
@@ -152,12 +159,15 @@ class HostSample:
 
     @property
     def host(self) -> tuple[str, str]:
-        """Return the source and board."""
+        """Return what identifies the host of the run: source and board."""
         return self.row.source, self.row.deployment.target
 
 
 def samples(data: Path, say: Callable[[str], None]) -> Iterator[HostSample]:
-    """Yield the measured runs of small batches whose graph and target are there."""
+    """Yield the measured runs of small batches whose graph and target exist.
+
+    ``say`` gets the name of each graph, and why a run is left out.
+    """
     graphs = model_folder(data)
     by_graph: dict[str, list[WholeModel]] = {}
     wanted = {r for c in CLASSES.values() for r in c.runtimes}
@@ -199,7 +209,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
         for t, b in zip(times_s, execution.bounds.kernels, strict=True)
         if b.kernel.anchor.op.kind is Kind.CONV
     )
-    # with a weight of 0 for launches inside an operator, then of 1: the difference is these
+    # counted without launches inside an operator, then with them: the difference is their number
     operators = math.fsum(launch_counts(execution, 0.0))
     return HostRun(
         precision(row.deployment, stored_element(source), execution.bounds),
@@ -213,13 +223,13 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
 
 @dataclass(frozen=True, eq=False)
 class HostFit:
-    """Host of a class.
+    """Fitted times of a class of hosts.
 
     Args:
-        launch_s: median time per launch of an operator of runs that wait.
-        fixed_s: time of a run.
-        hosts: time per launch by host.
-        waits: which runs wait for their host.
+        launch_s: median time per operator over the runs that wait for their host.
+        fixed_s: time of a run besides launches and kernels.
+        hosts: time per operator by host, as `HostSample.host` identifies it.
+        waits: True for each row whose host takes longer than its device.
     """
 
     launch_s: float
@@ -228,27 +238,27 @@ class HostFit:
     waits: np.ndarray
 
     def ratios(self, rows: Sequence[HostSample], helper_s: float) -> np.ndarray:
-        """Return measured times over those of the host."""
+        """Return the measured time of each row over the fitted time of its host."""
         host_s = [self.launch_s * r.run.operators + helper_s * r.run.helpers for r in rows]
         return np.array([r.row.time_s for r in rows]) / (np.array(host_s) + self.fixed_s)
 
 
 def numbered(keys: Sequence[object]) -> tuple[np.ndarray, dict[object, int]]:
-    """Return the number of each key, and the numbers."""
+    """Return the number of each row's key as an array, and the numbers by key."""
     numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys]), numbers
 
 
 def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
-    """Return the host of runs, by robust least squares in the logarithm with normal priors."""
+    """Return the fitted host of runs, by robust least squares of logarithms with normal priors."""
     of_board = [(r.row.deployment.target, r.run.stored, r.run.is_convolutional) for r in rows]
     of_network = [(r.row.graph, r.run.stored, r.row.deployment.target) for r in rows]
-    # numbers of parameters, so that arrays of parameters are indexed by row
+    # arrays of parameters, indexed by these numbers, have a value per row
     board, boards = numbered(of_board)
     host, hosts = numbered([r.host for r in rows])
     network, networks = numbered(of_network)
     repeats = Counter(of_network)
-    # squared: all rows of one network on one board count as one
+    # least squares square a weight, so that all rows of one network on one board count as one
     weight = np.array([repeats[n] ** -0.5 for n in of_network])
     device_s = np.array([r.run.device_s for r in rows])
     operators = np.array([r.run.operators for r in rows])
@@ -256,10 +266,11 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     measured = np.log([r.row.time_s for r in rows])
     sizes = 1, 1, len(hosts), len(boards), len(networks)
     ends = np.cumsum(sizes)[:-1]
-    # unknowns are in units of their prior's deviation, whose logarithm has the mean 0
+    # an unknown is the logarithm of a parameter over its centre, in units of its prior's deviation
     scale = np.repeat(list(SPREADS.values()), sizes)
 
     def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        """Return times of device and host by row, the fixed time, and logarithms by host."""
         launch, fixed, of_hosts, of_boards, of_networks = np.split(z * scale, ends)
         device = device_s * np.exp(of_boards[board] + of_networks[network])
         waiting = LAUNCH_S * np.exp(launch + of_hosts[host]) * operators + inside_s
@@ -286,16 +297,17 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
 
 
 def percentiles(values: np.ndarray, rows: Sequence[HostSample], *wanted: float) -> list[float]:
-    """Return percentiles of values of rows; a host counts as the root of its rows."""
+    """Return percentiles of values of rows, where a host has the weight of the root of its rows."""
     repeats = Counter(r.host for r in rows)
     weights = np.array([repeats[r.host] ** -0.5 for r in rows])
     order = np.argsort(values)
+    # weight below the middle of each row, in ascending order
     below = np.cumsum(weights[order]) - weights[order] / 2
     return np.interp(np.array(wanted) / 100 * weights.sum(), below, values[order]).tolist()
 
 
 def spread(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> np.ndarray:
-    """Return the 5th and 95th percentile of measured over fitted time around 1, or wider ones."""
+    """Return low, 1 and high of measured over fitted time: percentiles, but at least `ASSUMED`."""
     late = [r for r, waits in zip(rows, fit.waits, strict=True) if waits]
     if len(late) < FEW:
         return ASSUMED
@@ -304,7 +316,7 @@ def spread(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> np.ndar
 
 
 def left_out(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> str:
-    """Return the error of runs that wait for their host, each host left out."""
+    """Return, as text, the error of runs that wait for their host, with each host left out."""
     ratios: list[float] = []
     inside: list[bool] = []
     for host in fit.hosts:
@@ -323,7 +335,7 @@ def left_out(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> str:
 
 
 def host_of(host: HostClass, rows: Sequence[HostSample]) -> tuple[HostTimes, str]:
-    """Return the times of a class, and how well they hold."""
+    """Return the times of a class of hosts, and a text of how well they hold."""
     fit = fitted(rows, host.helper_s)
     launch_s = fit.launch_s * spread(fit, rows, host.helper_s)
     each = ", ".join(f"{s} on {t} {1e6 * seconds:.1f}" for (s, t), seconds in fit.hosts.items())
@@ -370,7 +382,7 @@ def main() -> None:
     times, known = dict(OTHER_HOSTS), read_records(FILE, HostTimes)
     for name, host in CLASSES.items():
         rows = [s for s in every if s.is_of(host)]
-        # a folder of data without some sources leaves their hosts as they are
+        # where DATA lacks the sources of a host, its entry in the file stays as it is
         if not rows:
             times[name], words = known[name], "no runs, times as before"
         else:

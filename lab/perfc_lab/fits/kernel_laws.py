@@ -4,9 +4,10 @@
 
 Writes `analyzers/estimators/laws/laws.toml`. Rows are every second operator of
 `datasets/h200/operators.csv.gz` by family, type and extents, every second kernel of the traces
-next to it, and all kernels of further traces. A class is fitted by least squares on logarithms,
-robust to outliers; the order of the norm has the least error when each row is left out. Spreads
-are quantiles of these errors over all classes, relative to a class's own.
+next to it, and all kernels of further traces TRACE. The other halves remain for scores. A class is
+fitted by least squares on logarithms, robust to outliers. Its times of resources are joined by the
+norm whose order predicts rows best that are left out of the fit. Interval ends are quantiles, over
+all classes, of these errors in units of the spread of their class.
 """
 
 from __future__ import annotations
@@ -44,19 +45,23 @@ TRACES = Path(h200_operators.FILE).parent / "traces"
 ORDERS = (1.0, 2.0, 4.0)
 """Exponents with which resources add up: 1 is their sum, larger ones tend to the longest."""
 QUANTILES = (0.03, 0.97)
-"""Quantiles of rows left out: wide, as terms and norms were chosen on these rows."""
+"""Quantiles of the errors of rows left out for an interval of 90 %: wider than 5 and 95 %, as the
+resources and norms were chosen on these rows."""
 PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
-"""Rows that a usual spread counts as for a class of few."""
+"""Number of rows that are added to each class before its spread is taken, and their error, as a
+logarithm; a class of few rows does not get a narrow spread by chance."""
 DRAWN, OF_ONE_NETWORK = "datasets/h200/operators", 0.2
-"""Source of operators drawn at random, and the weight of others in the spreads of all classes."""
+"""Name of the source whose operators were drawn at random, with a weight of 1; and the weight of a
+row of any other source in spreads, as the kernels of one network resemble each other."""
 MOST_PARTS = 25
-"""Maximum fits of a class for rows left out."""
+"""Maximum fits of a class, each with another part of its rows left out."""
 LEAST_RAMP = 0.8
-"""Time in microseconds that no launch is shorter than: a memory fill takes 0.85."""
+"""Minimum coefficient of the ramp, whose unit is 1 µs: the shortest kernel, a fill, takes 0.85."""
 ALSO: Mapping[tuple[str, ...], str] = {("convolution", "f32"): "image convolution"}
-"""Classes that a law is fitted to as well, as their kernels run on the same units."""
+"""Further class whose rows a class is fitted to as well, as its kernels run on the same units."""
 MOST_AROUND = 0.8
-"""Largest share of an operator's time in the launches around it."""
+"""Maximum share of the launches around an operator in its time; of a larger one little is left but
+the errors of their laws."""
 STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
 """Resources of kernels that stream tensors: start and end, bytes of the cache and of memory."""
 Array = NDArray[np.float64]
@@ -68,14 +73,14 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     )
     for law in data_next_to(__file__)["laws"]
 }
-"""Resources of each class, and the element types that have one law together."""
+"""Resources of a class; keys are the name of the class and the element types that share its law."""
 CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
-"""Operators of NeuSight's table, and what they are here."""
-# source of rows that are single calls
+"""Family and function of `module_of` by the operator of NeuSight's table."""
+# source of rows that are eager calls on many machines
 CALLED = "NeuSight"
 LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 4
-"""Least time of NeuSight's rows that are read, the launch in it, and maximum rows of an
-operator."""
+"""Minimum time of NeuSight's rows, so that the launch in it is a small part; that launch; and
+maximum rows of an operator on a device, drawn at random."""
 
 
 @record
@@ -84,10 +89,10 @@ class LawRow:
 
     Args:
         subject: its class and resources.
-        time_s: measured time of the kernel and the others.
+        time_s: measured time of the kernel and of ``others``.
         machine: name of the target.
         source: name of the data.
-        others: launches around it.
+        others: launches around the kernel that the time includes.
     """
 
     subject: KernelResources
@@ -103,8 +108,8 @@ class LawFit:
 
     Args:
         law: the law.
-        errors: log measured over predicted of rows left out.
-        ramps: share of the ramp in each row.
+        errors: log measured over predicted time of each row, by a fit without it.
+        ramps: share of the ramp in the predicted time of each row.
         weights: 1 for operators that were drawn, less for the similar kernels of one network.
     """
 
@@ -134,9 +139,14 @@ def row_of(
     indexed: float = 0.0,
     crossed: float = 0.0,
 ) -> LawRow | None:
-    """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
+    """Return a measured operator, or one of its helpers alone; None for kernels of no class.
+
+    ``helper`` and ``at`` choose a helper by its kind and its index among these. ``indexed`` and
+    ``crossed`` are shares of elements: of a computed address, and read along another axis.
+    """
     sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
     # an operator is one main kernel and the helpers around it, each with its resources
+    # with shares of 0 here, as indexed and crossed elements are those of the main kernel
     each = resources_of([(k, at_sizes, 0.0, 0.0) for k in bounds.kernels], sheet)
     helpers = [(k.kernel.helper, used) for k, used in zip(bounds.kernels, each, strict=True)]
     if helper is not None:
@@ -175,7 +185,7 @@ HELPERS = {
 
 
 def traced(path: Path, step: int) -> Iterator[LawRow]:
-    """Yield every ``step``-th kernel of a trace."""
+    """Yield every ``step``-th kernel of a trace, then every ``step``-th memory fill."""
     rows = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
     source = f"trace {path.name.split('.')[0]}"
     for r in rows[::step]:
@@ -188,6 +198,7 @@ def traced(path: Path, step: int) -> Iterator[LawRow]:
         if law_row is not None:
             # the time of a trace is that of one kernel
             yield replace(law_row, others=())
+    # a fill counts as a launch of the nominal 1 µs, without the few bytes that it writes
     fill = KernelResources(Helper.FILL.value, "half", {Resource.RAMP: 1e-6})
     for time_s in trace_operators.fills(path)[::step]:
         yield LawRow(fill, time_s, load_machine("h200").name, source)
@@ -217,7 +228,7 @@ def eager_calls(data: Path) -> Iterator[LawRow]:
 def law_s(x: Array, c: Array, order: float) -> Array:
     """Return ``c₀ ramp + (Σ (cᵢ xᵢ)^order)^(1/order)``, but no less than power allows.
 
-    The first column of ``x`` is the ramp, the last the time at the limit of power.
+    The columns of ``x`` are seconds: of the ramp, of resources, and last at the limit of power.
     """
     parts = x[:, 1:-1] * c[1:]
     # divided by the longest part, so that powers neither overflow nor vanish
@@ -230,7 +241,7 @@ def law_s(x: Array, c: Array, order: float) -> Array:
 def coefficients(x: Array, time_s: Array, order: float) -> Array:
     """Return the coefficients that fit best of several starts of the search.
 
-    Logarithms of coefficients are searched, from -9 to 8, so that none is negative.
+    Their logarithms are searched, so that none is negative: from -9, next to no time, to 8.
     """
     best: Any = None
     least = np.full(x.shape[1] - 1, -9.0)
@@ -249,7 +260,7 @@ def coefficients(x: Array, time_s: Array, order: float) -> Array:
 
 
 def left_out(x: Array, time_s: Array, order: float) -> Array:
-    """Return log measured over predicted of rows by a fit to others, at most `MOST_PARTS` fits."""
+    """Return log measured over predicted time of each row, by a fit to rows of other parts."""
     errors = np.empty(len(time_s))
     parts = min(len(time_s), MOST_PARTS)
     for part in range(parts):
@@ -260,7 +271,7 @@ def left_out(x: Array, time_s: Array, order: float) -> Array:
 
 
 def alone(rows: Sequence[LawRow], known: Mapping[str, LawFit]) -> list[LawRow]:
-    """Return rows without the time of launches around them, by laws that are known already."""
+    """Return rows without the time of the launches around them, by laws that are fitted already."""
     result: list[LawRow] = []
     for r in rows:
         each = [known.get(f"{s.name}, {s.dtype}") for s in r.others]
@@ -277,7 +288,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     seconds = [r.subject.seconds for r in rows]
     x = np.array([[s.get(term, 0.0) for term in (*terms, Resource.POWER)] for s in seconds])
     time_s = np.array([r.time_s for r in rows])
-    # waves of tiles start one after another
+    # waves of tiles run one after another, so that only the sum of times is tried
     orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS
     # one order of the norm for the class: the one that predicts rows left out best
     tried = {order: left_out(x, time_s, order) for order in orders}
@@ -286,7 +297,8 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     named = {
         term.value: float(f"{v:.3g}")
         for term, v, used in zip(terms, c, x.any(axis=0)[:-1], strict=True)
-        if used and v > 2e-3  # less is the lower bound of the search, a coefficient of none
+        # smaller ones are near the lower end of the search, exp(-9): no effect
+        if used and v > 2e-3
     }
     machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
     source = ", ".join(sorted({r.source for r in rows}))
@@ -298,22 +310,22 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
 
 
 def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
-    """Return laws with ends that hold nine in ten of the rows left out.
+    """Return laws whose interval ends hold nine in ten of the rows left out.
 
-    Short and long kernels have separate spreads, few rows that of all classes as well. The
-    quantiles are those of all classes together, each with the same weight.
+    Short and long kernels of a class have separate spreads. The quantiles of errors over these
+    spreads are those of the rows of all classes together.
     """
     scaled: list[Array] = []
     weights: list[Array] = []
     spreads: dict[str, list[float]] = {}
     for key, fit in fits.items():
-        # each row counts for long kernels and for short ones, by the share of its ramp
-        share = [fit.weights * (1 - fit.ramps), fit.weights * fit.ramps]
+        # each row counts for short kernels and for long ones, by the share of its ramp
+        share = [fit.weights * fit.ramps, fit.weights * (1 - fit.ramps)]
         squares = [float((s * fit.errors**2).sum()) for s in share]
         spreads[key] = [
             math.sqrt((square + PRIOR_ROWS * PRIOR_SPREAD**2) / (float(s.sum()) + PRIOR_ROWS))
             for square, s in zip(squares, share, strict=True)
-        ][::-1]
+        ]
         short, long = spreads[key]
         # errors in units of their spread, which lies between the two: comparable over classes
         scaled.append(fit.errors / (short**fit.ramps * long ** (1 - fit.ramps)))
@@ -322,6 +334,7 @@ def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
     order = np.argsort(every)
     # share of the weight below the middle of each row
     rank = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    # both in units of spread; below, 0 keeps the predicted time itself inside
     low, high = (float(np.interp(q, rank, every[order])) for q in QUANTILES)
     return {
         key: replace(
@@ -338,7 +351,7 @@ def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
 
 
 def widened(fit: LawFit, spreads: Sequence[float]) -> list[float]:
-    """Return spreads as Student's distribution widens them for few rows."""
+    """Return spreads widened for few rows: Student's quantile over the normal one, of a new row."""
     n = len(fit.errors) + PRIOR_ROWS
     factor = t.ppf(QUANTILES[1], n - 1) / norm.ppf(QUANTILES[1]) * math.sqrt(1 + 1 / n)
     return [float(factor * s) for s in spreads]
@@ -359,7 +372,7 @@ def main() -> None:
     if options.data:
         launches += eager_calls(options.data)
     fits: dict[str, LawFit] = {}
-    # in this order: launches around an operator are of classes fitted before it
+    # the order of the file: launches around an operator are of classes that come before its class
     for (name, *types), terms in CLASSES.items():
         named = (name, ALSO.get((name, *types)))
         rows = [r for r in launches if r.subject.name in named and r.subject.dtype in types]

@@ -23,14 +23,15 @@ KEY = ["device", "dataset", "network", "batch", "optimizer"]
 
 
 def rows(data: Path) -> pd.DataFrame:
-    """Return every training under a limit, over the same under the highest limit.
+    """Return a row per training and limit: ratios to the same training under the highest limit.
 
-    ``demand`` is the limit over the power that the training draws without one.
+    Ratios are of ``power``, ``time`` and ``energy``; ``demand`` is the limit over the power that
+    the training draws under the highest limit.
     """
     table = pd.read_parquet(data / "zeus_train_power.parquet")
     numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
     table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()
-    # the highest limit stands for none
+    # the highest limit stands for no limit: it is the default of the board
     top = table.loc[table.groupby(KEY, observed=True).power_limit_w.idxmax()]
     table = table.merge(top, on=KEY, suffixes=("", "_free"))
     table = table[table.power_limit_w < table.power_limit_w_free]
@@ -43,7 +44,7 @@ def rows(data: Path) -> pd.DataFrame:
 
 
 def fitted(table: pd.DataFrame) -> CapLaw:
-    """Return the medians between the edges, each at the middle of its rows."""
+    """Return the law whose knots are the medians of the rows between two edges of ``demand``."""
     parts = [table[(table.demand > a) & (table.demand <= b)] for a, b in pairwise(EDGES)]
     parts = [p for p in parts if len(p) > 3]  # a median of fewer says little
     return CapLaw(
@@ -54,7 +55,7 @@ def fitted(table: pd.DataFrame) -> CapLaw:
 
 
 def errors(law: CapLaw, table: pd.DataFrame) -> dict[str, float]:
-    """Return the mean absolute errors of time, power and energy."""
+    """Return the mean absolute relative errors of time, power and energy, by name."""
     power = np.array([law.power(d) for d in table.demand])
     time = np.array([law.time(d) for d in table.demand])
     pairs = {
@@ -69,14 +70,14 @@ def main() -> None:
     """Print errors and knots."""
     table = rows(Path(sys.argv[1]))
     for what in ("device", "network"):
-        whole: list[tuple[int, dict[str, float]]] = []
+        weighted: list[tuple[int, dict[str, float]]] = []
         for name in table[what].unique():
             tested = table[table[what] == name]
             result = errors(fitted(table[table[what] != name]), tested)
-            whole.append((len(tested), result))
+            weighted.append((len(tested), result))
             print(f"{what} left out {name:20} {len(tested):4} rows", _shown(result))
-        total = sum(n for n, _ in whole)
-        mean = {k: sum(n * e[k] for n, e in whole) / total for k in whole[0][1]}
+        total = sum(n for n, _ in weighted)
+        mean = {k: sum(n * e[k] for n, e in weighted) / total for k in weighted[0][1]}
         print(f"{what} left out, all {total:26} rows", _shown(mean))
     law = fitted(table)
     for name in ("demands", "powers", "times"):

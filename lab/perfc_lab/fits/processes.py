@@ -1,10 +1,11 @@
-"""Fit the bytes of libraries and of a kernel in the growth of a process, by runtime.
+"""Fit the bytes by which a process grows for libraries and for each kernel, by runtime.
 
     python -m perfc_lab.fits.processes MODELS
 
 MODELS is a folder of the networks of ``DATASETS``. Writes
-``passes/layout/processes/by_framework.toml``: the least sum of relative errors of the growth, the
-rest of which `perfc.passes.layout.processes` replays.
+``passes/layout/processes/by_framework.toml``: the bytes with the least sum of relative errors of
+the growth. `perfc.passes.layout.processes` replays the other part of the growth: weights and
+tensors.
 """
 
 from __future__ import annotations
@@ -30,11 +31,17 @@ DATASETS = {
     "cpu-genoa-2c-openvino/models": "openvino",
     "cpu-genoa-2c-torch/memory": "eager",
 }
-"""Runs of networks, and the runtime that they are of."""
+"""Runtime of each table of measured networks in `ROOT`."""
 
 
 def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
-    """Return the growth, what is replayed of it, and the kernels of each run."""
+    """Return, for each run, its measured growth in bytes, the replayed part, and the kernels.
+
+    Args:
+        name: table of the runs in `ROOT`.
+        table: name of the runtime.
+        models: folder of the networks; runs of other networks are left out.
+    """
     rows: list[tuple[int, int, int]] = []
     for run in read(ROOT / f"{name}.csv.gz", ModelRow):
         paths = [p for e in (".onnx.gz", ".onnx") if (p := models / f"{run.model}{e}").exists()]
@@ -43,6 +50,7 @@ def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
         dims = {key: int(n) for key, _, n in (d.partition("=") for d in run.dims.split())}
         report = analyze(paths[0], "generic-x86-64", dims=dims, runtime=table)
         kernels = report.kernels.kernels
+        # each framework replays the growth in its way
         grown = GROWN[runtime(table).framework](kernels, table_of(report), report.env)
         growth = run.peak_rss_bytes - run.base_rss_bytes
         rows.append((growth, grown.grown_bytes, len(kernels)))
@@ -60,7 +68,8 @@ def fitted(rows: list[tuple[int, int, int]]) -> LibraryBytes:
     slack, rest = -np.eye(count), growth - grown
     best = linprog(
         np.concatenate([[0, 0], 1 / growth]),
-        # |libraries + kernels - rest| is at most the error
+        # both sides of |libraries + kernel bytes · kernels - rest| <= error; variables are at least
+        # 0
         np.block([[sides, slack], [-sides, slack]]),
         np.concatenate([rest, -rest]),
     )

@@ -5,8 +5,8 @@
 Writes `analyzers/estimators/laws/processor_laws.toml` and the entries of whole runs in
 `analyzers/runs/processor_runs.toml`. Rows are the kernels and runs of `DATASETS` at the rates of
 the target file of their machine. A class is fitted by nonnegative least squares on relative errors,
-robust to outliers, with equal weights of machines. Spreads are those of networks that another
-half of the networks predicts.
+robust to outliers, with equal weights of machines. For interval ends the networks are divided in
+two halves, and a fit to one half predicts the other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DATASETS = {
     "cpu-genoa-2c-openvino": "openvino",
     "cpu-genoa-2c-openvino-bf16": "openvino",
 }
-"""Datasets, and the start of the names of their laws."""
+"""Start of the names of the laws that each dataset trains."""
 RUNS = {
     "ort-cpu-blocked": ("cpu-epyc-2c", "cpu-genoa-2c"),
     "rated eager f32": ("cpu-genoa-2c-torch",),
@@ -56,39 +56,41 @@ RUNS = {
     "rated openvino f32": ("cpu-genoa-2c-openvino",),
     "rated openvino bf16": ("cpu-genoa-2c-openvino-bf16",),
 }
-"""Datasets of the entries of whole runs."""
+"""Datasets that each entry of whole runs is fitted to."""
 LEAST_ROWS, LEAST_NETWORKS, MOST_ROWS = 60, 4, 6000
-"""Rows and networks that a law needs, and rows of a machine that it is fitted to."""
+"""Minimum rows and networks of a law, and maximum rows of one machine, drawn at random."""
 FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
-"""Rows and networks that the factor of a law needs, and rows that a factor of 1 counts as."""
+"""Minimum rows and networks for a factor on a more general law; weight, in rows, of a factor of
+1."""
 # splits "name:value"
 PAIR = methodcaller("partition", ":")
 LAYER_KERNELS = 11
-"""Kernels of a layer of a language model in a step of one token."""
+"""Kernels that a layer of a language model is taken to have in a step of one token."""
 SHORT_S = 0.01
-"""Time of runs whose kernels say what the profiler adds to each."""
+"""Maximum time of runs that say what the profiler adds per kernel; it is little of longer ones."""
 LONGER = 0.25
-"""Power of its time by which a long kernel weighs more."""
+"""Power of its time by which a kernel's weight grows, so that long ones count more."""
 RARE = 30
-"""Minimum kernels that have a resource, for a coefficient of it in fits to few networks."""
+"""Minimum kernels with a resource for a coefficient of it, where a runtime has few networks."""
 OUTLIER = 0.15
-"""Relative error from which a row counts less."""
+"""Relative error above which a row counts less."""
 ENDS = (0.05, 0.95)
 """Quantiles of a 90 % interval."""
 COVERAGE = 0.9
 """Share of rows that an interval holds."""
 UNKNOWN = (0.5, 1.0, 2.0)
-"""Ratios that count among those of each class."""
+"""Ratios added to those of each class, so that few rows have an interval up to a factor of two."""
 INTEGER_PARTS = re.compile("Quant|Integer")
 """Operators of quantized models that no other model has."""
 PLAIN, INTEGERS = ("f32", ""), ("i8", "u8")
-"""Element types of laws without one in their names, and those of quantized models."""
-COLUMNS = tuple(Resource)
+"""Element types that names of laws leave out, and those of quantized models."""
+COLUMNS = tuple(Resource)  # resources by the column of a matrix of seconds
 USUAL = COLUMNS.index(Resource.DEVICE), COLUMNS.index(Resource.MAPPED)
-"""Resources that take their time where too few kernels say otherwise; PyTorch alone maps pages."""
+"""Columns of resources whose coefficient is 1 where too few kernels have them; the second is of
+PyTorch alone, the only runtime that maps pages for results."""
 Array = NDArray[np.float64]
 Run = tuple[str, str, str, int]
-"""Dataset, network, extents and threads of a run."""
+"""Dataset, network, extents and threads of a measured run."""
 
 
 @record
@@ -97,8 +99,8 @@ class ProcessorKernel:
 
     Args:
         run: the run that it is part of.
-        names: its resources under each name, the most specific first.
-        time_s: measured time; 0 where it was measured together with others.
+        names: its resources, once under each name of its class, the most specific name first.
+        time_s: measured time; 0 where it is not known for this kernel alone.
     """
 
     run: Run
@@ -149,24 +151,25 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
         key = r.op, r.ops, r.operands, r.results, r.views, r.kind, r.threads
         if key not in resources:
             resources[key] = tuple(at.of(subject_of(r)))
-        # other kernels of quantized models are those of all
-        is_known = dataset.endswith("int8") and not INTEGER_PARTS.search(r.ops)
+        # float kernels of quantized models are left to the fits of float models
+        is_float = dataset.endswith("int8") and not INTEGER_PARTS.search(r.ops)
+        # the only kernel of its part, launched once: the time of the part is its time
         is_whole = shared[r.model, r.dims, r.threads, r.part] == r.launches == 1
-        alone = is_whole and not is_known
-        # the runtime's transpositions of a result are not among what was inserted
+        alone = is_whole and not is_float
+        # ``inserted_s`` lacks transpositions: a time with some is not that of the kernel alone
         is_separate = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
-        # a time of 0 says that a kernel was not measured alone
         yield ProcessorKernel(
             run, resources[key], corrected_s(r, added_s) * (alone and is_separate)
         )
         if r.moved_bytes:
+            # copies with known time: nodes that reorder blocks, or changes of layout around bytes
             is_clear = alone and ("Reorder" in r.runtime_ops or r.dtype in INTEGERS)
             copies = tuple(at.of_copy(r.moved_bytes, r.dtype))
             yield ProcessorKernel(run, copies, r.inserted_s * is_clear)
 
 
 def profiler_s(dataset: str) -> dict[int, float]:
-    """Return the time that the profiler adds to each kernel, by number of threads."""
+    """Return the median time that the profiler adds to each kernel, by number of threads."""
     each: dict[int, list[float]] = defaultdict(list)
     for m in read(ROOT / dataset / "models.csv.gz", ModelRow):
         if m.time_s < SHORT_S:
@@ -176,6 +179,7 @@ def profiler_s(dataset: str) -> dict[int, float]:
 
 def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
     """Return the time of a part without copies and without what the profiler adds."""
+    # the runtime's nodes of the part, ``Conv+Relu*2``; reorders are copies, in ``inserted_s``
     names = [op for op in row.runtime_ops.split("+") if "Reorder" not in op]
     count = sum(int(op.partition("*")[2] or 1) for op in names)
     time_s = row.part_s - row.inserted_s
@@ -185,7 +189,7 @@ def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
 def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
     """Return nonnegative coefficients of least relative error, robust to outliers."""
     weight = weights / time_s
-    # a resource that few kernels have says nothing of others
+    # fewer than `least` kernels with a resource say nothing of others: its coefficient is 0
     x = x * ((x > 0).sum(axis=0) >= least)
     c: Array = np.zeros(x.shape[1])
     # reweighted four times: a row off by more than `OUTLIER` counts less
@@ -197,7 +201,7 @@ def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
 
 
 def amounts(kernel: KernelResources) -> list[float]:
-    """Return the seconds of all resources."""
+    """Return the seconds of all resources, in the order of `COLUMNS`."""
     return [kernel.seconds.get(r, 0.0) for r in COLUMNS]
 
 
@@ -215,13 +219,13 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
         counts = Counter(machine_of(k) for k, _ in rows)
         chosen = [r for r in rows if random.random() < MOST_ROWS / counts[machine_of(r[0])]]
         time_s = np.array([k.time_s for k, _ in chosen])
-        # squared: every machine has the same weight, however many rows it has
+        # least squares square a weight: every machine has the same weight, however many rows it has
         weights = np.sqrt([1 / min(counts[machine_of(k)], MOST_ROWS) for k, _ in chosen])
         x = np.array([amounts(subject) for _, subject in chosen])
         least = 1 if name.startswith("ort ") else RARE
         c = solved(x, time_s, weights * time_s**LONGER, least)
-        for at in USUAL[: 1 + name.startswith("torch")]:
-            c[at] = c[at] if (x[:, at] > 0).sum() >= least else 1.0
+        for column in USUAL[: 1 + name.startswith("torch")]:
+            c[column] = c[column] if (x[:, column] > 0).sum() >= least else 1.0
         result[name] = ProcessorFit(c, len(rows), tuple(sorted(counts)))
     return result | scaled(groups, result)
 
@@ -229,7 +233,7 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
 def scaled(
     groups: Mapping[str, Sequence[Row]], known: Mapping[str, ProcessorFit]
 ) -> dict[str, ProcessorFit]:
-    """Return laws of names of few rows: the next general one, times a factor."""
+    """Return laws of names with few rows: the next more general law, times a factor."""
     result: dict[str, ProcessorFit] = {}
     for name, rows in groups.items():
         is_few = len(rows) < FEW_ROWS or len({k.run[1] for k, _ in rows}) < FEW_NETWORKS
@@ -266,7 +270,7 @@ def named(kernel: ProcessorKernel) -> list[str]:
 
 def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
-    # names with the element type and without, in turn with the same resources
+    # all names with the element type come before all without: the resources repeat in that order
     each = zip(named(kernel), kernel.names * 2, strict=False)
     for name, subject in each:
         if name in fits:
@@ -281,6 +285,7 @@ def decode_laws() -> dict[str, KernelLaw]:
         rows = list(csv.DictReader(stream))
     macs = [{b: float(n) for b, _, n in map(PAIR, r["macs"].split())} for r in rows]
     widths = sorted({bits for of_row in macs for bits in of_row})
+    # seconds of a step's resources by row; and ratios of a prompt's time to that of its products
     each, prompts = list[list[float]](), list[float]()
     for r, mac in zip(rows, macs, strict=True):
         machine = load_machine(target / f"{r['threads']}t")
@@ -308,13 +313,13 @@ def decode_laws() -> dict[str, KernelLaw]:
             for b, c in zip(widths, products, strict=True)
         },
     }
-    # products with a vector whose bits have no law are taken for the narrowest
+    # products with a vector, of weights whose bits have no law, are taken as the narrowest ones
     coefficients["gemm.stored.vector"] = coefficients[f"gemm.{widths[0]} bits"]
     ends, machines = ((low, low), (high, high)), ("cpu-genoa-2c",)
     return {
         f"llamacpp {name}": KernelLaw(
             {n: float(f"{c:.3g}") for n, c in {"ramp": kernel, **named_}.items() if c > 0},
-            1.0,
+            1.0,  # times of resources add up
             *ends,
             len(rows),
             error,
@@ -332,7 +337,7 @@ def main() -> None:
     errors: dict[str, list[float]] = defaultdict(list)
     kinds: dict[str, list[float]] = defaultdict(list)
     sums: dict[Run, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    # each half is predicted by a fit to the other
+    # each half is predicted by a fit to the other; sums are the predicted time and kernels of a run
     for part in (0, 1):
         fits = fitted(parts[1 - part])
         for k in parts[part]:
@@ -348,6 +353,7 @@ def main() -> None:
     for name, fit in fitted(kernels).items():
         ratios = [*errors[name], *UNKNOWN]
         low, high = (float(q) for q in np.quantile(ratios, ENDS))
+        # the predicted time itself is inside; short and long kernels have the same ends
         low, high = min(low, 1.0), max(high, 1.0)
         named = {
             r.value: float(f"{c:.3g}")
@@ -360,16 +366,11 @@ def main() -> None:
         )
     laws |= decode_laws()
     FILE.write_text(as_toml(laws, "laws of kernel times on processors"), encoding="utf-8")
-    whole(sums)
-
-
-def whole(sums: Mapping[Run, Sequence[float]]) -> None:
-    """Fit the time of a node under each runtime, and write it."""
     processor_runs.update({name: fitted_runs(sums, datasets) for name, datasets in RUNS.items()})
 
 
 def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) -> ProcessorLaw:
-    """Return the time of a node in runs of datasets; print the errors of the runs."""
+    """Return the time that each kernel, or node, adds to runs of datasets; print the errors."""
     rows: list[tuple[float, float, float]] = []
     machines: list[str] = []
     for dataset in datasets:
@@ -380,6 +381,7 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
                 rows.append((m.time_s, kernels_s, count))
                 machines.append(f"{dataset}, {m.threads} threads")
     measured, alone_s, launches = np.array(rows).T
+    # candidates of the time of a node: 0 to 40 µs in steps of 0.1 µs
     nodes_s = np.linspace(0, 4e-5, 401)
     ratios = (alone_s + nodes_s[:, None] * launches) / measured
     best = int(np.abs(np.log(ratios)).mean(axis=1).argmin())
@@ -388,6 +390,7 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
         here = np.abs(error[np.array(machines) == machine])
         print(f"{machine}: {len(here)} runs, median {np.median(here):.1%}, mean {here.mean():.1%}")
     logs, named = np.abs(np.log(ratios[best])), np.array(machines)
+    # the widest machine decides the half-width of the interval
     reach = max(float(np.quantile(logs[named == m], COVERAGE)) for m in {*machines})
     print(f"{nodes_s[best]:.2g} s a node, reach {reach:.2f}")
     return ProcessorLaw((), 1.0, float(nodes_s[best]), reach, len(rows))

@@ -3,12 +3,12 @@
     python -m perfc_lab.fits.processor_runs DATA MODELS
 
 Rows are published runs in FP32 with a batch of one: OpenVINO and Paddle of grade A whose graph is
-in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has the factor of the
-kernels' sum and the cost of each kernel, of the least mean error of the logarithm. Networks of
-search spaces have few operations, so that their factor is that of Paddle; their groups of
-convolutions have a cost, and costs are cycles of a core. TorchInductor's runs give an interval
-alone: its kernels follow the laws of eager PyTorch. Printed errors are of groups of runs that the
-fit has not seen: graphs, or machines.
+in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has a factor of the
+kernels' sum and a cost of each kernel, chosen from a grid by the least mean error of the logarithm.
+Networks of search spaces have few operations, which do not determine the factor: theirs is that of
+Paddle. Their grouped convolutions have a further cost per group. Costs are cycles of a core.
+TorchInductor's runs have a factor of 1 and no cost per group: its kernels follow the laws of eager
+PyTorch. Printed errors are of groups of runs, graphs or machines, that are left out of the fit.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ ENGINES: Mapping[tuple[str, str], tuple[str, str]] = {
     ("paddle-cpu", "Xeon Gold 5117 (8 threads)"): ("paddle", "xeon-gold-5117"),
     ("paddle-mkldnn", "Xeon Gold 6148"): ("paddle", "xeon-gold-6148"),
 }
-"""Runtime and target by the runtime and device of the table; of Cascade Lake, whose model is not
-named, the largest."""
+"""Runtime and target by the runtime and device of the table. For Cascade Lake, of which the table
+names no model, the target is the largest one."""
 EAGER = {
     name: f"xeon-{name.replace('_', '-')}"
     for name in ("gold_6226", "gold_6240", "silver_4114", "silver_4210r")
@@ -53,15 +53,15 @@ ROOT = Path(__file__).resolve().parents[3] / "datasets"
 # builders of networks by the space in HELP's table
 SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
 NETWORKS = 40
-"""Networks of each search space."""
+"""Number of networks of each search space, the first of the table."""
 FACTORS = np.geomspace(0.5, 8, 200)
-"""Candidates of the factor of the kernels' sum."""
+"""Candidates of the factor of the kernels' sum; neighbours differ by 1.4 %."""
 LAUNCHES_S = np.linspace(0, 500e-6, 501)
-"""Candidates of the cost of a kernel."""
+"""Candidates of the cost of a kernel, every microsecond up to 0.5 ms."""
 NONE = np.zeros(1)
-"""The cost of a group where groups have none."""
+"""The only candidate, 0 s, of the cost of a group where groups have no cost."""
 GROUPS_S = np.linspace(0, 20e-6, 81)
-"""Candidates of the cost of a group of convolutions."""
+"""Candidates of the cost of a group of convolutions, every quarter of a microsecond."""
 
 
 class Run(NamedTuple):
@@ -70,11 +70,11 @@ class Run(NamedTuple):
     Args:
         runtime: name of its runtime.
         target: machine.
-        group: runs that are left out together.
+        group: graph or machine; runs of one group are left out together.
         time_s: measured time.
         kernels_s: sum of the kernels' estimates.
-        launches: number of kernels, by the clock of a core.
-        groups: number of groups of convolutions, likewise.
+        launches: number of kernels, times the slowdown of the core's clock.
+        groups: number of groups of convolutions, times the same.
     """
 
     runtime: str
@@ -89,7 +89,12 @@ class Run(NamedTuple):
 def fitted(
     rows: np.ndarray, factors: np.ndarray = FACTORS, groups_s: np.ndarray = NONE
 ) -> tuple[float, float, float]:
-    """Return the costs of rows of time, sum and number of kernels, and number of groups.
+    """Return the costs of runs, by the least error over all candidates.
+
+    Args:
+        rows: columns are the fields of `Run` from ``time_s`` on.
+        factors: candidates of the factor of the sum.
+        groups_s: candidates of the cost of a group.
 
     Returns:
         The factor of the sum, and the costs of a kernel and of a group.
@@ -102,7 +107,7 @@ def fitted(
 
 
 def held_out(rows: np.ndarray, names: Sequence[str], *costs: np.ndarray) -> np.ndarray:
-    """Return ``log(measured / predicted)`` of each row by the fit of runs of other names."""
+    """Return ``log(measured / predicted)`` of each row by the fit to rows of other names."""
     result = np.zeros(len(rows))
     for name in set(names):
         is_tested = np.array(names) == name
@@ -160,7 +165,7 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
         costs: factors, and costs of a group, to choose from.
     """
     of_runtime = [run for run in runs if run.runtime == name]
-    rows = np.array([run[3:] for run in of_runtime])
+    rows = np.array([run[3:] for run in of_runtime])  # from `Run.time_s` on
     rest = held_out(rows, [run.group for run in of_runtime], *costs)
     factor, launch_s, group_s = fitted(rows, *costs)
     error = np.abs(np.expm1(-rest))
@@ -168,7 +173,7 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median {np.median(error):.1%}"
     )
     targets = {run.target for run in of_runtime}
-    # groups that are machines were left out as such, so that the interval holds for others too
+    # where groups are machines, machines were left out, so that the interval holds for others too
     has_others = targets == {r.group for r in of_runtime}
     reach = from_few(rest).high
     return ProcessorLaw(
@@ -187,8 +192,9 @@ def main() -> None:
     data, models = map(Path, sys.argv[1:])
     runs = [*of_engines(data, models), *of_spaces(data), *of_inductor(models)]
     fits = {name: fit_of(name, runs) for name in ("openvino", "paddle")}
+    # the factor has one candidate, that of Paddle; the cost of a group is fitted
     fits["eager"] = fit_of("eager", runs, np.array([fits["paddle"].factor]), GROUPS_S)
-    # laws of kernels at measured rates hold on any machine that has them
+    # no targets: laws of kernels at measured rates hold on any machine with such rates
     fits["rated inductor f32"] = replace(fit_of("inductor", runs, np.ones(1)), targets=())
     update(fits)
 

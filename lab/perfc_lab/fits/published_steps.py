@@ -2,11 +2,12 @@
 
     python -m perfc_lab.fits.published_steps DATA [-o analyzers/runs/step_law.toml]
 
-Steps are NVIDIA's, of PyTorch examples on one card, run as their scripts run them, data loading
-included. What is printed: each step left out, the mean by architecture, how many are in range, and
-the same of the sum of the kernels. Then each card left out. Networks of products have no law:
-`perfc.analyze` says of them what it says of others. Rows below their floor are named. ``-o`` writes
-the law.
+Steps are those that NVIDIA published of its PyTorch examples on one card, run by their scripts,
+data loading included. Printed are the error of each step with its architecture left out, the mean
+by architecture, the share of steps inside their interval, and the same errors of the sum of the
+kernels; then errors with each card left out, and rows that are below their lower bound. Networks
+without convolutions have no law here: their time is what `perfc.analyze` predicts by default.
+``-o`` writes the law.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from perfc_lab.training.runs.published_steps import (
 
 
 def as_toml(fit: StepLaw) -> str:
-    """Return the text of a fit's file."""
+    """Return a law as the text of its TOML file."""
     measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in fit.measured)
     factors = "\n".join(
         f"{p.value} = {fit.factors[p]:.4g}" for p in KernelTrait if p in fit.factors
@@ -61,7 +62,7 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
     stored = precision(step.deployment, stored_element(report.source), report.roofline)
     sums = sums_s(report.execution, report.prediction, stored, step.deployment.layout)
     total = report.prediction.total
-    # networks of products have no law: their time is what `perfc.analyze` predicts
+    # networks without convolutions have no law here: their time is that of the default predictor
     if not is_convolutional(sums):
         total = perfc.analyze(str(path), deployment=step.deployment).prediction.total
     return SummedStep(
@@ -70,7 +71,11 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
 
 
 def shown(step: SummedStep, error: float, is_held: bool) -> str:
-    """Return a line: predicted over measured, less one."""
+    """Return a line for a step: predicted over measured less 1, of the law and of the kernels.
+
+    ``error`` is ``log(measured / predicted)``; ``is_held`` says whether the interval holds the
+    step.
+    """
     row = step.step
     how = f"{row.deployment.target} {step.stored} {row.deployment.layout.value}"
     batch = row.deployment.dims["batch"]
@@ -82,7 +87,7 @@ def shown(step: SummedStep, error: float, is_held: bool) -> str:
 
 
 def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, list[float]]:
-    """Return the relative errors of each."""
+    """Return relative errors by architecture, from logarithms of measured over predicted time."""
     grouped: dict[str, list[float]] = defaultdict(list)
     for step, error in errors:
         grouped[step.step.architecture].append(expm1(-error))
@@ -123,7 +128,7 @@ def main() -> None:
     inside = list(held(errors))
     for (step, error), is_held in zip(errors, inside, strict=True):
         print(shown(step, error, is_held))
-    # networks of products: no law is fitted to them, so that all are held out
+    # networks without convolutions: no law is fitted to them, so that all are held out
     others = [s for s in steps if s.step.left_out is None and s not in trained_on]
     held_out = [(s, log(s.step.time_s / s.printed_s)) for s in others]
     within = [s.low_s <= s.step.time_s <= s.high_s for s in others]

@@ -2,8 +2,8 @@
 
     python -m perfc_lab.fits.roofline_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
-Writes `analyzers/estimators/roofline.toml`. Kernels that mostly wait for their launch are left out:
-an eager call under 100 µs, a kernel of a recorded graph under 20 µs, one of a processor too.
+Writes `analyzers/estimators/roofline.toml`. Short kernels, whose time is mostly their launch, are
+left out: eager calls under 100 µs, and kernels of recorded graphs and of processors under 20 µs.
 Every device counts equally. DATA is the folder that `perfc data fetch` fills.
 """
 
@@ -39,8 +39,10 @@ def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) 
     """Return the longer of memory and matrix time at sustained rates, in seconds."""
     device = machine.level("device")
     assert device is not None
+    # rows of f32 were computed in f32 itself; other types have rates that the flag does not change
     peak = machine.entry(Unit.MATRIX, dtype, allow_tf32=dtype != "f32")
     bandwidth = (device.sustained or device.nominal).value
+    # a multiply-accumulate is two operations
     return np.maximum(nbytes / bandwidth, 2 * mac / (peak.sustained or peak.nominal).value)
 
 
@@ -58,7 +60,7 @@ def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
 
 
 def eager(data: Path) -> pd.DataFrame:
-    """Return the single f32 calls."""
+    """Return ratios of NeuSight's eager calls of one operator in f32."""
     rows = pd.read_parquet(data / "neusight_ops.parquet")
     rows = rows.assign(
         time_s=rows.latency_us * 1e-6,
@@ -70,7 +72,7 @@ def eager(data: Path) -> pd.DataFrame:
 
 
 def recorded(data: Path) -> pd.DataFrame:
-    """Return the products inside recorded graphs."""
+    """Return ratios of matrix products in recorded graphs (AIConfigurator), in bf16."""
     columns = ["device", "dtype", "m", "n", "k", "latency_us", "host_bound"]
     rows = pd.read_parquet(data / "aic_gemm.parquet", columns=columns)
     rows = rows[(rows.dtype == "bfloat16") & ~rows.host_bound.fillna(False).astype(bool)]
@@ -78,6 +80,7 @@ def recorded(data: Path) -> pd.DataFrame:
     rows = rows.assign(
         time_s=rows.latency_us * 1e-6,
         mac=m * n * k,
+        # two bytes per element of both operands and the result
         nbytes=2 * (m * n + m * k + n * k),
         kind="matmul",
     )
@@ -85,13 +88,15 @@ def recorded(data: Path) -> pd.DataFrame:
 
 
 def processor(path: Path) -> pd.DataFrame:
-    """Return the kernels of ONNX Runtime on a processor."""
+    """Return ratios of the kernels of ONNX Runtime on a processor."""
     rows = pd.read_csv(path)
-    # all threads: the machine as it is used
+    # a kernel of -1 is a node that launches no analyzed kernel; only runs with all threads count,
+    # which is how the machine is used
     rows = rows[(rows.kernel >= 0) & (rows.threads == rows.threads.max())]
-    # parts of several kernels were timed together
+    # only parts of one kernel: several kernels of a part have one measured time
     alone = rows.groupby(["digest", "dims", "part"]).kernel.transform("count") == 1
     rows = rows[alone & (rows.time_s > GRAPH_S)]
+    # `inserted_s` is copies and changes of layout that the runtime adds: no kernel of the model
     ratio = (rows.time_s - rows.inserted_s) / rows.sustained_s
     return pd.DataFrame({"device": rows.device, "kind": rows.kind, "ratio": ratio})
 

@@ -2,9 +2,10 @@
 
     python -m perfc_lab.fits.whole_run_laws
 
-Rows are the seconds of resources of a run, at the rates of the machine, with its time. Writes
-`analyzers/estimators/laws/whole_run_laws.toml`. Printed errors are of networks that other families
-of networks predict.
+A row has the seconds of each resource of a run, at the rates of the machine, and its measured time.
+Writes `analyzers/estimators/laws/whole_run_laws.toml`. All classes of kernels share the
+coefficients, as kernels were not timed. Printed errors are of networks that a fit to other families
+predicts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from perfc_lab.fits.processor_laws import ENDS, ROOT, UNKNOWN, solved
 # columns of runs.csv: amounts of a run, whose times add up
 RESOURCES = ["products", "cache", "beyond", "weights"]
 CLASSES = {"conv": 0, "gemm": 0, "conv.depthwise": 1, "memory": 1}
-"""Classes of kernels, with the first of the resources that they take."""
+"""Index of the first of `RESOURCES` that each class takes; 1 leaves products out, as such kernels
+are bound by memory."""
 
 
 def main() -> None:
@@ -37,14 +39,15 @@ def main() -> None:
     errors = np.abs(1 / ratios - 1)
     print(f"{len(rows)} runs: median error {np.median(errors):.1%}, mean {errors.mean():.1%}")
     low, high = np.quantile([*ratios, *UNKNOWN], ENDS).tolist()
+    # rounded to three digits, as the file has them
     each = [
         (n, float(f"{c:.3g}")) for n, c in zip(RESOURCES, solved(x, time_s, weights), strict=True)
     ]
     fits = {
         f"{XNNPACK} {name}": KernelLaw(
             dict(each[first:]),
-            1.0,
-            (low, low),
+            1.0,  # times of resources add up
+            (low, low),  # ends of short and of long kernels
             (high, high),
             len(rows),
             float(np.median(errors)),

@@ -1,6 +1,7 @@
-"""Elements of the papers and the thesis, and where each stands in perfc: one TOML file a source.
+"""Elements of the papers and the thesis, and how far perfc has each: one TOML file per source.
 
-`perfc eval papers --checklist` writes them as a page.
+An element is an equation, table, figure, recipe or claim. `perfc eval papers --checklist` writes
+all of them as a page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...board import DASH, Board, BoardColumn, BoardTable, columns
 
 
 class ElementStatus(Enum):
-    """Status of an element; for a table that is run here it says nothing of the outcome."""
+    """Status of an element; of a table, whether perfc runs it, not how its results compare."""
 
     FAITHFUL = "as in the source"
     IMPLEMENTED = "implemented"
@@ -31,10 +32,10 @@ class Element:
 
     Args:
         where: ``Eq. 4.1, page 45``.
-        what: it says.
-        standing: how it stands.
-        files: that have it, from the root of the repository; none of what is missing.
-        why: it differs or is missing, or what it is run on; empty for what is as in the source.
+        what: what the element says.
+        standing: how far perfc has it.
+        files: files that implement it, from the root of the repository; none if it is missing.
+        why: why it differs or is missing, or which data it runs on; empty if as in the source.
     """
 
     where: str
@@ -80,7 +81,7 @@ def board() -> Board:
         "Each equation, table, figure and recipe of the sources, and how it stands in perfc. "
         "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares."
     )
-    # one table of all sources, then a table for each
+    # a table of counts with a row per source, then a table of elements for each source
     counts = [(s.title, Counter(e.standing for e in s.elements)) for s in seeds()]
     numbers = [BoardColumn(e.value, partial(_count, e), "d") for e in ElementStatus]
     summary = BoardTable("seeds", "", (BoardColumn("seed", 0), *numbers), counts)
@@ -89,6 +90,7 @@ def board() -> Board:
 
 
 def _count(status: ElementStatus, row: tuple[str, Counter[ElementStatus]]) -> int:
+    """Return the number of elements with a status, from a row of title and counts."""
     return row[1][status]
 
 
