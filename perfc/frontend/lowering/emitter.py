@@ -27,13 +27,13 @@ FAULTS = (
     StopIteration,
     struct.error,
 )
-"""Errors that models raise that do not follow the schema of their format."""
+"""Errors raised while a model is read that does not follow the schema of its format."""
 FIRST = (0, 3, 1, 2)
 """Permutation of a feature map with channels last to channels first."""
 LAST = (0, 2, 3, 1)
 """Permutation of a feature map with channels first to channels last."""
 FARTHEST = (1 << 31) - 1
-"""End of a slice up to the last element."""
+"""End of a slice up to the last element: ONNX cuts an end off at the extent of its axis."""
 
 L = TypeVar("L", bound=Callable[..., Any])
 
@@ -59,7 +59,7 @@ class Lowerings(dict[str, L]):
         return recorded
 
     def find(self, *names: str) -> L | None:
-        """Return the lowering of the first of several names that has one."""
+        """Return the lowering of the first of several names that has one; None if none has."""
         if self._package:
             # modules register their lowerings as they are imported, at the first use
             list(modules(self._package))
@@ -69,7 +69,7 @@ class Lowerings(dict[str, L]):
 
 @contextmanager
 def reading(where: str, what: str, hint: str) -> Iterator[None]:
-    """Raise errors of a damaged model as one line.
+    """Turn errors that a damaged model causes into errors of one line.
 
     Args:
         where: the model.
@@ -80,6 +80,7 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
         ModelError: any of `FAULTS`, graphs nested too deep, or another error of the model.
     """
     try:
+        # reading makes many objects that all stay, so collections would only take time
         with paused_collector():
             yield
     except ModelError as error:
@@ -89,17 +90,17 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
     except RecursionError:
         raise ModelError("its graphs are nested too deep", where=where) from None
     except FAULTS as error:
-        # an error may quote the whole model
+        # cut to about two lines of a terminal: an error may quote the whole model
         message = f"{what}: {type(error).__name__} {error}"[:200]
         raise ModelError(message, hint=hint, where=where) from None
 
 
 @mutable
 class ValueScope:
-    """Values of a graph; formats derive theirs, with the values by their names or numbers.
+    """Values of a graph. Each format derives a class that has the values by name or by number.
 
     Args:
-        builder: messages made so far.
+        builder: messages of ONNX built so far.
     """
 
     builder: GraphBuilder
@@ -110,11 +111,11 @@ class Emitter:
     """Nodes of one operator of a model.
 
     Args:
-        scope: values around it.
+        scope: values of the graph that has the operator.
         name: name of its first result.
         path: name of its nodes, with the path of its module.
         frames: lines of the program that call it, outermost first.
-        made: number of its nodes.
+        made: number of nodes emitted so far.
     """
 
     scope: ValueScope
@@ -125,7 +126,7 @@ class Emitter:
 
     @property
     def builder(self) -> GraphBuilder:
-        """Return the messages made so far."""
+        """Return the builder of the messages."""
         return self.scope.builder
 
     @contextmanager
@@ -161,7 +162,11 @@ class Emitter:
         return self.path if self.made == 1 else f"{self.path}.{self.made - 1}"
 
     def gelu(self, x: str, dtype: int, *, is_tanh: bool) -> str:
-        """Return GELU in the operators of ONNX 18, which predictors of whole runs know."""
+        """Return GELU.
+
+        The exact form is written in operators of ONNX 18, which predictors of whole runs know. The
+        form with tanh is one `Gelu` of ONNX 20.
+        """
         if is_tanh:
             return self.emit("Gelu", x, approximate="tanh")
         erf = self.emit("Erf", self.emit("Div", x, self.scalar(math.sqrt(2), dtype)))
@@ -169,7 +174,7 @@ class Emitter:
         return self.emit("Mul", gated, self.scalar(0.5, dtype))
 
     def ints(self, *values: int) -> str:
-        """Return a constant of one axis."""
+        """Return a constant of one axis with these elements."""
         return self.builder.constant(values, DataType.INT64)
 
     def scalar(self, value: float, dtype: int) -> str:
@@ -183,16 +188,16 @@ class Emitter:
             ValueError: several are unknown.
         """
         shape = [s if isinstance(s, int) else -1 for s in sizes]
-        # ONNX computes one extent from the number of elements
+        # Reshape computes the extent of a single -1 from the number of elements
         if shape.count(-1) > 1:
             raise ValueError("several unknown extents")
         return self.ints(*shape)
 
     def extents(self, sizes: Sequence[Size]) -> str:
-        """Return extents as a tensor of one axis.
+        """Return extents as a tensor of one axis, computed where they are not numbers.
 
         Raises:
-            LookupError: one that no input has.
+            LookupError: an extent that no input has, so that nothing can compute it.
         """
         numbers = [s for s in sizes if isinstance(s, int)]
         if len(numbers) == len(sizes):
@@ -201,14 +206,14 @@ class Emitter:
         return parts[0] if len(parts) == 1 else self.emit("Concat", *parts, axis=0)
 
     def cast(self, value: str, given: int, wanted: int) -> str:
-        """Return a value with another element type; 0 wants none."""
+        """Return a value of type ``given`` with the element type ``wanted``; 0 keeps its type."""
         is_same = given == wanted or not wanted
         return value if is_same else self.emit("Cast", value, to=int(wanted))
 
     def reduced(
         self, operator: str, value: str, dtype: int, axes: Iterable[int], *, keepdims: int = 0
     ) -> str:
-        """Return a reduction; truth values are cast to numbers, as ONNX reduces none."""
+        """Return a reduction; truth values are cast to numbers and back, as ONNX reduces none."""
         is_bool = dtype == DataType.BOOL
         value = self.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
         result = self.emit(operator, value, self.ints(*axes), keepdims=keepdims)
@@ -217,7 +222,7 @@ class Emitter:
 
 @mutable
 class OperandEmitter(Emitter, ABC):
-    """Nodes of an operator whose operands have numbers."""
+    """Nodes of an operator whose operands are numbered from 0."""
 
     @abstractmethod
     def value(self, at: int) -> str:

@@ -1,4 +1,4 @@
-"""Functions: those a model brings, and the bodies that ONNX gives its own operators."""
+"""Functions of a model file, and bodies by which ONNX defines operators of its standard."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Functions:
 
     @staticmethod
     def of(model: proto.ProtoModel) -> Functions:
-        """Return those that the model file brings.
+        """Return the functions that the model file has.
 
         Raises:
-            ModelError: two of them have one name, so that a call could mean either.
+            ModelError: two functions have one name, so that a call could mean either.
         """
         table: dict[tuple[str, str, str], proto.Function] = {}
         for f in model.functions:
@@ -36,17 +36,23 @@ class Functions:
         return Functions(table)
 
     def find(self, domain: str, name: str, overload: str) -> proto.Function | None:
-        """Return the function that a node calls; None for an operator."""
+        """Return the function that a node calls; None if the node is an operator."""
         return self.table.get((domain, name, overload)) if self.table else None
 
     @staticmethod
     def arguments(
         function: proto.Function, call: proto.ProtoNode, outer: Mapping[str, proto.Attribute] | None
     ) -> dict[str, proto.Attribute]:
-        """Return the attributes that the body can refer to: defaults, overridden by the call's."""
+        """Return the attributes that the body of a function can refer to, by name.
+
+        Args:
+            function: the function, with defaults of its attributes.
+            call: the node that calls it, whose attributes override the defaults.
+            outer: attributes of the function whose body has the call; None outside of functions.
+        """
         result = {a.name: a for a in function.attribute_proto}
         for a in call.attribute:
-            # an attribute may stand for one of the function around the call
+            # an attribute of the call may refer to one of the function around it
             actual = (outer or {}).get(a.ref_attr_name) if a.ref_attr_name else a
             if actual is not None:
                 result[a.name] = actual
@@ -54,7 +60,7 @@ class Functions:
 
 
 EXPANDED = "expanded by perfc"
-"""Domain of bodies from ONNX's definitions; functions of the file have another."""
+"""Domain of bodies from ONNX's definitions; functions of a model file never have this domain."""
 STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
 """Domains whose operators ONNX itself describes."""
 
@@ -62,9 +68,9 @@ STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
 def expansion(
     node: proto.ProtoNode, domain: str, version: int, inputs: Sequence[Value | None]
 ) -> proto.Function | None:
-    """Return the body ONNX defines for a standard operator that we have none of our own for.
+    """Return the body by which ONNX defines a standard operator that perfc does not know.
 
-    None where it defines none, or none that goes with these inputs and attributes.
+    None where ONNX defines no body, or none for these inputs and attributes.
     """
     if domain not in STANDARD:
         return None
@@ -72,12 +78,13 @@ def expansion(
 
     schema: Any
     newest = onnx.defs.onnx_opset_version()
-    # a version beyond the newest, or a senseless one, reads as the newest
+    # a version that is not positive or beyond the newest one of this library counts as the newest
     since = version if 0 < version <= newest else newest
     try:
         schema = onnx.defs.get_schema(node.op_type, since, domain)
         body = _body(schema, node, inputs)
     except (onnx.defs.SchemaError, RuntimeError, TypeError, ValueError):
+        # an unknown operator, or a node that does not follow the definition
         return None
     return None if body is None else _decoded(body, since)
 
@@ -87,12 +94,11 @@ def _body(schema: Any, node: proto.ProtoNode, inputs: Sequence[Value | None]) ->
     import onnx
 
     if schema.has_function:
-        body = schema.function_body
-        return body
+        return schema.function_body
     if not schema.has_context_dependent_function:
         return None
+    # ONNX composes such a body from the attributes of the node and the types of its operands
     types = [_type_message(v) for v in inputs]
-    # bodies of these depend on the types of the operands
     data = schema.get_context_dependent_function(_node_message(node), types)
     return onnx.FunctionProto.FromString(data) if data else None
 
@@ -103,7 +109,7 @@ def _decoded(body: Any, version: int) -> proto.Function:
 
     from ..source import open_model
 
-    # read as any file is, in a model that holds only this function
+    # read as any file is, in a model that holds only this function; IR 10 has functions
     model = onnx.ModelProto(ir_version=10, functions=[body])
     model.opset_import.add(domain="", version=version)
     model.graph.name = body.name
@@ -115,6 +121,8 @@ def _decoded(body: Any, version: int) -> proto.Function:
 def _node_message(node: proto.ProtoNode) -> bytes:
     """Return the node as ONNX's message, without tensor and graph attributes."""
     import onnx
+
+    # an empty list has no element type that ONNX could infer
 
     simple: dict[str, Any] = {
         a.name: a.value
@@ -140,7 +148,7 @@ def _type_message(value: Value | None) -> bytes:
 
 
 def without(node: proto.ProtoNode, missing: set[str]) -> proto.ProtoNode:
-    """Return ``node`` with inputs that its caller leaves out left out."""
+    """Return a node of a function's body without the inputs that the call of the function omits."""
     if not missing or missing.isdisjoint(node.input):
         return node
     inputs = ["" if name in missing else name for name in node.input]
@@ -150,5 +158,5 @@ def without(node: proto.ProtoNode, missing: set[str]) -> proto.ProtoNode:
 
 
 def domain_key(name: str) -> str:
-    """Return a domain as operators are looked up by: the standard one has two names."""
+    """Return the domain by which operators are looked up: the standard one has two names."""
     return "" if name == "ai.onnx" else name

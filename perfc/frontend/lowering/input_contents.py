@@ -1,4 +1,4 @@
-"""Contents that a caller gives to inputs, as the IR knows contents."""
+"""Contents that a caller gives to inputs, as the known contents of the IR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def known_contents(values: Mapping[str, Any] | None) -> dict[str, Known]:
     """Return the contents of inputs by their names.
 
     Raises:
-        ParseError: as ``contents``; not by names.
+        ParseError: ``values`` is no table by names, or `contents` refuses one of its values.
     """
     if values is not None and not isinstance(values, Mapping):
         raise ParseError(
@@ -26,7 +26,7 @@ def contents(value: Any) -> Known:
     """Return nested lists, a number or an array as the content of an input.
 
     Raises:
-        ParseError: ragged lists, or more elements than are ever tracked.
+        ParseError: ragged lists, or more elements than `Known` keeps.
     """
     if hasattr(value, "tolist"):
         flat = value.reshape(-1).tolist()
@@ -34,7 +34,7 @@ def contents(value: Any) -> Known:
         if array is None:
             raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
         return array
-    # extents from the first element of each level; the others must have the same
+    # the first element of each level gives the extents; all others must have the same ones
     shape: list[int] = []
     level = value
     while isinstance(level, list | tuple):

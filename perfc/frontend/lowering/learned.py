@@ -21,32 +21,38 @@ MADE = re.compile(
 )
 """Names of results of operators that make constants, which exporters and runtimes store."""
 VECTOR = re.compile(r"val_\d+|.*_cast(_\d+)?")
-"""Names that torch.onnx gives to constants it makes; it folds parameters of one axis nowhere."""
+"""Names that torch.onnx gives to results of folding. Of a tensor with fewer than two axes they show
+a constant, since torch.onnx folds no parameter of one axis."""
 ROOT = re.compile(
     r"\w+_(token|tokens|embed|embedding|embeddings|weight|bias|query|queries)|gamma\d*"
 )
-"""Names of parameters of the outermost module, which no dot tells from names of results."""
+"""Names of parameters of the outermost module: without a dot, only such words show that a name is
+one of a parameter and not of a result."""
 SCALAR = re.compile(r"onnx::\w+|/.*|\d+")
-"""Names that exporters give to what has none in the model, folded parameters among it."""
+"""Names that exporters give to tensors without a name in the model, as folded parameters are. Of a
+single element they show a constant."""
 QUANTISED = re.compile(r"_(quantized|scales?|zero_points?|zp|DQ_Q\w+|Q\d\w*)$")
-"""Suffixes that ONNX Runtime's quantizers add to the name of a tensor."""
+"""Ends that ONNX Runtime's quantizers add to the name of a tensor."""
 BUFFERS = frozenset(
     {"inv_freq", "original_inv_freq", "attn_mask", "relative_coords_table", "position_ids"}
 )
 """Last parts of names under which models register tables that are not learned."""
 MOST_FOLDED = 64
-"""Maximum depth of folding of folded tensors; no exporter writes more."""
+"""Maximum depth of folding of folded tensors: metadata that refer to each other would not end."""
 
 
 def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
-    """Return the initializers of a graph that are no parameters, or copies of one, by name.
+    """Return the initializers of a graph that are no parameters, or copies of one.
 
-    The exporter's metadata decides if there is any, else patterns of names. A copy of the table of
-    an embedding has its name, others an empty one.
+    The exporter's metadata decides if there is any, else patterns of names.
 
     Args:
         graph: the graph.
         path: its file; empty for bytes.
+
+    Returns:
+        Names of initializers. Each copy of the table of an embedding has the name of that table,
+        all others an empty text.
     """
     notes = ExporterNotes(
         {
@@ -56,19 +62,21 @@ def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
         }
     )
     names = {t.name for t in graph.initializer if not notes.is_learned(t.name, t)}
-    # a tensor that several operators read transposed is folded for each: the first one counts
+    # a tensor that several operators read transposed is folded into one copy for each of them: the
+    # first copy counts as the parameter, unless the tensor itself is stored
     originals = {f"['{t.name}']" for t in graph.initializer}
     for tensor in graph.initializer:
         before = QUANTISED.sub("", tensor.name)
         source = notes.props.get(before, {}).get(FOLDED, "")
-        # source, extents in any order, and part of a quantization (weight, scale, zero point)
+        # two copies are of one tensor if they have the same source, the same extents in any order,
+        # and are the same part of a quantization (weight, scale, zero point)
         extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
         if source and (source in originals or extents in originals):
             names.add(tensor.name)
         originals.add(extents)
     tied: dict[str, str] = {}
     if any(node.op_type == "Gather" for node in graph.node):
-        # imported for models that may have an embedding
+        # imported only here: most models have no embedding
         from .copies import copies
 
         tied = dict(copies(graph, path))
@@ -88,16 +96,17 @@ class ExporterNotes:
 
         Args:
             name: name of the tensor, or of one that it was folded from.
-            tensor: its extents; None for one that the file no longer has.
-            depth: depth of tensors that were folded from folded ones.
+            tensor: the stored tensor; None for one that the file no longer has.
+            depth: number of foldings between the stored tensor and this one.
         """
         props = self.props.get(name, {})
         if kind := props.get(KIND):
             return kind == "PARAMETER"
         if FOLDED in props and depth < MOST_FOLDED:
+            # the metadata is the text of a list in Python: ['encoder.weight', 'val_3']
             first, *others = re.findall(r"[^\s'\",\[\]]+", props[FOLDED]) or [""]
             sources = [first, *others]
-            # a name of the outermost module has no dot: only its form shows a parameter
+            # the first name has the words of a parameter, all others are constants of the exporter
             is_shown = ROOT.fullmatch(first) is not None and all(map(VECTOR.fullmatch, others))
             # constants among names without dots: the first name alone can show a parameter
             if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
@@ -106,7 +115,8 @@ class ExporterNotes:
         # a quantized tensor is a parameter if the tensor before quantization is
         if (before := QUANTISED.sub("", name)) != name:
             return self.is_learned(before) if before in self.props else not is_made(before, tensor)
-        # in a file with notes, a stored tensor without one and without a module path is a constant
+        # in a file with metadata, a stored tensor that has none, and no path of a module in its
+        # name, is a constant
         return not is_made(name, tensor) and (tensor is None or "." in name or not self.props)
 
 
@@ -115,7 +125,7 @@ def is_made(name: str, tensor: proto.ProtoTensor | None) -> bool:
 
     Args:
         name: name of the initializer.
-        tensor: its extents; None if the file does not have them.
+        tensor: the initializer; None if the file does not have it.
     """
     if name.rpartition(".")[2] in BUFFERS or MADE.fullmatch(name):
         return True

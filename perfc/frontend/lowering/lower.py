@@ -36,10 +36,9 @@ from .symbols import SymbolTable
 MAX_INLINED = 100_000
 """Nodes that come from functions; functions that call each other can grow without end."""
 MAX_DEPTH = 48
-"""Nesting of subgraphs and function calls."""
-
+"""Nesting of subgraphs and function calls, within what Python allows of recursion."""
 NEWEST = 1 << 16
-"""Version of a domain that the model should import and does not."""
+"""Version of a domain that the model should import and does not: above all that exist."""
 
 Attributes = dict[str, object]
 Contents = dict[tuple[int, ...], Content]
@@ -47,13 +46,13 @@ Contents = dict[tuple[int, ...], Content]
 
 @entity
 class NameScope:
-    """Names visible in a graph, and what calling context its nodes need."""
+    """Names visible in a graph, and the context that its nodes have from calls around it."""
 
     opsets: Mapping[str, int]  # operator versions by domain
     values: dict[str, Value] = field(default_factory=dict)  # values of this graph by name
     outer: NameScope | None = None  # of the graph around a subgraph; None for a function's body
     prefix: str = ""  # of names, from the function calls around it
-    renamed: Mapping[str, str] = field(default_factory=dict)  # results of a function by its names
+    renamed: Mapping[str, str] = field(default_factory=dict)  # the caller's names by a function's
     arguments: Mapping[str, proto.Attribute] | None = None  # attributes of the function call
     call: Loc | None = None  # location of the call that all nodes of a body have
     depth: int = 0  # subgraphs and calls around it
@@ -65,7 +64,7 @@ class NameScope:
         return self.opsets.get(domain, NEWEST)
 
     def full(self, name: str) -> str:
-        """Return the name of a value made here: a function's result has that of its caller."""
+        """Return the name in the IR of a value of this graph; results of functions are renamed."""
         return self.renamed.get(name) or self.prefix + name
 
     def find(self, name: str) -> Value | None:
@@ -80,7 +79,7 @@ class NameScope:
 
 @mutable
 class Lowering:
-    """Lowers one model; keeps the symbols met and operators made."""
+    """Lowering of one model, with the symbols that it met and the operators that it built."""
 
     model: proto.ProtoModel
     symbols: SymbolTable
@@ -113,7 +112,7 @@ class Lowering:
         return Module(graph, self.symbols.declarations(), origin)
 
     def graph(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
-        """Return one graph or subgraph; ``scope`` is its own, with the outer one behind it."""
+        """Return one graph or subgraph; ``scope`` has its names, and those around it as outer."""
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
         tied = unlearned(source, self.model.origin.path).get
@@ -139,7 +138,7 @@ class Lowering:
         """Record declared types, for values whose inferred types are less specific."""
         table = SymbolTable(self.symbols.given, self.symbols.ranges, dict(self.symbols.seen))
         declared, values = scope.declared, scope.values
-        # equal types are one object in the file's reader; extents without a name are the value's
+        # the reader has one object for equal types; extents without a name are named by the value
         named: dict[int, Type] = {}
         for info in chain(source.value_info, source.output):
             given, name = info.type, info.name
@@ -163,7 +162,7 @@ class Lowering:
         return value
 
     def weight(self, tensor: proto.ProtoTensor, scope: NameScope, tied: str | None) -> Value:
-        """Return a stored tensor as a value; ``tied`` names what it copies, None a parameter."""
+        """Return a stored tensor as a value; ``tied`` is None or of `unlearned`."""
         stored = self.tensors.stored(tensor)
         location = (tensor.external or {}).get("location", "")
         weight = Weight(tensor.nbytes, stored.digest, location, tied is None, shares=tied or "")
@@ -243,7 +242,7 @@ class Lowering:
     ) -> Built:
         """Return the operator instance, made once for equal attributes."""
         n_outputs = len(source.output)
-        # the reader shares equal attributes; in a function they may stand for its caller's
+        # the reader has one object for equal attributes; in a function they may refer to the call's
         as_read = (cls, key, version, n_outputs, *map(id, source.attribute))
         if scope.arguments is None and (result := self.read.get(as_read)) is not None:
             return result
@@ -265,7 +264,7 @@ class Lowering:
         return built
 
     def attributes(self, source: proto.ProtoNode, scope: NameScope) -> Attributes:
-        """Return attributes as values, with references to the enclosing function's resolved."""
+        """Return attributes as values; references to attributes of the call are resolved."""
         result: Attributes = {}
         for a in source.attribute:
             actual: proto.Attribute | None = a
@@ -393,7 +392,7 @@ class Lowering:
 
 
 _FLAT = frozenset(Kind) - {Kind.CONTROL, Kind.OPAQUE, Kind.ATTENTION, Kind.OPTIMIZER}
-"""Kinds of operators that never have any; attention may be given its scores as a subgraph."""
+"""Kinds of operators without subgraphs; attention may be given its scores as a subgraph."""
 
 
 def _is_named(extent: int | str | None) -> bool:

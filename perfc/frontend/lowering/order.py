@@ -17,8 +17,8 @@ def topological(
 
     Args:
         nodes: nodes of one graph.
-        defined: gives None for a name that is not defined yet.
-        known: names to take for defined.
+        defined: function that returns None for a name that is not defined yet.
+        known: names that count as defined, whatever ``defined`` returns.
 
     Raises:
         ModelError: the nodes need each other in a circle.
@@ -27,7 +27,7 @@ def topological(
     unmade = set(produced)
     waiting: list[ProtoNode] = []
     for node in nodes:
-        # most files are in order; from the first node that waits on, all are sorted
+        # most files are in order; a node that must wait makes all nodes after it be sorted
         if waiting or not _ready(node, unmade, defined, known):
             waiting.append(node)
             continue
@@ -38,7 +38,7 @@ def topological(
 
 
 def needs(node: ProtoNode) -> set[str]:
-    """Return the names that a node reads, with outer names of its subgraphs."""
+    """Return the names that a node reads, with those that its subgraphs read from around them."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in subgraphs(attribute):
@@ -61,9 +61,9 @@ def subgraphs(attribute: Attribute) -> tuple[ProtoGraph, ...]:
 
 
 def ordered_subgraphs(source: ProtoNode) -> list[ProtoGraph]:
-    """Return the graphs of a node in the order of its operator."""
+    """Return the graphs of a node in the order in which its operator expects them."""
     graphs = {a.name: a.g for a in source.attribute if a.g is not None}
-    # If keeps its branches in the order then, else, whatever the file's order
+    # by name, so that the file's order does not matter; of `If`, then_branch comes first
     ordered = [graphs[name] for name in sorted(graphs, key=lambda n: (n != "then_branch", n))]
     for a in source.attribute:
         if a.graphs:
@@ -72,29 +72,38 @@ def ordered_subgraphs(source: ProtoNode) -> list[ProtoGraph]:
 
 
 def _ready(
-    node: ProtoNode, left: set[str], defined: Callable[[str], object], known: Collection[str]
+    node: ProtoNode, unmade: set[str], defined: Callable[[str], object], known: Collection[str]
 ) -> bool:
-    """Return True if all values that a node reads are defined: made, or defined elsewhere."""
+    """Return True if each value that a node reads is made, or defined outside of the graph."""
     names: Collection[str] = node.input
     if [a for a in node.attribute if a.g or a.graphs]:
         names = needs(node)
-    if left.isdisjoint(names):
+    if unmade.isdisjoint(names):
         return True
-    return not [n for n in names if n in left and defined(n) is None and n not in known]
+    # a name that a later node makes again may also be defined around the graph
+    return not [n for n in names if n in unmade and defined(n) is None and n not in known]
 
 
 def _sorted(
     waiting: list[ProtoNode],
-    made: set[str],
+    produced: set[str],
     defined: Callable[[str], object],
     known: Collection[str],
 ) -> Iterator[ProtoNode]:
-    """Yield nodes in topological order (Kahn's algorithm): each after what it waits for."""
+    """Yield nodes in topological order, by Kahn's algorithm.
+
+    Args:
+        waiting: nodes to sort.
+        produced: names that nodes of the graph make.
+        defined: function that returns None for a name that is not defined yet.
+        known: names that count as defined.
+    """
     blockers: dict[int, int] = {}
     readers: dict[str, list[ProtoNode]] = {}
     ready: deque[ProtoNode] = deque()
     for node in waiting:
-        missing = {n for n in needs(node) if n in made and defined(n) is None and n not in known}
+        names = (n for n in needs(node) if n in produced)
+        missing = {n for n in names if defined(n) is None and n not in known}
         blockers[id(node)] = len(missing)
         for name in missing:
             readers.setdefault(name, []).append(node)

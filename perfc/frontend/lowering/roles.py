@@ -34,7 +34,8 @@ TYPICAL: Mapping[Basis, int] = {
 }
 """Sizes assumed for each role of a symbol: tokens, pixels of a side, samples (a second at 16 kHz).
 
-Always printed.
+Reports always print them. The side of an image is that of ImageNet's crops, the side of a latent
+that of Stable Diffusion: 512 pixels over 8.
 """
 
 NAMES: tuple[tuple[str, Basis], ...] = (
@@ -54,7 +55,7 @@ CHANNELS = (1, 3)
 CACHED = r"past|cache|present|history|(^|[._])kv"
 """Names of inputs that hold keys and values, or states, of earlier tokens."""
 CROSS = r"encoder|cross"
-"""Names of inputs from an encoder, whose length is no length of the decoder."""
+"""Names of inputs from an encoder, whose length differs from that of the decoder."""
 SOUND = r"audio|wave|speech|sound|input_values"
 """Names of inputs of sound, whose long axis counts samples."""
 COMPANION = r"mask|position|token_type|segment"
@@ -67,9 +68,9 @@ class SymbolPlace:
 
     Args:
         value: name of the input.
-        axis: axis of its shape.
+        axis: axis of its shape that has the symbol.
         shape: all its extents.
-        dtype: element type of its elements.
+        dtype: type of its elements.
     """
 
     value: str
@@ -106,7 +107,13 @@ class SymbolPlace:
 
 @record
 class Assumption:
-    """Assumed size of a symbol, its role, and the extent that it is tied to."""
+    """Assumed size of a symbol.
+
+    Args:
+        size: the size.
+        basis: role of the symbol.
+        tie: extent of other symbols that it always equals; None if it is free.
+    """
 
     size: int
     basis: Basis
@@ -145,6 +152,7 @@ class Roles:
                 # a name such as num_samples says nothing of sound by itself
                 case Basis.SOUND if place is None or not is_sound(place):
                     named = None
+                # latents have a height and a width as images have
                 case Basis.IMAGE if place is not None and by_place(place) is Basis.LATENT:
                     return Basis.LATENT
                 case _:
@@ -210,7 +218,7 @@ class Roles:
 
     @cached_property
     def batch(self) -> Poly | None:
-        """Return the first extent that is the batch."""
+        """Return the first symbol that is a batch; None without one."""
         return self.first(Basis.BATCH)
 
     def first(self, basis: Basis) -> Poly | None:
@@ -229,7 +237,7 @@ def within(symbol: Atom | SymbolDecl, size: int) -> int:
 
 
 def is_numbered(name: str, place: SymbolPlace | None) -> bool:
-    """Return True for a numbered name, or one derived from the input's name."""
+    """Return True for a numbered name, or one that an exporter derived from the input's name."""
     if re.fullmatch(NUMBERED, name):
         return True
     return (
@@ -301,7 +309,8 @@ def is_picture(place: SymbolPlace) -> bool:
         return False
     match place.rank:
         case 3:
-            # one image without a batch: [channels, height, width], or in bytes with channels last
+            # one image without a batch: [channels, height, width], or [height, width, channels],
+            # which only images in bytes have; free axes are symbols
             is_free = isinstance(shape[1], Poly)
             channels_first = (
                 shape[0] in CHANNELS and axis in (1, 2) and is_free and isinstance(shape[2], Poly)

@@ -31,6 +31,7 @@ from .elements import pack_integers, typed_field
 _EXTERNAL = 1
 """Weights that another file stores. Source: onnx.proto3, TensorProto.DataLocation."""
 _TYPE_OF_NUMBER = {member.value: member for member in AttributeType}
+"""Types of attributes by their number: a look-up, as an enum raises for an unknown number."""
 
 
 def _props(fields: Fields, name: str = "metadata_props") -> Mapping[str, str]:
@@ -65,7 +66,7 @@ def _build_shape(_: WireDecoder, fields: Fields) -> tuple[Dim, ...]:
 
 
 def _build_type(_: WireDecoder, fields: Fields) -> TypeProto:
-    """Return a type; its kind is the name of its only field."""
+    """Return a type; its kind is the name of the field that it has."""
     # of the alternatives of a oneof, the last in the file counts
     for name in reversed(fields):
         kind, inner = TypeKind(name), fields[name]
@@ -89,7 +90,7 @@ def _build_value_info(_: WireDecoder, fields: Fields) -> ValueInfo:
 
 
 def _int32(value: int) -> int:
-    """Return an int32 or enum field: protobuf has the low 32 bits."""
+    """Return the value of an int32 or enum field: protobuf counts only the low 32 bits."""
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
@@ -119,6 +120,7 @@ def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
     if data is None and tensor.element_count == 0:
         data = b""
     if isinstance(data, Unread):
+        # below 0 if the bytes in the file are not the elements
         if data.offset >= 0:
             tensor.offset, tensor.nbytes = data.offset, data.nbytes
     elif data is not None:
@@ -144,7 +146,7 @@ def _typed_elements(decoder: WireDecoder, fields: Fields, data_type: int) -> byt
     if name in ("float_data", "double_data"):
         return data if isinstance(data, Unread) else bytes(data)
     if isinstance(data, Unread):
-        # The length of a run of varints does not say how many bytes its elements are.
+        # varints differ in length, so the length of the field is not that of the elements
         return Unread(-1, -1)
     return pack_integers(data_type, decoder.varints(data))
 
@@ -162,6 +164,7 @@ _LISTS = ("tensors", "graphs", "strings", "sparse_tensors", "type_protos")
 _SINGLES = ("f", "i", "s", "t", "g", "tp", "sparse_tensor")
 """Fields of an attribute with one value."""
 _TYPE_OF_FIELD = {name: kind for kind, name in FIELD_OF_TYPE.items()}
+"""Types of attributes by the field that holds their value."""
 
 
 def build_attribute(decoder: WireDecoder, fields: Fields) -> Attribute:
@@ -264,7 +267,8 @@ ModelProto: 1 ir_version int, 2 producer_name text, 3 producer_version text, 4 d
   8 opset_import OperatorSetIdProto*, 14 metadata_props StringStringEntryProto*,
   25 functions FunctionProto*
 """
-"""Messages with their fields: number, name and kind, a message by its name.
+"""Messages with their fields, each with its number, name and kind; a kind with a capital letter is
+another message. Source: onnx.proto3.
 
 ``*`` collects values in a list; ``!`` leaves more than ``PAYLOAD_CAP_BYTES`` unread.
 """
@@ -306,16 +310,16 @@ _FAST = {
     "ValueInfoProto": read_value_info,
     "StringStringEntryProto": read_entry,
 }
-"""Messages that most of a file consists of have readers by hand."""
+"""Readers written by hand, of the messages that most of a file consists of."""
 
-# fields of a message go on in the lines after it that begin with a space
+# the fields of a message continue on lines that begin with a space
 MESSAGES = {
     name: MessageTable(
         name,
         _fields(text),
         _BUILDERS.get(name, _keep),
         _FAST.get(name),
-        name in ("GraphProto", "TypeProto"),
+        nests=name in ("GraphProto", "TypeProto"),
     )
     for name, text in re.findall(r"(?m)^([\w.]+):((?:.|\n )*)", SCHEMA)
 }

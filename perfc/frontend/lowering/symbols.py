@@ -39,7 +39,15 @@ EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 
 @entity
 class SymbolTable:
-    """Symbols met while reading a model, with the values the caller gave and the file allows."""
+    """Symbols met while reading a model, with the values the caller gave and the file allows.
+
+    Args:
+        given: values that the caller gives, by key of the symbol.
+        ranges: ranges that the file allows, by name.
+        seen: symbols by key, in order of appearance.
+        places: occurrences of each symbol in shapes, by key.
+        read: extents by their text in the file.
+    """
 
     given: Mapping[str, int] = field(default_factory=dict)
     ranges: Mapping[str, SymbolRange] = field(default_factory=dict)
@@ -61,16 +69,18 @@ class SymbolTable:
 
     def opaque(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of an operator without definition: its name and registered work."""
+        # the work may be an expression of symbols, as an extent may
         flop = {key: self.extent(given[key], key) for key in ("flop",) if key in given}
         return {"name": name, **flop}
 
     def _symbol(self, name: str) -> Poly:
-        """Return a symbol in its range; an earlier one of that name keeps its range."""
+        """Return a symbol in its range; a name that occurred before keeps its first range."""
         # a cache may be empty; other extents are at least 1 unless the caller gives 0
         lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
         allowed = self.ranges.get(name)
         declared = symbol(name, max(lo, allowed.lo), allowed.hi) if allowed else symbol(name, lo)
         atom = next(declared.atoms())
+        # a polynomial of one term: the symbol, times 1
         return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
 
     def _expression(self, text: str) -> Dim:
@@ -81,7 +91,7 @@ class SymbolTable:
             atoms_of_names = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
             return parse_dim(text, {atom.key: p for p in atoms_of_names for atom in p.atoms()})
         except (ParseError, ZeroDivisionError):
-            # a text that does not parse is a name
+            # a text that does not parse as an expression is a name
             return self._symbol(text)
 
     def type(self, proto: TypeProto | None, name: str) -> Type:
@@ -115,7 +125,8 @@ class SymbolTable:
             before = len(self.seen)
             extent = self.extent(d, f"{name}_d{axis}")
             extents.append(extent)
-            # symbols that this extent introduced: an expression may have several
+            # the symbol of this extent, or those that its expression introduced: only these have a
+            # role by their place
             new = islice(reversed(self.seen), len(self.seen) - before)
             axes += [(key, axis) for key in {str(extent), *new} if key in self.seen]
         shape = tuple(extents)

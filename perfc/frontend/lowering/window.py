@@ -7,13 +7,14 @@ from typing import BinaryIO
 
 from perfc.errors import ModelError
 
-# Reading starts small after a skip, so that little of the next weight is read with the header of
-# the one before it, and grows while the file is read in sequence.
 FIRST_READ_BYTES = 4096
+"""Length of the first read after a skip, a page of memory: short, so that little of the next weight
+is read with the header before it."""
 LONGEST_READ_BYTES = 1 << 18
 """Longest of the reads, which double from `FIRST_READ_BYTES` while they follow one another."""
 MOST_READ_BYTES = 1 << 30
-"""Maximum bytes of a graph; weights are skipped and do not count."""
+"""Maximum bytes of a graph; weights are skipped and do not count. Real graphs are far smaller: a
+larger one is damaged, or has weights where they cannot be skipped, in attributes."""
 
 
 class ByteWindow:
@@ -21,7 +22,7 @@ class ByteWindow:
 
     Args:
         where: name of the file for messages.
-        data: the whole model, or the empty string when ``file`` gives it.
+        data: the whole model; empty if ``file`` gives it.
         file: an unbuffered seekable file.
         nbytes: size of the file.
     """
@@ -40,7 +41,7 @@ class ByteWindow:
         self._digested = 0
 
     def at(self, position: int, want: int) -> tuple[bytes, int]:
-        """Return a buffer with the ``want`` bytes from ``position`` on, and where it starts."""
+        """Return a buffer that has the ``want`` bytes from ``position`` on, and its position."""
         start = position - self._base
         if start >= 0 and start + want <= len(self._buffer):
             return self._buffer, self._base
@@ -70,7 +71,7 @@ class ByteWindow:
         self._digested = stop
 
     def digest(self) -> str:
-        """Return SHA-256 of all bytes up to the end but the skipped ones."""
+        """Return the SHA-256 of all bytes of the file without the skipped ones."""
         self._digest_up_to(self.nbytes)
         return self._digest.hexdigest()
 
@@ -83,14 +84,18 @@ class ByteWindow:
         )
 
     def _digest_up_to(self, position: int) -> None:
-        """Add the bytes before a position to the digest, but those that were skipped."""
+        """Add the bytes before a position that are not in the digest yet and were not skipped."""
         if position > self._digested:
             first, last = self._digested - self._base, position - self._base
             self._digest.update(memoryview(self._buffer)[first:last])
             self._digested = position
 
     def _read(self, file: BinaryIO, position: int, length: int) -> bytes:
-        """Return bytes of the file; an error if it ends before them."""
+        """Return bytes of the file.
+
+        Raises:
+            ModelError: the file cannot be read, or ends before them.
+        """
         try:
             file.seek(position)
             data = file.read(length)

@@ -1,8 +1,9 @@
 """Alignment of a model's kernels with the operators of a trace or profile.
 
-Both are sequences in execution order. Costly operators with the extents of a kernel are matched
-first, as a longest common subsequence; then the others between them, with less and less in common.
-What remains belongs to the nearest kernel with a tensor of its size.
+Both are sequences in execution order. Costly operators are matched first with kernels of the same
+class and extents, as a longest common subsequence. The operators between two matches follow, by
+rules that ask for less and less in common. An operator that no rule matches belongs to the nearest
+kernel with a tensor of the size of its largest one.
 """
 
 from __future__ import annotations
@@ -29,15 +30,21 @@ if TYPE_CHECKING:
     from ..profile import Profile
 
 LEAST_MATCHED = 0.6
-"""Minimum fraction of costly kernels that must match; with fewer it is another model."""
+"""Minimum fraction of costly operators that must match; with fewer, the trace is of another model.
+
+Fusions of the runtime and operators that the analysis removes leave some without a partner.
+"""
 LONGEST = 6000
-"""Maximum operators of each side: time and memory of the alignment are quadratic in them."""
+"""Maximum operators of each side: time and memory of the alignment are quadratic in them. At the
+maximum its table has 36 million entries of a byte."""
 OPERANDS = 2
-"""Largest tensors that identify an operator: those of a product or convolution."""
+"""Number of largest tensors that identify an operator: a product or convolution reads two."""
 _NAMES, _OTHERS = data_next_to(__file__).values()
-"""Operators of the model by names of PyTorch, and classes by kinds, that differ."""
+"""Operators of the model by their names in PyTorch, and names of classes of traced kernels by those
+of kinds; each table has only the names that differ."""
 NEAREST = 32
-"""Launches by which an operator may come earlier or later than its kernel."""
+"""Launches by which an operator may run earlier or later than its kernel; shapes repeat in every
+block of a model, so a wider search would reach kernels of other blocks."""
 COSTLY = frozenset({TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION})
 """Classes of the most costly operators, by which a trace is aligned first."""
 _CLASSES = {
@@ -72,7 +79,13 @@ class ComparedStep:
 
 @record
 class AlignedPlace:
-    """Kernel that an operator belongs to, by its index; matched, or the nearest of its size."""
+    """Kernel that an operator belongs to.
+
+    Args:
+        kernel: index of the kernel in the analysis.
+        is_matched: True if a rule matched both; False for the nearest kernel with a tensor of the
+            size of the operator's largest one.
+    """
 
     kernel: int
     is_matched: bool
@@ -84,7 +97,7 @@ def has_shape(ours: ComparedStep, theirs: ComparedStep) -> bool:
 
 
 def is_equal(ours: ComparedStep, theirs: ComparedStep) -> bool:
-    """Return True for equal classes and extents; unknown extents are equal to any."""
+    """Return True for equal classes and extents; unrecorded extents are equal to any."""
     is_class = ours.class_name is theirs.class_name
     return is_class and (not theirs.counts or has_shape(ours, theirs))
 
@@ -95,7 +108,7 @@ def is_named(ours: ComparedStep, theirs: ComparedStep) -> bool:
 
 
 def is_similar(ours: ComparedStep, theirs: ComparedStep) -> bool:
-    """Return True for equal classes with the extents of the largest operand."""
+    """Return True for equal classes if the kernel has a tensor as large as the largest operand."""
     is_class = ours.class_name is theirs.class_name
     return is_class and bool(theirs.counts) and theirs.counts[0] in ours.counts
 
@@ -106,9 +119,9 @@ def class_of_kind(kind: Kind) -> TracedClass:
 
 
 def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
-    """Return the launches of a model in order: index of the kernel, class and extents.
+    """Return the launches of a model in order: index of the kernel, and its step.
 
-    Those that a library inserts inside of an operator belong to it and are left out.
+    Launches that a library inserts inside of an operator belong to that operator and are left out.
     """
     env, known = report.env, dict[TensorType, int]()
 
@@ -121,47 +134,50 @@ def steps_of(report: Report) -> list[tuple[int, ComparedStep]]:
             known[type_] = 0 if size is None else int(evaluate(size, env))
         return known[type_]
 
-    made: list[tuple[int, int, ComparedStep]] = []  # repeats, index of the kernel, its step
+    steps: list[tuple[int, int, ComparedStep]] = []  # repeats, index of the kernel, its step
     inside = inner_launches(report.kernels.kernels)
-    for at, k in enumerate(report.kernels.kernels):
-        if at in inside:
+    for index, k in enumerate(report.kernels.kernels):
+        if index in inside:
             continue
         inner = (v for n in k.nodes for v in (*n.inputs, *n.results) if v is not None)
         counts = {count(v.type) for v in (*k.reads, *k.writes, *inner)}
-        times = min(max(int(evaluate(k.repeat, env)), 1), LONGEST)
+        # more repeats than LONGEST could not be aligned, and would only fill the memory
+        repeats = min(max(int(evaluate(k.repeat, env)), 1), LONGEST)
         name = k.anchor.op.mnemonic
-        made.append((times, at, ComparedStep(class_of_kind(k.kind), name, tuple(counts))))
-    blocks = (
-        (times, [(at, s) for _, at, s in group])
-        for times, group in groupby(made, key=lambda m: m[0])
+        steps.append((repeats, index, ComparedStep(class_of_kind(k.kind), name, tuple(counts))))
+    # consecutive kernels with equal repeats are the body of one loop, which repeats as a whole
+    bodies = (
+        (repeats, [(index, step) for _, index, step in group])
+        for repeats, group in groupby(steps, key=lambda s: s[0])
     )
-    # the body of a loop runs as a whole, again and again
-    return [step for times, block in blocks for step in block * times]
+    return [launch for repeats, body in bodies for launch in body * repeats]
 
 
 def inner_launches(kernels: Sequence[Kernel]) -> dict[int, int]:
-    """Return the kernel of the operator inside of which a launch is made, where it is another one.
+    """Return the kernels that run inside of another kernel's operator, each with that other kernel.
 
-    Libraries insert helpers, and one operator computes both gradients of a convolution.
+    Libraries insert helpers, and one operator computes both gradients of a convolution. Helpers
+    that the framework dispatches are operators of a trace themselves. Kernels are indices.
     """
     owners: dict[str, int] = {}
     inside: set[int] = set()
-    for at, k in enumerate(kernels):
+    for index, k in enumerate(kernels):
         if k.helper is not None and not k.helper.is_dispatched:
-            inside.add(at)
+            inside.add(index)
         elif k.helper is None:
             first = owners.get(k.anchor.name)
+            # the second kernel of a convolution's gradients has the same anchor as the first
             if first is not None and isinstance(k.anchor.op, ConvGrad):
-                inside.add(at)
+                inside.add(index)
             else:
-                owners[k.anchor.name] = at
-    return {at: owners.get(kernels[at].anchor.name, at) for at in sorted(inside)}
+                owners[k.anchor.name] = index
+    return {index: owners.get(kernels[index].anchor.name, index) for index in sorted(inside)}
 
 
 def placed(
     ours: Sequence[tuple[int, ComparedStep]], theirs: Sequence[ComparedStep], where: str = ""
 ) -> list[AlignedPlace | None]:
-    """Return the kernel that each operator belongs to; None without one.
+    """Return the kernel that each operator belongs to; None where no kernel has its size.
 
     Args:
         ours: launches of the model, of `steps_of`.
@@ -195,8 +211,8 @@ def placed(
         right = bisect_left(near, last)
         nearby = near[max(right - 1, 0) : right + 1]
         nearest = min(nearby, key=lambda i, last=last: abs(i - last), default=None)
-        at = matched.get(j, nearest)
-        places.append(None if at is None else AlignedPlace(ours[at][0], is_matched=j in matched))
+        i = matched.get(j, nearest)
+        places.append(None if i is None else AlignedPlace(ours[i][0], is_matched=j in matched))
     return places
 
 
@@ -206,13 +222,13 @@ def reordered(
     matched: Mapping[int, int],
     sized: Mapping[int, Sequence[int]],
 ) -> dict[int, int]:
-    """Return the kernel of each operator with those that run in another order than the model's.
+    """Return the launch of each matched operator, with operators that run out of the model's order.
 
     Args:
         ours: launches of the model.
         theirs: operators.
-        matched: kernel by operator, in the same order.
-        sized: launches of the model by the numbers of elements of their tensors.
+        matched: launch by operator; both increase.
+        sized: launches of the model by the numbers of elements of their tensors, in order.
     """
     result, used = dict(matched), set(matched.values())
     for rule in (is_named, is_equal, is_similar):
@@ -234,12 +250,12 @@ def reordered(
 def anchors(
     ours: Sequence[ComparedStep], theirs: Sequence[ComparedStep], where: str = ""
 ) -> list[tuple[int, int]]:
-    """Return the positions of costly operators and the kernels equal to them.
+    """Return pairs of positions: a launch of the model, and the costly operator equal to it.
 
     Raises:
         ParseError: too few are equal.
     """
-    # a model or trace without costly operators is aligned by all of them
+    # if either side has no costly operator, all operators count as costly
     costly = COSTLY
     if not any(s.class_name in costly for s in ours) or not {s.class_name for s in theirs} & costly:
         costly = frozenset(TracedClass)
@@ -264,7 +280,7 @@ def anchors(
 def aligned(
     profile: Profile, report: Report, where: str | os.PathLike[str] = ""
 ) -> dict[str, SourceNodes]:
-    """Return the nodes behind the operators of a profile, those that belong to a kernel.
+    """Return the nodes behind each operator of a profile that belongs to a kernel, by its name.
 
     Raises:
         ParseError: the costly operators are not those of the model.
@@ -299,13 +315,14 @@ def common(
     if max(len(a), len(b)) > LONGEST:
         raise ParseError(f"{max(len(a), len(b)):,} operators to align, at most {LONGEST:,}")
     # each pair of different items is compared once: both lists repeat a few items
-    kinds = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
-    # from the end, so that the walk afterwards goes forward: 1 is a pair, 2 skips a, 3 skips b
+    matches = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
+    # filled from the end, so that the walk afterwards goes forward. Each byte is the best step:
+    # 1 pairs the two items, 2 skips the item of a, 3 skips the item of b
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
     last = [0] * (len(b) + 1)  # last[j]: length of the best match of a[i + 1:] and b[j:]
     for i in range(len(a) - 1, -1, -1):
         current = [0] * (len(b) + 1)
-        step, equal = rows[i], kinds[a[i]]
+        step, equal = rows[i], matches[a[i]]
         for j in range(len(b) - 1, -1, -1):
             if equal[b[j]]:
                 current[j], step[j] = last[j + 1] + 1, 1

@@ -1,7 +1,7 @@
 """Attribution of a runtime's kernel times to ONNX nodes and analyzed kernels.
 
-`attribute` makes one part of all kernels of the model that share kernels of the runtime, with their
-time.
+A runtime's kernel may execute nodes of several analyzed kernels, and an analyzed kernel may run as
+several of the runtime. `attribute` joins what overlaps in this way to one part, with its time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class MatchedKernels:
         time_s: measured time of the runtime's kernels together.
         iqr_s: interquartile range of that.
         best_s: sum of the shortest times of the runtime's kernels.
-        inserted_s: time of those that stand for no node: copies and changes of layout.
+        inserted_s: time of the runtime's kernels that the runtime inserted between nodes: copies
+            and changes of layout.
     """
 
     kernels: tuple[int, ...]
@@ -48,8 +49,9 @@ class Attribution:
     """Attribution of the measured time.
 
     Args:
-        parts: groups of analyzed kernels with what ran for them, in the order of the analysis;
-            then one part for each runtime kernel whose nodes launch no analyzed kernel.
+        parts: groups of analyzed kernels with the runtime kernels that ran for them, in the order
+            of the analysis; then one part for each runtime kernel whose nodes launch no analyzed
+            kernel.
         lost: kernels of the runtime without an ONNX node.
         total_s: time of all kernels.
     """
@@ -70,8 +72,8 @@ def by_names(profile: Profile, report: Report) -> dict[str, SourceNodes]:
     order = list(walk(report.source.graph))
     origins: dict[str, SourceNodes] = {}
     for k in profile.kernels:
-        # first the nodes and ranges that the runtime lists, then the kernel's name as a node's,
-        # last its name as that of a module
+        # three ways, the most certain first: nodes and ranges of nodes that the runtime lists, the
+        # kernel's name as that of one node, and its name as that of a module
         members = [n for m in k.members for n in nodes_called(names, m)]
         members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
         single = names.find(k.name)
@@ -85,7 +87,7 @@ def by_names(profile: Profile, report: Report) -> dict[str, SourceNodes]:
 
 
 def nodes_from(names: NameIndex, text: str, order: Sequence[Node]) -> list[Node]:
-    """Return the nodes in a TensorRT range ``a...b``."""
+    """Return the nodes from a to b of a TensorRT range ``a...b``; none if a name is unknown."""
     first, _, last = text.partition(RANGE)
     ends = [order.index(n) for name in (first, last) for n in nodes_called(names, name)]
     return list(order[min(ends) : max(ends) + 1]) if len(ends) > 1 else []
@@ -105,7 +107,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
     """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
-    # a union-find forest: kernels that share a runtime kernel get one root
+    # parents in a union-find forest: kernels that share a runtime kernel get one root
     union = list(range(len(report.kernels.kernels)))
     analyzed = report.kernels.kernels
     owners = {a.anchor.name: i for i, a in enumerate(analyzed) if a.helper is None}
@@ -113,6 +115,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
         if a.helper is not None and a.anchor.name in owners:
             # profiles do not distinguish the copies around a kernel
             join(union, owners[a.anchor.name], i)
+    # with one of the analyzed kernels of its nodes, if they have any
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
     # roots are looked up only after the last join, so runtime kernels are grouped in a second pass
@@ -145,7 +148,13 @@ def part(
     timed: Sequence[tuple[RuntimeKernel, SourceNodes]],
     order: Mapping[Node, int],
 ) -> MatchedKernels:
-    """Return one part with its nodes in file order."""
+    """Return the part of analyzed kernels, with the nodes of its runtime kernels in file order.
+
+    Args:
+        kernels: indices of the analyzed kernels.
+        timed: runtime kernels and the nodes that each executes.
+        order: position of each node in the file.
+    """
     nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
     names = tuple(dict.fromkeys(n.name for n in nodes))
     time_s = sum(k.time_s for k, _ in timed)
@@ -158,7 +167,10 @@ def part(
 
 
 def kernel_of(report: Report) -> dict[Node, int]:
-    """Return the analyzed kernel by node of the file; nodes match by their results."""
+    """Return the analyzed kernel by node of the file.
+
+    Passes rewrite the nodes of kernels, but results keep their names: nodes match by those.
+    """
     producers = {v.name: n for n in walk(report.source.graph) for v in n.results}
     kernels_of: dict[Node, int] = {}
     for i, kernel in enumerate(report.kernels.kernels):
@@ -170,6 +182,6 @@ def kernel_of(report: Report) -> dict[Node, int]:
 
 
 def join(parent: list[int], a: int, b: int) -> None:
-    """Merge two groups, whose root is the smallest member."""
+    """Merge two groups; the root of a group is its smallest member, so roots sort by execution."""
     least, most = sorted((root(parent, a), root(parent, b)))
     parent[most] = least

@@ -45,8 +45,8 @@ class Compared:
 
     Args:
         part: the measured runtime kernels.
-        bounds: bounds of the kernels; empty for nodes that launch no analyzed kernel.
-        prediction_s: predicted time.
+        bounds: bounds of the analyzed kernels; empty for nodes that launch none.
+        prediction_s: predicted time of the analyzed kernels together.
     """
 
     part: MatchedKernels
@@ -70,12 +70,12 @@ class Compared:
 
     @property
     def is_measured(self) -> bool:
-        """Return True if the runtime timed it; merged operators have no separate time."""
+        """Return True if the runtime timed it; a kernel merged into another one has no time."""
         return bool(self.part.runtime)
 
     @property
     def badge(self) -> str:
-        """Return the badge for a kernel below its lower bound."""
+        """Return the badge for a kernel below its lower bound; empty for others."""
         # one interquartile range is allowed for the scatter of the runs
         if self.is_measured and self.time_s + self.part.iqr_s < self.floor_s:
             return FASTER
@@ -84,7 +84,7 @@ class Compared:
     @property
     def label(self) -> str:
         """Return the operators of the kernel."""
-        # nodes without an analyzed kernel have the names of the runtime alone
+        # where no kernel was analyzed, only the runtime names the operators
         if not self.bounds:
             return " + ".join(dict.fromkeys(k.op or k.name for k in self.part.runtime))
         return " | ".join(b.kernel.label for b in self.bounds)
@@ -105,7 +105,7 @@ class Measurement:
         report: the analysis at the values that were measured.
         setting: the runtime, its version, device and threads.
         rows: kernels in execution order, then nodes that launch no analyzed kernel.
-        attribution: where the kernel time went.
+        attribution: assignment of the kernel time to nodes.
         total_s: median of whole runs; of kernels alone where only a profile was given.
         total_iqr_s: interquartile range of that.
         best_s: shortest run.
@@ -114,9 +114,9 @@ class Measurement:
         base_rss_bytes: memory of the process without a model.
         prediction_s: predicted time of the whole run.
         is_whole: whether ``total_s`` is of whole runs.
-        has_target: whether the caller named the machine; else the analysis is of one that stands
-            for its kind, and comparing with it says nothing.
-        notes: what a reader must know.
+        has_target: whether the caller named the machine. Else the analysis is of a machine that
+            stands for all of its kind, and a run below its lower bound is no error.
+        notes: facts that limit what the numbers say, for the reader of the result.
     """
 
     report: Report
@@ -136,7 +136,7 @@ class Measurement:
 
     @property
     def floor_s(self) -> float:
-        """Lower bound of the whole run."""
+        """Return the lower bound of the whole run."""
         return self.report.roofline.floor_s
 
     @property
@@ -162,8 +162,8 @@ def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
     On a GPU the prediction is the time on the device, since profilers time kernels there: waiting
     for the host is no part of it.
     """
-    bounds, busy = report.roofline.kernels, report.machine.kind == "cuda"
-    times = [k.device_s if busy else k.time_s for k in report.prediction.kernels]
+    bounds, is_gpu = report.roofline.kernels, report.machine.kind == "cuda"
+    times = [k.device_s if is_gpu else k.time_s for k in report.prediction.kernels]
     return tuple(
         Compared(
             part, tuple(bounds[i] for i in part.kernels), math.fsum(times[i] for i in part.kernels)
