@@ -88,7 +88,7 @@ class Presentation:
 
     @property
     def bound_s(self) -> float:
-        """Lower bound of the time of a run."""
+        """Return the lower bound of the time of a run."""
         return self.verdict.floor_s
 
     @property

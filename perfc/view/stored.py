@@ -24,6 +24,7 @@ class StoredTensors:
         from perfc.passes.roofline.parameters import Parameters
 
         report = cast("Report", self)
+        # the source has no gradients and optimizer state, which a training step adds to the module
         return report.analyses.get(Parameters(), report.analyses.apply(Untie(), report.source))
 
     @cached_property

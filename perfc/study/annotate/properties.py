@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PREFIX = "perfc."
 FOLDED = "folded: constant before the model runs"
-"""Kernel of a node that has none, as the analyzed module no longer has it."""
+"""Property ``perfc.kernel`` of a node that the analyzed module no longer has."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class NodeNumbers:
         self.flop += times * int(evaluate(cost.work.flop, env))
         self.read_bytes += times * int(evaluate(cost.traffic.read_bytes, env))
         self.write_bytes += times * int(evaluate(cost.traffic.write_bytes, env))
-        # the least exact tier of all parts
+        # the least exact tier of all parts: members of Tier are in order of falling exactness
         self.coverage = max(self.coverage, cost.tier, key=list(Tier).index)
 
     @property
@@ -52,19 +52,22 @@ class NodeNumbers:
 
     @property
     def floor_s(self) -> float:
-        """Lower bound of those kernels."""
+        """Return the lower bound of the time of those kernels."""
         return sum(b.floor_s for b in self.anchored)
 
     @property
     def predicted(self) -> tuple[float, float, float]:
-        """Return the predicted time of those kernels, with fully correlated errors."""
+        """Return the predicted time of those kernels and its interval.
+
+        The ends of intervals are summed too, as if all errors had the same sign.
+        """
         times = [(p.time_s, p.low_s, p.high_s) for p in self.predictions]
         time_s, low_s, high_s = (sum(column) for column in zip(*times, strict=True))
         return time_s, low_s, high_s
 
     @property
     def bound(self) -> str:
-        """Return the limiting ceiling of the longest of them."""
+        """Return the limiting ceiling of the longest of those kernels."""
         return max(self.anchored, key=lambda b: b.time_s).binding.value if self.anchored else ""
 
 
@@ -114,7 +117,7 @@ class NumbersByNode:
             index = self.kernel_of.get(n)
             if index is None:
                 continue
-            # nodes of a function may be in the same kernel
+            # several nodes of a function may be in one kernel
             if index not in numbers.kernels:
                 numbers.kernels.append(index)
             # times are written at one node of a kernel only, so that they add up to the run
@@ -245,11 +248,13 @@ def add_value_info(graph: onnx.GraphProto, source: Graph) -> None:
             if v.name in declared or not isinstance(v.type, TensorType) or v.type.shape is None:
                 continue
             info = infos.get(v.name)
+            # ONNX has no number for some types of perfc
             if v.type.dtype.onnx > 0 and (info is None or not _has_shape(info)):
                 _fill(info or graph.value_info.add(name=v.name), v.type)
 
 
 def _has_shape(info: onnx.ValueInfoProto) -> bool:
+    """Return True if a type is complete; that of a sequence or an optional stays as it is."""
     kind = info.type.WhichOneof("value")
     return kind is not None and (kind != "tensor_type" or info.type.tensor_type.HasField("shape"))
 

@@ -107,12 +107,12 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
     report, batch = with_symbol(report, is_required=is_auto)
     first = Way("as given", report)
     if is_auto:
-        # 0 fit: memory and time of a batch of one say by how much
+        # where no batch fits, memory at a batch of one says how much is missing
         batch = max(first.largest(), 1)
     choices = [chosen(first, batch, predict=predict)]
     for way in ways_of(report, gpus):
         choice = chosen(way, batch, predict=predict)
-        # a change that changes nothing: half precision of a model in half precision
+        # some changes have no effect, such as half precision for a model in half precision
         if replace(choice, title=first.title) != choices[0]:
             choices.append(choice)
     return Fit(report, batch, is_auto, tuple(choices), predict)
@@ -120,6 +120,8 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
 
 def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | None]:
     """Return a report with a symbolic batch, and the given batch.
+
+    The size of the symbol in the report is arbitrary where the batch was fixed: `Way.at` sets it.
 
     Args:
         report: report of a model whose batch may be fixed.
@@ -133,7 +135,7 @@ def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | Non
     if not size:
         return report, Way("", report).batch
     try:
-        # another size than the fixed one: the axis becomes a symbol
+        # `at` replaces a fixed extent by a symbol only for another size
         return report.at({BATCH: size + 1}), size
     except ParseError:
         if is_required:

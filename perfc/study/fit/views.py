@@ -98,16 +98,14 @@ class FitView:
     def of(cls, fit: Fit) -> FitView:
         """Create the view of a fit."""
         report = fit.report
-        return cls(
-            report.path or report.source.name,
-            report.machine.name,
-            report.deployment.table_name,
-            report.deployment.train,
-            fit.batch,
-            fit.is_auto,
-            fit.fits,
-            fit.is_predicted,
-            tuple(map(ChoiceView.of, fit.choices)),
+        return project(
+            cls,
+            fit,
+            model=report.path or report.source.name,
+            target=report.machine.name,
+            runtime=report.deployment.table_name,
+            train=report.deployment.train,
+            choices=tuple(map(ChoiceView.of, fit.choices)),
         )
 
 
@@ -128,16 +126,18 @@ def document(fit: Fit) -> Document:
 def facts(fit: Fit) -> Iterator[Fact]:
     """Yield batch, memory and whether the run fits."""
     first = fit.choices[0]
-    whole = first.footprint.capacity_bytes
+    capacity_bytes = first.footprint.capacity_bytes
     need = size_text(first.footprint.total_bytes)
     margin = size_text(first.footprint.margin_bytes)
-    of = "" if whole is None else f" of {size_text(whole)}, with a margin of {margin}"
+    available = ""
+    if capacity_bytes is not None:
+        available = f" of {size_text(capacity_bytes)}, with a margin of {margin}"
     if fit.is_auto and first.fits:
         yield Fact("batch", None, f"{fit.batch} is the largest that fits")
     elif fit.batch is not None:
         yield Fact("batch", None, f"{fit.batch}; the largest that fits is {first.largest}")
     verdict = "fits" if first.fits else "does not fit"
-    yield Fact("memory", None, f"{need}{of}: {verdict}")
+    yield Fact("memory", None, f"{need}{available}: {verdict}")
     if not first.fits:
         enough = [c.title for c in fit.choices if c.fits]
         yield Fact("would fit", None, ", ".join(enough) or "no known change")
@@ -145,7 +145,7 @@ def facts(fit: Fit) -> Iterator[Fact]:
 
 def table(fit: Fit) -> Table:
     """Return the table of changes, one row each."""
-    at = "" if fit.batch is None else f" at {fit.batch}"
+    at_batch = "" if fit.batch is None else f" at {fit.batch}"
     first = fit.choices[0]
 
     def slower(c: FitChoice) -> str:
@@ -161,7 +161,7 @@ def table(fit: Fit) -> Table:
             "largest batch",
             cell=lambda c: DASH if c.largest is None else f"{c.largest:,}",
         ),
-        Column("memory", f"memory{at}", cell=lambda c: in_bytes(c.footprint.total_bytes)),
+        Column("memory", f"memory{at_batch}", cell=lambda c: in_bytes(c.footprint.total_bytes)),
         Column("fits", cell=lambda c: "yes" if c.fits else "no"),
         Column("time_s", "time", cell=lambda c: in_seconds(c.time_s.mid)),
         Column("cost", "time change", cell=slower),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BATCH = "batch"
 """Name by which the batch axis of any model is set."""
 MOST_BATCH = 1 << 24
-"""Maximum batch of the search."""
+"""Batch at which the search ends where every batch fits, as on a device of unknown memory."""
 NEAR = 1.02
 """Factor by which the extrapolated batch is exceeded, so that it is most likely too large."""
 
@@ -96,7 +96,8 @@ class Way:
         if self.batch is None:
             hint = "export it with a symbolic first dimension"
             raise ParseError("the batch of the model is fixed", where="--batch", hint=hint)
-        # a batch of `low` fits; `high` grows until one does not, then bisection
+        # a batch of `low` fits; `high` grows until it does not fit, then bisection. A model that
+        # refuses a batch of 1 starts at the batch of the report.
         low, high = 0, 1 if self.allows(1) else self.batch
         while self.holds(high):
             low, high = high, self._further(high)
@@ -109,18 +110,18 @@ class Way:
 
     def _further(self, batch: int) -> int:
         """Return the next batch to try, where linearly extrapolated live bytes fill the device."""
-        # beyond the range of the model: the bisection goes on below it
+        # twice the batch is beyond the range of the model: `largest` bisects below it
         if not self.allows(2 * batch):
             return 2 * batch
         capacity = self.report.deployment.capacity(self.report.machine)
         # live bytes are nearly linear in the batch: two sizes give the slope
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch
-        # without a slope, larger steps than doubling save analyses
+        # nothing to extrapolate: larger steps than doubling save analyses
         if capacity is None or slope <= 0:
             return 8 * batch
         guess = int((capacity.tensor_bytes - small) / slope) + batch
-        # bounded, where allocator and rounding make the extrapolation wrong
+        # bounded, as allocator and rounding can make the extrapolation wrong by any factor
         return min(max(batch + 1, int(guess * NEAR)), 64 * batch)
 
     def _live(self, batch: int) -> int:

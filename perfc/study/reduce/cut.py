@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import onnx
 
 SMALL_BYTES = 4096
-"""Constants up to this size stay in the sub-model; larger ones become its inputs."""
+"""Constants up to this size stay in the sub-model, as shapes and scales do; larger ones, such as
+weights, become inputs of the sub-model."""
 
 
 @dataclass(slots=True)
@@ -92,7 +93,8 @@ class Cutter:
             return False
         if not isinstance(value.type, TensorType):
             return True
-        # numbers become a constant, unknown contents an input; symbols need their computation
+        # known numbers become a constant and unknown contents an input, but contents with symbols
+        # can only be computed
         return value.known is not None and not is_numeric(value.known)
 
     def ancestors(self, node: Any, depth: int) -> list[Any]:
@@ -141,7 +143,7 @@ class Cutter:
         ]
         model_outputs = {t.name for t in self.graph.outputs}
         ends = [fresh[t.name] for n in chosen for t in n.outputs if t.name]
-        # what nothing here reads, and outputs of the model even if something does
+        # values that no chosen node reads, and all outputs of the model, which may be read as well
         outputs = [t for t in ends if t.name not in read_names or t.name in model_outputs]
         graph = gs.Graph(
             nodes,
@@ -166,7 +168,7 @@ class Cutter:
             for constant in constants:
                 if constant.name not in stored:
                     model.graph.initializer.append(OnnxExporter.export_tensor_proto(constant))
-        except Exception as error:  # as in reading
+        except Exception as error:  # graphsurgeon raises errors of any type, as on reading
             raise ModelError(f"cannot be cut: {message_line(error)}") from error
         model.ir_version = self.model.ir_version
         model.producer_name = self.model.producer_name
@@ -179,9 +181,9 @@ class Cutter:
 
         tensor = self.graph.tensors().get(name)
         if isinstance(tensor, gs.Constant):
-            lazy = getattr(tensor, "_values", None)
+            lazy = getattr(tensor, "_values", None)  # graphsurgeon reads contents on first use
             stored = getattr(lazy, "tensor", None)
-            # 1 is TensorProto.EXTERNAL: its file may be missing, and its values must not be read
+            # 1 is TensorProto.EXTERNAL: contents in a file that may be missing must not be read
             is_external = stored is not None and getattr(stored, "data_location", 0) == 1
             if not is_external and lazy is not None and lazy.nbytes <= SMALL_BYTES:
                 return gs.Constant(name, lazy, data_location=tensor.data_location)

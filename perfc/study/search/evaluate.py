@@ -44,15 +44,15 @@ class ModelEvaluator:
             PerfcError: the model cannot be analyzed.
         """
         model = candidate.model
-        # by content where a model has one: other parameters may build the same model
+        # different parameters may build the same model: the key is its content where there is one
         key: object = tuple(sorted(params.items()))
         if hasattr(model, "SerializeToString"):
             model = serialized(model)
         if isinstance(model, bytes):
             key = sha256(model).digest()
         elif isinstance(model, str | os.PathLike) and os.path.isfile(model):
-            now = os.stat(model)  # a candidate may overwrite the file of another
-            key = os.fspath(model), now.st_mtime_ns, now.st_size
+            status = os.stat(model)  # a candidate may overwrite the file of an earlier one
+            key = os.fspath(model), status.st_mtime_ns, status.st_size
         elif isinstance(model, Module):
             key = model
         if key not in self.known:

@@ -18,7 +18,7 @@ FRONT = ChartBlock(
 )
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 MOST_DOTS = 2_000
-"""Candidates that are drawn, without the front."""
+"""Maximum number of candidates that are drawn besides the front."""
 
 
 def front_page(search: SpaceSearch) -> str:
@@ -41,6 +41,7 @@ def payload(search: SpaceSearch) -> Json:
         "up": {"name": up.value, "unit": up.symbol},
         "limit": search.plan.limits.get(across),
         "kinds": ["on the front", "not on the front"],
+        # values, machine, whether on the front (the first of `kinds`), and words of a candidate
         "dots": [
             [
                 number(t.value(across)),

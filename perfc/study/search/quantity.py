@@ -24,17 +24,18 @@ class Objective(Enum):
 
     @property
     def column(self) -> str:
-        """Return its name in data formats, with the unit."""
+        """Return the name of the quantity in data formats, with the unit."""
         return COLUMNS[self][0]
 
     @property
     def unit(self) -> Unit:
-        """Return its unit."""
+        """Return the unit of the quantity."""
         return COLUMNS[self][1]
 
     @property
     def symbol(self) -> str:
-        """Return the symbol of its unit; empty for the score."""
+        """Return the symbol of the unit; empty for the score."""
+        # `SYMBOLS` has no bytes, as a text scales them by 1024 and not by 1000
         return "B" if self is Objective.MEMORY else SYMBOLS.get(self.unit, "")
 
     @property
@@ -74,8 +75,8 @@ class Quantities:
         Raises:
             ParseError: the target has no power model.
         """
-        # the score is no quantity of a report
-        values = {one: MEASURES[one](report) for one in MEASURES if one in wanted}
+        # the score is in no report: `MEASURES` lacks it
+        values = {name: measure(report) for name, measure in MEASURES.items() if name in wanted}
         if Objective.LATENCY not in wanted:
             return cls(values)
         total = report.prediction.total

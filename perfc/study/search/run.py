@@ -78,11 +78,11 @@ class SpaceSearch:
         space: file and function.
         deployment: how candidates are run.
         plan: objectives, limits and number of trials.
-        trials: candidates with an answer, in order.
+        trials: candidates that could be analyzed, in order.
         front: Pareto front: candidates within the limits that no other beats in every objective,
             sorted by the first objective.
         analyzed: number of different models among them.
-        failures: reasons of candidates without an answer, with their number.
+        failures: number of other candidates by reason.
         time_s: time that the search took.
     """
 
@@ -142,7 +142,7 @@ def search_space(
         trials.append(trial)
         return [trial.value(one) for one in plan.objectives]
 
-    # Optuna calls it after each trial, pruned ones included
+    # Optuna calls a callback with the study and the trial after each trial, pruned ones included
     counted = [lambda _, proposal: on_trial(proposal.number + 1, plan.trials)]
     study.optimize(objective, n_trials=plan.trials, callbacks=counted)
     if not trials:
@@ -174,7 +174,7 @@ def answered(
     estimate = evaluator.of(candidate, proposal.params)
     excess = {one: estimate.values[one] / most - 1 for one, most in plan.limits.items()}
     for one, value in excess.items():
-        # Optuna prefers smaller violations; values up to 0 are feasible
+        # Optuna prefers smaller violations; values up to 0 are within the limit
         proposal.set_constraint(one.value, value)
     is_within = all(value <= 0 for value in excess.values())
     return Trial(proposal.number, dict(proposal.params), estimate, candidate.score, is_within)
@@ -188,12 +188,12 @@ def pareto(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Tri
     by_costs: dict[tuple[float, ...], dict[int, Trial]] = {}
     for trial in trials:
         costs = tuple(-trial.value(o) if o.is_maximized else trial.value(o) for o in objectives)
-        # equal models share one object
+        # the evaluator returns the same object for equal models
         by_costs.setdefault(costs, {}).setdefault(id(trial.estimate), trial)
     front: list[tuple[float, ...]] = []
-    for mine in sorted(by_costs):  # what is better in every objective comes before
-        if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other in front):
-            front.append(mine)
+    for costs in sorted(by_costs):  # costs that beat others in every objective come before them
+        if not any(all(a <= b for a, b in zip(other, costs, strict=True)) for other in front):
+            front.append(costs)
     return [trial for costs in front for trial in by_costs[costs].values()]
 
 

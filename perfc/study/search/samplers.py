@@ -28,7 +28,7 @@ def sampler_of(sampler: Sampler, seed: int) -> Any:
         case Sampler.RANDOM:
             return samplers.RandomSampler(seed=seed)
         case Sampler.GRID:
-            with warnings.catch_warnings(action="ignore"):  # "experimental" since 2022
+            with warnings.catch_warnings(action="ignore"):  # Optuna warns that it is experimental
                 return samplers.BruteForceSampler(seed=seed)
 
 
@@ -50,6 +50,7 @@ def generations(seed: int) -> Any:
 
         def get_trial_generation(self, study: Any, trial: Any) -> int:
             """Return the number of a trial's generation."""
+            # NSGA-II always has a size: Optuna's base class alone allows None
             return int(trial.number // (self.population_size or 1))
 
         def get_population(self, study: Any, generation: int) -> list[Any]:
@@ -59,7 +60,11 @@ def generations(seed: int) -> Any:
             return [trial for trial in trials if trial.values is not None]
 
         def get_parent_population(self, study: Any, generation: int) -> list[Any]:
-            """Return the parents of a generation, selected once; by number from then on."""
+            """Return the parents of a generation, which are selected once.
+
+            As in Optuna, the first call returns them as selected, and later calls by number, so
+            that the search is the same.
+            """
             if generation in self.parents:
                 return self.parents[generation]
             parents = list(self.select_parent(study, generation))

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from perfc.common.plain_text import printable
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Column,
@@ -22,7 +23,7 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import INTERVAL, plural, quantity, time_range
 
-from .quantity import Objective
+from .quantity import MEASURES, Objective
 from .run import SpaceSearch, Trial
 
 LONGEST = 60
@@ -61,20 +62,10 @@ class FrontView:
     def of(cls, trial: Trial) -> FrontView:
         """Return the view of a trial."""
         estimate = trial.estimate
-        time_s, memory, energy, flop = (
-            estimate.values.get(one)
-            for one in (Objective.LATENCY, Objective.MEMORY, Objective.ENERGY, Objective.FLOP)
-        )
-        return cls(
-            trial.number,
-            trial.params,
-            time_s,
-            estimate.low_s,
-            estimate.high_s,
-            memory,
-            energy,
-            flop,
-            trial.score,
+        # the columns of the quantities are the names of the fields
+        values = {quantity.column: estimate.values.get(quantity) for quantity in MEASURES}
+        return project(
+            cls, trial, trial=trial.number, low_s=estimate.low_s, high_s=estimate.high_s, **values
         )
 
 
@@ -181,6 +172,7 @@ def table(search: SpaceSearch) -> Table:
         Column(n, printable(n[:LONGEST]), cell=partial(parameter_of, name=n))
         for n in parameters(search)
     ]
+    # every n-th candidate, n rounded up: at most `MOST_ROWS`
     return tabulate(columns, search.front[:: -(-len(search.front) // MOST_ROWS)])
 
 

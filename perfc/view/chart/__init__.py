@@ -1,4 +1,4 @@
-"""Hierarchical roofline charts: ceilings of a machine, kernels as points, one per memory level."""
+"""Hierarchical roofline charts: ceilings of a machine, and each kernel as a point per level."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _SYMBOL = re.compile(r'(<path aria-label="([^"]*)" role="graphics-symbol"[^>]*)/
 
 
 def svg(chart: Chart) -> str:
-    """Return the chart as an SVG document; what each mark is shows on hover."""
+    """Return the chart as an SVG document; a point shows its description on hover."""
     return _SYMBOL.sub(_titled, vegalite.svg(spec(chart)))
 
 

@@ -122,6 +122,7 @@ class MarkView:
     @classmethod
     def of(cls, chart: Chart, mark: Mark) -> MarkView:
         """Create the view of a mark."""
+        # a mark without operations or time has traffic and no points
         points = {p.level: p for p in chart.points if p.mark is mark}
         levels = {
             x.value: PointView(

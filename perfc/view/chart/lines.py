@@ -36,7 +36,7 @@ class LineSegment:
 
 
 def lines_of(chart: Chart) -> Iterator[LineSegment]:
-    """Yield slopes up to the highest roof, then roofs from the steepest slope on."""
+    """Yield slopes, each up to the highest roof, then roofs, each from the steepest slope on."""
     for slope in chart.roofs.slopes:
         yield from _slope(chart, slope)
     for roof in chart.roofs.roofs:
@@ -50,10 +50,10 @@ def _slope(chart: Chart, slope: Slope) -> Iterator[LineSegment]:
     for is_sustained, rate in ((False, slope.peak), (True, slope.sustained)):
         if rate is None:
             continue
-        # from where it rises above the lower edge of the window to the highest roof
+        # the slope starts where it enters the window and ends at the highest roof
         x0 = max(left, bottom / rate.value)
         x1 = min(right, max(tops) / rate.value) if tops else right
-        if x0 < x1:  # else it is outside of the window
+        if x0 < x1:  # otherwise the slope is outside of the window
             start, end = (x0, x0 * rate.value), (x1, x1 * rate.value)
             text = f"{slope.level.title} {quantity(rate.value, Unit.BYTE_PER_S)}"
             yield LineSegment(slope.level.title, slope.level, is_sustained, start, end, rate, text)

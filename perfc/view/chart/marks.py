@@ -104,13 +104,14 @@ def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[MarkPoint]:
                 continue
             share, above = standing(roofs, roof, level, x, rate)
             if mark.basis is not TimeBasis.MEASURED:
-                # An epilogue's flop run on another unit, in addition to those of the roof.
+                # a computed time is no evidence against a ceiling: its share exceeds 1 where
+                # another unit runs the flop of an epilogue at the same time
                 share, above = None if share is None else min(share, 1.0), False
             yield MarkPoint(mark, level, x, rate, share, above)
 
 
 TOLERANCE = 1.02
-"""Tolerance above the peak, for uncertain clocks and counters."""
+"""Factor of the peak up to which a rate passes, for uncertain clocks and counters."""
 
 
 def standing(
@@ -130,7 +131,7 @@ class Marks:
 
     Args:
         marks: one for each group of equal kernels, in order of falling total time.
-        moving: number of kernels without arithmetic, which have no place on a roofline.
+        moving: number of kernels without operations or time, which have no place on a roofline.
         used: pairs of unit and element type that the kernels use.
     """
 
@@ -147,8 +148,8 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
 
     Args:
         table: roofline of every kernel.
-        predicted: estimate of each kernel; sustained times by default. Both include waiting for
-            the launch, as on every other page.
+        predicted: estimate of each kernel; sustained times by default. Predicted and sustained
+            times include waiting for the launch, as on every other page.
     """
     groups: dict[tuple[object, ...], Mark] = {}
     moving = 0

@@ -38,7 +38,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
             hint=f"{install('plot')}; piped output is a table and does not need it",
         ) from None
     figure: Any = plotext.figure
-    figure.clear()
+    figure.clear()  # one figure serves the process
     plotext.terminal.limit(False, False)  # the size is given, whatever the terminal has
     figure.theme("colorless")
     figure.canvas("default")
@@ -54,16 +54,16 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
             if points:
                 character = (MEASURED if basis is TimeBasis.MEASURED else MARKERS)[level]
                 marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
-                at = [(p.intensity, p.flop_per_s) for p in points]
-                figure.draw(_signal(figure, at, marker).label(f"{level.title} {basis.value}"))
+                places = [(p.intensity, p.flop_per_s) for p in points]
+                figure.draw(_signal(figure, places, marker).label(f"{level.title} {basis.value}"))
     _axes(figure, chart)
     text: str = figure.build().string(colorless=not colour)
     return text
 
 
-# plotext's log scale does not accept custom ticks, so it gets logarithms.
-def _signal(figure: Any, at: Sequence[tuple[float, float]], marker: Any) -> Any:
-    x, y = ([math.log10(v) for v in values] for values in zip(*at, strict=True))
+def _signal(figure: Any, places: Sequence[tuple[float, float]], marker: Any) -> Any:
+    # plotext's log scale does not accept custom ticks, so it gets logarithms on a linear scale
+    x, y = ([math.log10(v) for v in values] for values in zip(*places, strict=True))
     return figure.signal(x, y, marker=marker)
 
 

@@ -27,7 +27,7 @@ class RoofLevel(Enum):
 
 
 FLOAT_UNITS = (Unit.MATRIX, Unit.VECTOR)
-"""Units whose rates are in operations of the vertical axis, unlike special functions."""
+"""Units whose operations the vertical axis counts; special functions are none of them."""
 
 
 @record
@@ -114,22 +114,22 @@ class Roofs:
         return min(top, (slope.peak if peak else slope.reached).value * intensity)
 
     def only(self, wanted: Collection[tuple[Unit, str]]) -> Roofs:
-        """Return the machine with only these horizontal ceilings; all of them if none is left."""
+        """Return the ceilings without other horizontal ones; all of them if none is wanted."""
         selected = tuple(r for r in self.roofs if any((r.unit, d) in wanted for d in r.dtypes))
         return Roofs(self.target, self.description, selected or self.roofs, self.slopes)
 
 
 def roofs_of(machine: Machine) -> Roofs:
     """Return the ceilings of ``machine``; equally fast element types of one unit share one."""
-    # types with one peak and one measured rate share a line
+    # types of a unit share a line if both their peak and their measured rate are equal
     merged: dict[tuple[Unit, float, float | None], list[tuple[str, Peak]]] = {}
     for (unit, dtype), peak in machine.compute.items():
         if unit in FLOAT_UNITS and is_drawn(unit, dtype):
             sustained = peak.sustained.value if peak.sustained else None
             merged.setdefault((unit, peak.peak.value, sustained), []).append((dtype, peak))
     roofs = [
-        Roof(key[0], tuple(d for d, _ in same), same[0][1].peak, same[0][1].sustained)
-        for key, same in merged.items()
+        Roof(unit, tuple(d for d, _ in same), same[0][1].peak, same[0][1].sustained)
+        for (unit, _, _), same in merged.items()
     ]
     roofs.sort(key=lambda r: -r.peak.value)
     slopes = tuple(_slope(m) for m in machine.memory if m.name in {x.value for x in RoofLevel})
@@ -137,7 +137,10 @@ def roofs_of(machine: Machine) -> Roofs:
 
 
 def is_drawn(unit: Unit, dtype: str) -> bool:
-    """Return True if a rate is drawn: all except integers of the vector unit."""
+    """Return True if a rate is drawn: all except integers of the vector unit.
+
+    The flop of a kernel exclude its integer operations on vector units: no mark has such a ceiling.
+    """
     return unit is Unit.MATRIX or not dtype.startswith(("i", "u", "b1"))
 
 
@@ -146,8 +149,12 @@ def _slope(level: MemoryLevel) -> Slope:
 
 
 def listed(machine: Machine, peak: Peak, unit: Unit, dtype: str) -> tuple[Unit, str]:
-    """Return the unit and element type of the target entry that serves a rate."""
-    for (u, d), p in machine.compute.items():
-        if p is peak:  # the entry may be of another type, as TF32 for f32
-            return u, d
+    """Return the unit and element type under which the target lists ``peak``.
+
+    The entry may be of another type than the kernel's, as TF32 for f32. ``unit`` and ``dtype`` are
+    returned for a rate that no entry has, such as one derived from the rate of another type.
+    """
+    for (listed_unit, listed_dtype), entry in machine.compute.items():
+        if entry is peak:
+            return listed_unit, listed_dtype
     return unit, dtype

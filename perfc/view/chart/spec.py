@@ -20,7 +20,8 @@ Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | boo
 WIDTH, HEIGHT = 860, 520
 """Pixels of the drawing without axes."""
 COLOURS = {RoofLevel.L1: "#3b6fb6", RoofLevel.L2: "#c8553d", RoofLevel.DEVICE: "#3a8f5c"}
-"""Blue, red and green for L1, L2 and device memory, as in the thesis and Nsight tools."""
+"""Blue, red and green for L1, L2 and device memory, as in Nsight Compute and in the thesis that
+`docs/ncu.md` cites."""
 ROOF_COLOUR = "#4a4a4a"
 SHAPES = {RoofLevel.L1: "circle", RoofLevel.L2: "square", RoofLevel.DEVICE: "triangle-up"}
 LABEL_HEIGHT = 11
@@ -67,7 +68,8 @@ def _spec(chart: Chart) -> Json:
         "height": HEIGHT,
         "background": "white",
         "layer": layers,
-        "resolve": {"scale": {"color": "independent"}},  # lines have colors, points levels
+        # rows of lines name their colors, while points have a scale that maps levels to colors
+        "resolve": {"scale": {"color": "independent"}},
         "config": {
             "view": {"stroke": "#ccc"},
             "axis": {"gridColor": "#eee", "labelFontSize": 11, "titleFontSize": 12},
@@ -94,7 +96,7 @@ def _axis(field: str, title: str, limits: tuple[float, float], format_: str) -> 
         "field": field,
         "type": "quantitative",
         "title": title,
-        # the window is that of all renderers: no rounding of its limits
+        # all renderers show the same window, so Vega must not round its limits
         "scale": {"type": "log", "domain": list(limits), "nice": False, "clamp": True},
         "axis": {"format": format_, "tickCount": 8},
     }
@@ -163,7 +165,8 @@ def labelled(chart: Chart) -> Iterator[LineSegment]:
 def _roof_labels(chart: Chart) -> Json:
     roofs = [line for line in labelled(chart) if line.level is None]
     peaks = {line.name: line.end[1] for line in lines_of(chart) if not line.is_sustained}
-    # a measured line less than a label below its peak has its label above the peak's line
+    # the label of a measured line would cross the line of its peak if the two lines are closer than
+    # a label is high: it then stands above the peak
     overlap = 10 ** (LABEL_HEIGHT * decades(chart) / HEIGHT)
     over = [peaks[x.name] if peaks[x.name] < overlap * x.end[1] else x.end[1] for x in roofs]
     heights = spread(chart, over)
@@ -182,13 +185,13 @@ def _roof_labels(chart: Chart) -> Json:
 
 
 def decades(chart: Chart) -> float:
-    """Return the powers of ten on the vertical axis."""
+    """Return the height of the window in powers of ten."""
     low, high = chart.window.y
     return math.log10(high / low)
 
 
 def spread(chart: Chart, values: Sequence[float]) -> list[float]:
-    """Return heights for labels of lines at ``values``, above the line and the label below."""
+    """Return heights of the labels of lines at ``values``: at the line, or above a lower label."""
     least = LABEL_HEIGHT * decades(chart) / HEIGHT
     placed = [0.0] * len(values)
     below = -math.inf
@@ -214,7 +217,7 @@ def _slope_labels(chart: Chart) -> Json:
 
 
 def angle(chart: Chart) -> float:
-    """Return the angle of a slope of one on the page, in degrees; negative is counterclockwise."""
+    """Return the angle of diagonals on the page, clockwise in degrees of 0 to 360 (Vega-Lite)."""
     (x0, x1), (y0, y1) = chart.window.x, chart.window.y
     rise = HEIGHT / math.log10(y1 / y0)
     run = WIDTH / math.log10(x1 / x0)
@@ -262,7 +265,12 @@ def _points(chart: Chart) -> Json:
 
 
 def row(p: MarkPoint, total_s: float) -> dict[str, Json]:
-    """Return the tooltip data of one point."""
+    """Return position, size and tooltip of one point.
+
+    Args:
+        p: point.
+        total_s: time of all kernels with the same basis, of which the area shows a share.
+    """
     m = p.mark
     time = time_text(m.time_s) + (f" × {m.count}" if m.count > 1 else "")
     data: dict[str, Json] = {
@@ -293,4 +301,4 @@ def shortened(text: str) -> str:
     if len(text) <= LONGEST_NAME:
         return text
     half = LONGEST_NAME // 2
-    return f"{text[:half]}…{text[-half + 1 :]}"
+    return f"{text[:half]}…{text[-half + 1 :]}"  # one character less for the ellipsis

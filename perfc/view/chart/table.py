@@ -37,7 +37,7 @@ def document(chart: Chart, top: int | None = TOP) -> Document:
 
 
 def ceilings(chart: Chart) -> Table:
-    """Return the table of ceilings: peak, measured rate and ridge point."""
+    """Return the table of ceilings: peak, measured rate and ridge point at device memory."""
     columns = (
         Column("ceiling"),
         Column("peak"),
@@ -70,7 +70,7 @@ def _source(ceiling: Roof | Slope) -> str:
 
 
 def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
-    # the longest of each basis: measured kernels are not those of the analysis
+    # the longest kernels of each basis: those of a profile differ from those of the analysis
     marks = [m for basis in TimeBasis for m in [x for x in chart.marks if x.basis is basis][:top]]
     yield from excerpt(columns(chart), marks, len(chart.marks), "kernel that take less time")
     for p in chart.above:
@@ -95,11 +95,11 @@ def columns(chart: Chart) -> tuple[Column, ...]:
     ]
 
     def of_roofline(mark: Mark) -> float | None:
-        # of the points at all levels the one nearest to its ceiling binds
+        # the level whose ceiling the kernel is nearest to limits it
         shares = (p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None)
         return max(shares, default=None)
 
-    total = "total of equal kernels, without launch overhead"
+    total = "total of equal kernels; computed times include launching"
     lowest = "rate over the lowest measured ceiling"
     return (
         Column("kernel", is_name=True, cell=name_of),

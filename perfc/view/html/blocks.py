@@ -85,7 +85,7 @@ class BarsBlock:
     """
 
     kind: ClassVar[str] = "bars"
-    is_warning: ClassVar[bool] = False
+    is_warning: ClassVar[bool] = False  # the template shows the caption as a note
     text: str
     most: str
     bars: tuple[Bar, ...]
@@ -93,7 +93,7 @@ class BarsBlock:
 
 Block: TypeAlias = TableBlock | FactsBlock | NoteBlock | BarsBlock
 MOST_BARS = 240
-"""Maximum number of bars; more numbers share a bar, as high as the largest."""
+"""Maximum number of bars; of more numbers, neighbors share a bar as high as the largest of them."""
 
 
 @record
@@ -152,7 +152,7 @@ def bars_block(part: Bars) -> BarsBlock | NoteBlock:
     if largest <= 0:
         return NoteBlock(caption, False)
     values = bucketed(part.values, MOST_BARS)
-    # a bar that stands for several numbers has no label of one
+    # no labels if bars stand for several numbers each: a label names a single number
     labels = part.labels if len(part.labels) == len(values) else ("",) * len(values)
     width = 100 / len(values)
     drawn = tuple(

@@ -11,4 +11,5 @@ SCRIPTS = ("format", "theme", "ready")
 
 def document_page(document: Document) -> str:
     """Return the document as self-contained HTML."""
+    # scripts of all pages read the list of reports, which is empty without charts
     return chart_page(document, [], {"reports": []}, SCRIPTS)

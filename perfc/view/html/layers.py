@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from perfc.ir import record
 
 STEP_X, STEP_Y = 150, 64
-"""Distance of neighbors in a rank, and of ranks."""
+"""Pixels between centers of neighbors in a rank, and between ranks; boxes are 132 by 42 pixels
+(``scripts/graph.js``)."""
 WIDEST = 12
-"""Maximum number of vertices in a line of a rank."""
+"""Maximum number of vertices side by side; a larger rank takes several lines."""
 TALLEST = 16
 """Number of ranks above which a drawing is broken into columns."""
 ASPECT = 1.9
-"""Width over height of a drawing in columns."""
+"""Preferred width over height of a drawing in columns, as of a window."""
 SWEEPS = 4
 """Sweeps of the barycenter heuristic, down and up in turn; later ones change few places."""
 
@@ -40,7 +41,8 @@ def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
 
     Args:
         count: number of vertices; earlier ones are placed higher.
-        edges: from, to; they may contain cycles if a module is left and entered again.
+        edges: pairs of producer and reader; they may form cycles if a module is left and entered
+            again.
     """
     order = sequence(count, edges)
     place = {v: i for i, v in enumerate(order)}
@@ -52,7 +54,7 @@ def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
 
 
 def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Sort vertices topologically, otherwise in order; cycles are cut at their first vertex."""
+    """Sort vertices topologically, ties by number; cycles are cut at their first vertex."""
     waits = [0] * count
     below: list[list[int]] = [[] for _ in range(count)]
     for a, b in set(edges):
@@ -67,7 +69,7 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
         if ready:
             v = heapq.heappop(ready)
         else:
-            # all wait for each other: the first goes without waiting
+            # all vertices left are in or behind a cycle: the first is placed before its producers
             first = next(u for u in range(first, count) if not is_placed[u])
             v = first
         if is_placed[v]:
@@ -82,14 +84,14 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return ranks by longest path: each vertex is directly above its first reader."""
+    """Return ranks by longest path: each vertex is directly above the highest of its readers."""
     below = [0] * count
     # from the last vertex on, so that the rank of a reader is known before that of its producer
     for a, b in sorted(edges, key=lambda e: -e[0]):
         below[a] = max(below[a], below[b] + 1)
     joined = {v for e in edges for v in e}
     last = max(below, default=0)
-    # counted from the last rank; vertices without edges stand in the first
+    # ``below`` counts from the last rank up; vertices without edges stand in the first rank
     return [last - r if v in joined else 0 for v, r in enumerate(below)]
 
 
@@ -122,22 +124,30 @@ def neighbours(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list
 def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, float]:
     """Place each vertex below the mean of its producers, as far as neighbors allow."""
     above, _ = neighbours(sum(map(len, rows)), edges)
-    at: dict[int, float] = {}
+    places: dict[int, float] = {}
     for row in rows:
         middle = (len(row) - 1) / 2
-        wanted = [mean([at[u] for u in above[v] if u in at], i - middle) for i, v in enumerate(row)]
-        # from left to right at least one place from the last, then shifted by the mean of the
-        # errors
+        wanted = [
+            mean([places[u] for u in above[v] if u in places], i - middle)
+            for i, v in enumerate(row)
+        ]
+        # each vertex is at least one place to the right of its neighbor; the row is then shifted by
+        # its mean distance from the wanted places
         positions: list[float] = []
         for want in wanted:
             positions.append(max(want, positions[-1] + 1) if positions else want)
         shift = mean([w - f for w, f in zip(wanted, positions, strict=True)], 0.0)
-        at.update((v, f + shift) for v, f in zip(row, positions, strict=True))
-    return at
+        places.update((v, f + shift) for v, f in zip(row, positions, strict=True))
+    return places
 
 
 def in_columns(rows: Sequence[Sequence[int]], at: dict[int, float]) -> Drawing:
-    """Lay out ranks from top to bottom, broken into columns if they are many."""
+    """Lay out ranks from top to bottom, broken into columns if they are many.
+
+    Args:
+        rows: vertices of each rank, from left to right.
+        at: horizontal place of each vertex, in steps of neighbors.
+    """
     spans = [(min(map(at.__getitem__, r)), max(map(at.__getitem__, r))) for r in rows]
     height = best_height(spans) if len(rows) > TALLEST else len(rows)
     x, y = [0] * len(at), [0] * len(at)
@@ -166,7 +176,7 @@ def best_height(spans: Sequence[tuple[float, float]]) -> int:
 
 
 def width_of(spans: Sequence[tuple[float, float]]) -> float:
-    """Return the width of a column including the gap to the next."""
+    """Return the width of a column in steps: its centers, a box, and an empty step."""
     return max(high for _, high in spans) - min(low for low, _ in spans) + 2
 
 

@@ -35,7 +35,7 @@ def chart(
         "unit": unit,
         "has_band": has_band,
         "lines": [
-            {"name": text(name), "points": [[n, *map(number, values)] for n, values in points]}
-            for name, points in lines.items()
+            {"name": text(line), "points": [[n, *map(number, values)] for n, values in points]}
+            for line, points in lines.items()
         ],
     }

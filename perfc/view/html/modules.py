@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from perfc.ir.graphs.blocks import Path
 
 MOST_PARTS = 12
-"""Maximum depth of modules."""
+"""Maximum depth of modules; nodes in deeper ones count for the module at this depth."""
 MOST_CHILDREN = 96
 """Maximum number of children of a module; neighbors are merged beyond it."""
 DOMINANT = 0.8
@@ -61,7 +61,7 @@ def tree(paths: Sequence[Path], name: str) -> ModuleTree:
                 module = modules[path[:depth]] = ModuleTree(path[depth - 1])
                 modules[path[: depth - 1]].children.append(module)
         modules[path].children.append(i)
-    # inner modules first: what they are replaced by may be replaced again
+    # inner modules first: the child that replaces a module may be the single child of the outer one
     for path in sorted(modules, key=len, reverse=True):
         simplify(modules[path])
     opened(root, len(paths))
@@ -69,7 +69,7 @@ def tree(paths: Sequence[Path], name: str) -> ModuleTree:
 
 
 def opened(root: ModuleTree, count: int) -> None:
-    """Replace a child of ``root`` with most of the ``count`` nodes by its children.
+    """Replace a child of ``root`` that holds most of the ``count`` nodes by its children.
 
     Wrappers such as ``model`` would otherwise be all that the first level shows. A numbered module
     keeps the name of the list it is in: ``h/11``.
@@ -94,17 +94,14 @@ def simplify(module: ModuleTree) -> None:
     """
     children: list[int | ModuleTree] = []
     for child in module.children:
-        only = (
-            child.children[0]
-            if isinstance(child, ModuleTree) and len(child.children) == 1
-            else None
-        )
-        if isinstance(only, ModuleTree) and isinstance(child, ModuleTree):
-            children.append(ModuleTree(f"{child.name}/{only.name}", only.children))
-        else:
-            children.append(child if only is None else only)
+        if isinstance(child, ModuleTree) and len(child.children) == 1:
+            (only,) = child.children
+            if isinstance(only, ModuleTree):
+                only = ModuleTree(f"{child.name}/{only.name}", only.children)
+            child = only
+        children.append(child)
     if len(children) > MOST_CHILDREN:
-        # as many runs as members of a run: both levels are equally short
+        # as many runs as members of each: the list of runs and the list of a run are equally long
         size = math.ceil(math.sqrt(len(children)))
         runs = [children[i : i + size] for i in range(0, len(children), size)]
         children = [ModuleTree(span(run), run) for run in runs]

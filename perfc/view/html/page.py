@@ -71,7 +71,7 @@ def page(
         TargetError: if there is no such target.
     """
     sections = document(views, NAMES, PRINTED).sections
-    # the details of each kernel show its ceilings
+    # no table of ceilings: the page shows those of a kernel with its details
     blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
     assumptions = blocks.pop("assumptions")
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
@@ -98,7 +98,16 @@ def rendered(
     data: Json,
     verdict: VerdictBlock | None = None,
 ) -> str:
-    """Render the page, with the headline first."""
+    """Render the page, with the headline first.
+
+    Args:
+        title: title of the page.
+        above: sections before the charts.
+        tables: tables of the charts.
+        below: sections after the charts.
+        data: data for the scripts.
+        verdict: headline; the first section of ``above`` takes its place by default.
+    """
     linked = [b.name for b in below if b.name in LINKED]
     has_what_if = data.get("what_if") is not None
     first = ["verdict"] if verdict else [b.name for b in above[:1]]
@@ -184,7 +193,7 @@ def environment() -> Environment:
     """Return the template environment, shared by all pages."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    # names end in .j2, so that nothing but this would escape what files call their nodes
+    # Jinja chooses by suffix and would escape nothing in a file .j2; names of nodes are untrusted
     return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset))
 
 

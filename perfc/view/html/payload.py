@@ -66,7 +66,7 @@ def label(views: Views) -> str:
 
 def text(name: str) -> str:
     """Return a printable name of limited length."""
-    # cut before as well: a name in an untrusted file may have megabytes
+    # a name in an untrusted file may have megabytes: it is cut first, as the rest takes time
     return elided(printable(name[: 8 * LONGEST]), LONGEST)
 
 
@@ -74,7 +74,7 @@ def kernels(views: Views) -> Json:
     """Return every kernel in execution order, with the table's columns and its ceilings."""
     sections = document(views, ("kernels",), None).sections
     tables = [p for s in sections for p in s.parts if isinstance(p, Table)]
-    # waiting for a launch is no unit that could be busy
+    # launching is no unit of the machine that could be busy
     names = [p.ceiling for p in views.pressure if p.ceiling != "launch"]
     rows = views.kernels
     return {
@@ -97,6 +97,7 @@ def kernels(views: Views) -> Json:
 
 def table(shown: Table) -> Json:
     """Return a table with unformatted numbers, which scripts scale, sort and shorten."""
+    # a row is one kernel; for a roofline the scripts take the count from the points
     columns = [i for i, c in enumerate(shown.columns) if c.name != "count"]
     scales = scales_of(shown)
     return {
@@ -120,7 +121,7 @@ def cell(content: Cell) -> str | float | None:
     """Convert a cell to JSON; numbers stay numbers."""
     match content:
         case Name(full):
-            return text(full.removeprefix("<- "))  # the arrow separates columns of text
+            return text(full.removeprefix("<- "))  # an arrow before names is for plain text only
         case Amount():
             return str(content)
         case str():
@@ -139,7 +140,7 @@ def number(value: float | None) -> float | None:
 
 
 def interned(at: Callable[[int], str], count: int) -> Json:
-    """Return distinct texts, and the index of the text at each position."""
+    """Return distinct texts, and for each position the index of its text, ``at(position)``."""
     places: dict[str, int] = {}
     indices = [places.setdefault(at(i), len(places)) for i in range(count)]
     return {"texts": list(places), "which": indices}
@@ -151,7 +152,7 @@ def roofline(report: Report, views: Views) -> Json:
     marks = []
     first: dict[int, int] = {}
     for g in groups(views.kernels):
-        # One kernel at a time: equal ones of one group are one mark, and it knows which they are.
+        # `marks_of` does not say which kernels a mark stands for: it gets one kernel of each group
         alone = replace(report.roofline, kernels=(report.roofline.kernels[g.first.index],))
         predicted = [report.prediction.kernels[g.first.index]] if g.first.predicted else None
         for mark in marks_of(alone, predicted).marks:
@@ -166,12 +167,12 @@ def roofline(report: Report, views: Views) -> Json:
         "y": drawn.window.y,
         "lines": list(lines(drawn)),
         "points": points(drawn.points, first),
-        "moving": sum(len(g.rows) for g in groups(views.kernels)) - sum(m.count for m in marks),
+        "moving": len(views.kernels) - sum(m.count for m in marks),  # kernels without arithmetic
     }
 
 
 def points(drawn: Iterable[MarkPoint], kernel: Mapping[int, int]) -> list[list[object]]:
-    """Return the data of points; ``kernel`` maps marks to kernel positions."""
+    """Return the data of points; ``kernel`` maps the ``id`` of a mark to the kernel's position."""
     return [
         [
             kernel[id(p.mark)],
@@ -225,10 +226,10 @@ def graph(report: Report, wires: Wiring) -> Json:
         modules += [c for c in module.children if isinstance(c, ModuleTree)]
     number_of = {m: i for i, m in enumerate(modules)}
     home = [0] * len(wires.nodes)
-    for m, module in enumerate(modules):
+    for index, module in enumerate(modules):
         for c in module.children:
             if isinstance(c, int):
-                home[c] = m
+                home[c] = index
     parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
     ops = interned(lambda i: text(op_of(wires, i)), len(wires.nodes))
     layout = drawing(len(wires.nodes), wires.edges)
@@ -247,7 +248,7 @@ def graph(report: Report, wires: Wiring) -> Json:
         **values(wires),
         "kernel": [-1 if k is None else k for k in wires.kernels],
         "anchor": anchors,
-        # helper launches, each with the node that it serves
+        # helper launches, such as a conversion, each with the node that it serves
         "helpers": helpers,
         "home": home,
         "modules": [text(m.name) for m in modules],
@@ -258,7 +259,7 @@ def graph(report: Report, wires: Wiring) -> Json:
 
 
 def values(wires: Wiring) -> Json:
-    """Return names of values, each at its producer, otherwise at its first reader.
+    """Return names of values, each with its producer's position, else with its first reader's.
 
     A leading tab stands for the name of that node, as most values are named after their producer.
     """
@@ -271,7 +272,8 @@ def values(wires: Wiring) -> Json:
     named = [(v.name, i) for v, i in places.items() if v.name]
 
     def name(k: int) -> str:
-        value, node = named[k][0], wires.nodes[named[k][1]].name
+        value, i = named[k]
+        node = wires.nodes[i].name
         is_derived = bool(node) and value.startswith(node)
         return f"\t{text(value.removeprefix(node))}" if is_derived else text(value)
 
@@ -298,7 +300,8 @@ def scopes(
         while chain[-1] in parents:
             chain.append(parents[chain[-1]])
         chains.append(chain[::-1])
-    # an edge is drawn in the deepest module that holds both ends, between its children around them
+    # an edge is drawn in the deepest module that holds both ends, between the children of that
+    # module that are or hold the ends
     inside: dict[ModuleTree, dict[Edge, None]] = {m: {} for m in modules}
     for a, b in wires.edges:
         above, below = chains[home[a]], chains[home[b]]

@@ -31,8 +31,9 @@ def roofline_page(drawn: Chart) -> str:
         [m for m in drawn.marks if (m.basis is TimeBasis.MEASURED) is is_measured]
         for is_measured in (False, True)
     ]
-    # measured kernels lie over the predicted ones as hollow points, or stand alone
-    sides = [marks for marks in bases if marks] or [[]]  # ceilings alone have a chart too
+    # the second list, of measured kernels, is drawn over the first as hollow points; an empty list
+    # draws ceilings only
+    sides = [marks for marks in bases if marks] or [[]]
     data: Json = {
         "reports": [report(drawn, marks) for marks in sides],
         "hollow": "Hollow: measured." if len(sides) > 1 else "",
@@ -52,7 +53,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
             "table": table(tabulate(columns(drawn), marks)),
             "label": interned(lambda i: text(marks[i].label), len(marks)),
             "bound": interned(lambda i: marks[i].bound or "unknown", len(marks)),
-            "equal_to": list(range(len(marks))),
+            "equal_to": list(range(len(marks))),  # equal kernels are one mark already
             "time_s": [number(m.time_s) for m in marks],
             "low_s": [None] * len(marks),
             "high_s": [None] * len(marks),
@@ -62,6 +63,6 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
             "y": drawn.window.y,
             "lines": list(lines(drawn)),
             "points": points(shown, index),
-            "moving": 0,
+            "moving": 0,  # the notes of the chart count kernels without arithmetic
         },
     }

@@ -11,7 +11,7 @@ from perfc.view.report.formats.text import ScreenFigure
 from perfc.view.report.sections.limits import LimitShare
 
 ONE_LINE = 100_000
-"""Width larger than any title."""
+"""Width larger than any title, so that only parts that never share a line are separate lines."""
 
 
 @record

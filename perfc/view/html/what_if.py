@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 BATCHES = tuple(2**i for i in range(9))
-"""Batches to analyze in addition to that of the report."""
+"""Batches to analyze in addition to that of the report: those of the page's slider."""
 HALF = "f16"
 """Precision to analyze in addition to that of the report."""
 MOST_TARGETS = 8
 """Maximum number of machines on one page."""
 MOST_KERNELS = 400
-"""Maximum number of kernels of a model that is analyzed in all settings."""
+"""Maximum number of kernels of a model that is analyzed at other batches and precisions; each of
+these settings is another analysis before the page is written."""
 
 
 def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json | None:
@@ -41,31 +42,31 @@ def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json |
     if len(batches) * len(dtypes) * len(machines) == 1:
         return None
     # one report for each machine and precision: batches are new sizes of its formulas
-    reports = {(s, d): bases(report, s, d) for s in machines for d in dtypes}
-    titles = {s: machine_title(r.machine) for (s, _), r in reports.items() if r is not None}
+    reports = {(m, dtype): bases(report, m, dtype) for m in machines for dtype in dtypes}
+    titles = {m: machine_title(r.machine) for (m, _), r in reports.items() if r is not None}
     return {
         "batches": batches,
         "batch": batches.index(reported),
         "dtypes": [d or "as the model has it" for d in dtypes],
         "dtype": dtypes.index(report.dtype),
-        "targets": [text(titles.get(s, s)) for s in machines],
+        "targets": [text(titles.get(m, m)) for m in machines],
         "rows": [
             [
-                [headline(reports[s, d], b, reported, predict=predict) for b in batches]
-                for d in dtypes
+                [headline(reports[m, dtype], batch, reported, predict=predict) for batch in batches]
+                for dtype in dtypes
             ]
-            for s in machines
+            for m in machines
         ],
     }
 
 
 def reported_batch(report: Report) -> int:
-    """Return the leading extent of the first input; 0 if it is not a symbol."""
+    """Return the batch of the report; 0 if the batch of the model is fixed."""
     return report.env.get(batch_symbol(report.source) or "", 0)
 
 
 def batches_of(report: Report) -> list[int]:
-    """Return the batches to analyze, including that of the report; only that if it is fixed."""
+    """Return the batches to analyze; only that of the report if it is fixed or the model large."""
     reported = reported_batch(report)
     if reported < 1 or len(report.kernels.kernels) > MOST_KERNELS:
         return [reported]
@@ -73,7 +74,7 @@ def batches_of(report: Report) -> list[int]:
 
 
 def dtypes_of(report: Report) -> list[str]:
-    """Return the precision of the report, and half precision if none is set."""
+    """Return the precision of the report, and half precision unless a precision is set."""
     if report.dtype or len(report.kernels.kernels) > MOST_KERNELS:
         return [report.dtype]
     return ["", HALF]
@@ -82,7 +83,7 @@ def dtypes_of(report: Report) -> list[str]:
 def bases(report: Report, target: str, dtype: str) -> Report | None:
     """Return the report of a machine and a precision; None if they cannot be analyzed.
 
-    An empty ``target`` is the machine of the report.
+    Batches are sizes of this report. An empty ``target`` is the machine of the page's report.
 
     Raises:
         TargetError: if there is no such target.
@@ -95,7 +96,14 @@ def bases(report: Report, target: str, dtype: str) -> Report | None:
 
 
 def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -> Json | None:
-    """Return the figures of one setting; None if it cannot be analyzed."""
+    """Return the figures of one setting; None if it cannot be analyzed.
+
+    Args:
+        base: report of the machine and the precision.
+        batch: batch of the setting.
+        reported: batch of ``base``.
+        predict: predict the time; otherwise use measured rates.
+    """
     if base is None:
         return None
     try:
@@ -107,7 +115,7 @@ def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -
 
 
 def figures(verdict: Verdict) -> Iterator[tuple[str, object]]:
-    """Return the data of a row."""
+    """Yield names and values of the figures."""
     yield "time_s", number(verdict.time_s)
     yield "low_s", number(verdict.expected.low)
     yield "high_s", number(verdict.expected.high)

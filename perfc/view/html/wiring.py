@@ -18,7 +18,7 @@ class Wiring:
     """The nodes that are left to execute, and the values between them.
 
     Args:
-        nodes: in execution order, those of regions behind the node that holds them.
+        nodes: in execution order; nodes of regions follow the node that holds the regions.
         edges: positions of writer and reader, each pair once.
         kernels: position of the kernel each node runs in, None where it launches nothing.
     """
@@ -36,10 +36,13 @@ def wiring(report: Report) -> Wiring:
 
 
 def edges(nodes: Sequence[Node]) -> list[Edge]:
-    """Return writer and readers of every value; a node with regions reads their results."""
+    """Return a pair of writer and reader for each value and reader.
+
+    A node with regions reads their results. Inputs and weights of the model have no writer.
+    """
     writer: dict[Value, int] = {v: i for i, n in enumerate(nodes) for v in n.results}
-    edges: list[Edge] = []
+    pairs: list[Edge] = []
     for i, n in enumerate(nodes):
         read = [*n.inputs, *(v for region in n.regions for v in region.outputs)]
-        edges += [(writer[v], i) for v in read if v is not None and v in writer]
-    return edges
+        pairs += [(writer[v], i) for v in read if v is not None and v in writer]
+    return pairs

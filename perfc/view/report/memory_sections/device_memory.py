@@ -119,10 +119,10 @@ class DeviceMemory:
 
 
 def _phases(footprint: Footprint) -> Iterator[PhaseMemory]:
-    peaks: dict[str, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for phase, nbytes in zip(footprint.phases, footprint.live, strict=True):
-        peaks.setdefault(phase.value, []).append(nbytes)
-    for name, line in peaks.items():
+        lines.setdefault(phase.value, []).append(nbytes)
+    for name, line in lines.items():
         yield PhaseMemory(name, len(line), max(line))
 
 

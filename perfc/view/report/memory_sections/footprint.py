@@ -66,7 +66,7 @@ class Footprint:
 
     @property
     def live_bytes(self) -> int:
-        """Return the live bytes at the peak."""
+        """Return the live bytes at the peak; copies made while loading only occupy memory."""
         return sum(self.parts.values()) - self.parts.get(BufferRole.COPY, 0)
 
     @property
@@ -95,10 +95,10 @@ def table_of(report: Report) -> StorageTable:
 def live_memory(
     table: StorageTable, env: Mapping[str, int]
 ) -> tuple[list[int], int, dict[BufferRole, int]]:
-    """Return the live bytes while each kernel runs, the first at the peak, and those by role."""
+    """Return the live bytes of each kernel, the first kernel at the peak, and its bytes by role."""
     line = table.live_bytes(env)
-    at = max(range(len(line)), key=line.__getitem__, default=0)
-    return line, at, table.live_at(env, at) if line else {}
+    step = max(range(len(line)), key=line.__getitem__, default=0)
+    return line, step, table.live_at(env, step) if line else {}
 
 
 def footprint(
@@ -113,10 +113,10 @@ def footprint(
     Args:
         report: the analyzed run.
         env: values of the symbols; those of the report by default.
-        table: its buffers, if they are divided among devices.
+        table: buffers of the run, if they are divided among devices; all buffers by default.
         more_bytes: additional workspace.
     """
-    shared, table = table is None, table or table_of(report)
+    is_whole, table = table is None, table or table_of(report)
     env = report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
     capacity = report.deployment.capacity(machine)
@@ -126,34 +126,33 @@ def footprint(
     peak = partial(live_memory, table, env)
     key = report.deployment.table_name, *env.items()
     once = partial(report.analyses.once, report.module)
-    if shared:
+    if is_whole:  # only these buffers depend on nothing but the module and the key
         replayed = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
-        line, at, parts = once(("live memory", *key), peak, lambda _: True)
+        line, step, parts = once(("live memory", *key), peak, lambda _: True)
     else:
-        replayed, (line, at, parts) = unlimited(), peak()
+        replayed, (line, step, parts) = unlimited(), peak()
     if workspace:
         parts = {**parts, BufferRole.WORKSPACE: parts.get(BufferRole.WORKSPACE, 0) + workspace}
-    limits: tuple[int, int | None, int] = (0, None, 0)
-    if capacity is not None:
-        limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
-        if replayed.reserved_bytes > capacity.tensor_bytes:
-            # a full device makes an allocator give back what it holds
-            with contextlib.suppress(OutOfMemoryError):
-                replayed = _replayed(table, env, make(capacity.tensor_bytes), workspace)
+    if capacity is not None and replayed.reserved_bytes > capacity.tensor_bytes:
+        # a full device makes an allocator give back what it holds
+        with contextlib.suppress(OutOfMemoryError):
+            replayed = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     result = Footprint(
-        parts,
-        replayed.allocated_bytes,
-        replayed.reserved_bytes,
-        *limits,
-        make.title,
-        table.names[at] if line else "",
-        table.phases[at] if line else Phase.FORWARD,
-        tuple(s + workspace for s in line),
-        replayed.reserved_line,
-        table.phases,
-        table.is_bound,
+        parts=parts,
+        allocated_bytes=replayed.allocated_bytes,
+        reserved_bytes=replayed.reserved_bytes,
+        context_bytes=capacity.context_bytes if capacity else 0,
+        capacity_bytes=capacity.usable_bytes if capacity else None,
+        margin_bytes=capacity.margin_bytes if capacity else 0,
+        allocator=make.title,
+        peak_node=table.names[step] if line else "",
+        peak_phase=table.phases[step] if line else Phase.FORWARD,
+        live=tuple(s + workspace for s in line),
+        reserved=replayed.reserved_line,
+        phases=table.phases,
+        is_bound=table.is_bound,
     )
-    if not shared or machine.kind != "cpu":
+    if not is_whole or machine.kind != "cpu":
         return result
     from perfc.passes.layout.processes.by_framework import GROWN, process_of
 
@@ -164,10 +163,11 @@ def footprint(
 
 
 def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
-    """Return the footprint of a process on a processor, whose results lie in what it grows by."""
+    """Return the footprint of a process on a processor, whose memory grows while the model runs."""
     parts = {BufferRole.PARAMETER: grown.weight_bytes}
     unassigned_bytes = grown.run_bytes + grown.copy_bytes
-    # buffers fill what the process grows by, role by role; what they exceed it by was reused
+    # role by role, buffers account for the growth of the process; the bytes of buffers beyond the
+    # growth reuse memory
     for role, nbytes in live.parts.items():
         if role is not BufferRole.PARAMETER:
             parts[role] = min(nbytes, unassigned_bytes)
@@ -185,13 +185,13 @@ def _replayed(
     table: StorageTable, env: Mapping[str, int], allocator: Allocator, workspace: int
 ) -> Replay:
     if workspace:
-        allocator.allocate(-1, workspace)
+        allocator.allocate(-1, workspace)  # -1 is no buffer of the table: never freed
     return replay(table.events(env), allocator, len(table.steps), RUNS)
 
 
 def slices_of(card: Machine) -> list[tuple[SliceProfile, Machine]]:
     """Return the MIG slices of a card, smallest first; none without known slices."""
-    partition = None if card.slice else partition_of(card)
+    partition = None if card.slice else partition_of(card)  # a slice is not divided again
     order = (
         sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count)) if partition else []
     )
@@ -199,7 +199,10 @@ def slices_of(card: Machine) -> list[tuple[SliceProfile, Machine]]:
 
 
 def mig_slice(report: Report) -> str | None:
-    """Return the smallest MIG slice that serves the run of a card; None without known slices."""
+    """Return the smallest MIG slice that holds the run of a card.
+
+    It is "none" if no slice holds the run, and None if perfc knows no slices of the card.
+    """
     slices = slices_of(report.machine)
     serving = (p.name for p, m in slices if holds(replace(report, machine=m), report.env))
     return next(serving, "none") if slices else None

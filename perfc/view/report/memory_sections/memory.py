@@ -89,6 +89,7 @@ def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
     for owner, values in table.by_owner.items():
         end = max((table.last_use.get(v, -1) for v in values), default=-1)
         start = born.get(owner, -1)  # inputs live from the beginning
+        # a value that nothing reads lives while its node runs
         if start <= step <= max(end, start) and isinstance(owner.type, TensorType):
             size = owner.type.nbytes
             nbytes = in_bytes(None) if size is None else amount(size, env, Unit.BYTE)

@@ -81,7 +81,7 @@ def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
         Repeated(
             kernels[first],
             indices,
-            Ceiling[rows[first].held_by.upper()],
+            Ceiling[rows[first].held_by.upper()],  # rows have the key of the ceiling, in lower case
             kernels[first].time_s,
             rows[first].predicted,
         )
@@ -90,9 +90,9 @@ def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
 
 
 def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tuple[Pressure, ...]:
-    """Collect every ceiling that takes time, in the order of the machine."""
+    """Collect every ceiling that takes time or limits a kernel, in the order of `Ceiling`."""
     total = verdict.time_s
-    shares = {one.key: one.share for one in verdict.limits}
+    shares = {limit.key: limit.share for limit in verdict.limits}
     pressures: list[Pressure] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
@@ -105,14 +105,14 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
         bound_share = shares.get(key(c), 0.0)
         pressures.append(
             Pressure(
-                key(c),
-                c.value,
-                busy,
-                ratio(busy, total),
-                math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),
-                sum(k.count for k in bound),
-                bound_share * total,
-                bound_share,
+                ceiling=key(c),
+                title=c.value,
+                busy_s=busy,
+                share=ratio(busy, total),
+                floor_s=math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),
+                bound_kernels=sum(k.count for k in bound),
+                bound_s=bound_share * total,
+                bound_share=bound_share,
             )
         )
     return tuple(pressures)
@@ -136,13 +136,19 @@ def section(rows: Sequence[Pressure], limits: Sequence[LimitShare]) -> Section:
         ),
     )
     used = {r.ceiling for r in rows}
-    rest = ", ".join(f"{one.title} {share(one.share)}" for one in limits if one.key not in used)
+    rest = ", ".join(f"{x.title} {share(x.share)}" for x in limits if x.key not in used)
     notes = (Note(f"of no kernel: {rest}"),) if rest else ()
     return Section("pressure", "resource pressure", (tabulate(columns, rows), *notes))
 
 
 def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
-    """Return the section of each ceiling's busy share per kernel."""
+    """Return the section of each ceiling's busy share per kernel.
+
+    Args:
+        rows: kernels in execution order.
+        used: ceilings, one column each.
+        top: number of groups of equal kernels, one row each; None for a row per kernel.
+    """
     names = [p.ceiling for p in used]
     shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (

@@ -48,7 +48,7 @@ def curve_of(report: Report) -> tuple[CurvePoint, ...]:
     curve = Checkpoints.of(*parts(report), report.env).curve()
     level = report.machine.level("device")
     bytes_per_s = level.bandwidth.value if level is not None else 0.0
-    largest_bytes = max(curve[-1].kept_bytes, 1)
+    largest_bytes = max(curve[-1].kept_bytes, 1)  # the curve ends where all results are saved
     return tuple(
         CurvePoint(
             p.kept_bytes,

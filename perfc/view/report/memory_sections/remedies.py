@@ -83,11 +83,11 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
     """Yield changes to try: name, option, keywords, and factor of the work of a run."""
     f32 = [k for k in report.roofline.kernels if k.dtype is DType.F32]
     if report.machine.kind != "cpu":
-        # modules of models in 16 bits widen some values on purpose
+        # a model with 16-bit weights computes in f32 only where its author wants that precision
         types = [w.type for w in report.module.graph.weights if isinstance(w.type, TensorType)]
         is_narrow = any(t.dtype.is_float and t.dtype.bits == 16 for t in types)
         if f32 and not report.dtype and not is_narrow:
-            # training with 16-bit parameters fails for most models
+            # training with 16-bit parameters fails for most models: mixed precision instead
             amp = "amp-f16" if report.machine.emulates("bf16") else "amp-bf16"
             dtype = amp if report.deployment.train else "f16"
             if not report.machine.emulates(dtype.rpartition("-")[2]):
@@ -116,11 +116,12 @@ def runtimes(report: Report) -> Iterator[str]:
     if now.is_dispatched:
         yield of_steps(Steps.COMPILED).name
     elif now.launch is not LaunchMode.GRAPH:
-        # the inference engine of the machine's vendor; variants for older boards have its name
+        # the inference engine of the machine's vendor, as one proposal: tables with `below` are its
+        # variants for older boards, which perfc chooses by the machine
         engine = Framework.TENSORRT
-        makers = (table for table in tables() if table.framework is engine and not table.below)
+        engines = (table for table in tables() if table.framework is engine and not table.below)
         kind, vendor = report.machine.kind, report.machine.vendor
-        yield from (table.name for table in makers if table.runs_on(kind, vendor))
+        yield from (table.name for table in engines if table.runs_on(kind, vendor))
 
 
 def may_record(report: Report) -> bool:
