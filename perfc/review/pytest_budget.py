@@ -34,12 +34,13 @@ def require_budget(model: Any, target: str | None = None, **given: Any) -> Repor
         pytest.fail(f"{error}{more}", pytrace=False)
     v, energy = report.verdict, report.verdict.energy
     memory = v.memory.total_bytes / 2**20
-    # without a power model no limit of energy can be exceeded
+    # milliseconds, MiB and millijoules; without a power model no limit of energy can be exceeded
     joules = (energy.low * 1e3, energy.mid * 1e3) if energy else (0.0, 0.0)
     ends = ((v.expected.low * 1e3, v.time_s * 1e3), (memory, memory), joules)
     for (name, limit), (low, value) in zip(limits, ends, strict=True):
         if limit is not None and value > limit:
             message = f"{name} {value:.4g} exceeds the budget of {limit:g}"
+            # the test fails only if the whole 90 % interval is above the limit
             if low > limit:
                 pytest.fail(f"{message}\n{render(report.views, WIDEST)}", pytrace=False)
             warnings.warn(f"{message}, which is within the interval", stacklevel=2)

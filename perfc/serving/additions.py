@@ -24,7 +24,7 @@ HOST = "generic-x86-64"
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
 """Maximum rank and number of LoRA adapters; vLLM takes ranks up to 512."""
 MOST_CACHED_BYTES = 1 << 30
-"""Largest ``kv_bytes_per_token`` that is accepted, a size of one token and not of the cache."""
+"""Largest ``kv_bytes_per_token`` that is accepted; a larger one is the size of a whole cache."""
 MOST_SKEW = 2.0
 """Largest exponent accepted; the kernel measurements were drawn with exponents up to 1.2."""
 
@@ -105,8 +105,8 @@ def with_additions(
         raise ParseError(f"{cached} bytes per token", where="--kv-bytes-per-token", hint=hint)
     model = replace(model, cached_bytes=cached)
     edge = added.get("image_size", 0)
-    has_images = checked(added.get("images", 0), edge, has_trace)
-    return with_images(model, edge) if has_images else model
+    image_count = checked(added.get("images", 0), edge, has_trace)
+    return with_images(model, edge) if image_count else model
 
 
 def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:

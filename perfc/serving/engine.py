@@ -11,13 +11,7 @@ from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.deployment.device import check_machine
 from perfc.errors import ParseError
-from perfc.frontend.config import (
-    LanguageModel,
-    Parallel,
-    ServingPrecision,
-    runnable,
-    verifying,
-)
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
 from perfc.ir import dtype_named, frozen
 from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of, load_machine
 from perfc.passes.runtimes import EngineKind, LaunchMode, PoolOf, tables
@@ -55,7 +49,7 @@ def kind_of(name: str, version: str = "") -> EngineKind:
 
 
 def waiting(law: HostModel, host: Interval) -> HostModel:
-    """Return a host model with the launch cost of an eager framework and its uncertainty."""
+    """Return a host model with an eager framework's launch cost, which widens both intervals."""
     low, high = host.low / host.mid, host.high / host.mid
     return replace(
         law,
@@ -83,7 +77,8 @@ def with_states(
     cache_type = caches.get(precision.weights.value) or caches.get(by_model)
     if cache_type and precision.cache is None:
         precision = replace(precision, cache=dtype_named(cache_type))
-    rule = kind.states.get(model.family, kind.state)  # "config f32": of the model, or else f32
+    # the rule "config f32" means the type that the model's configuration has, or else f32
+    rule = kind.states.get(model.family, kind.state)
     rest = rule.removeprefix("config")
     name = (model.state_type if rest != rule else "") or rest.strip()
     return replace(precision, state=dtype_named(name) if name else precision.half)
@@ -195,7 +190,7 @@ class Engine:
         elif host_launch_s is not None:
             message = f"it does not apply to {runtime}, whose host overhead is fitted"
             raise ParseError(message, where="--host-launch", hint="only to transformers")
-        if kind.is_compiled:  # one launch per step, which the fitted step time has
+        if kind.is_compiled:  # one launch per step, which the fitted time of a step includes
             host_law = replace(host_law, launch_s=0.0)
         drafts = (speculation or Speculation()).checked()
         run_precision = with_states(run_in(precision, machine, kind), model, kind)
@@ -250,7 +245,8 @@ class Engine:
         return self._cost_of(self.model, self.parallel, self._hosted_s)
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel, hosted_s: float = 0.0) -> StepCost:
-        if self.kind.recording is not None:  # eager frameworks have no block kernels
+        """Return the cost of the steps of a model, the served one or a drafter."""
+        if self.kind.recording is not None:  # eager frameworks have no kernels of blocks
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
@@ -294,7 +290,7 @@ class Engine:
 
     @property
     def _hosted_s(self) -> float:
-        """Return the seconds to read all such weights, one stage after another.
+        """Return the seconds to read all weights in host memory, one stage after another.
 
         Raises:
             ParseError: the machine has no link to its host.
@@ -322,13 +318,14 @@ class Engine:
         """Return the memory plan of one rank for requests of these lengths."""
         capacity, kind = capacity_of(self.machine, self.reserve), self.kind
         usable = capacity.usable_bytes if capacity is not None else 0
+        # larger limits of an engine reserve no more activations; both caps are assumed
         demand = self.cost.demand(
             isl + osl, min(kind.token_budget, 1 << 16), min(kind.max_num_seqs, 256)
         )
         heads = self.model.decoder.heads if self.model.decoder is not None else ()
         vocabulary = heads[-1].width if heads else 0
         profiled = kind.logit_bytes * kind.max_num_seqs * vocabulary
-        # one more for each draft, to go back to where it is rejected
+        # a state more for each drafted token, to return to if the token is rejected
         states = 1 + self.speculation.tokens + kind.extra_states
         demand = replace(
             demand,
@@ -376,6 +373,7 @@ class Engine:
         plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
         # every pipeline stage holds its layers' KV cache for all requests in flight
+        # a request takes whole blocks, so up to two more than its tokens
         groups, each = groups or self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
         # groups share the pool, but one request of this length has room if the pool holds it
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))

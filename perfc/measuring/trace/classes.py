@@ -11,10 +11,11 @@ from perfc.common.fitted import data_next_to
 from perfc.view.report.formats.document import Name
 
 _DECORATION = re.compile(r"\((?!anonymous).*$|^void |\(anonymous namespace\)::|\b(\w+::)+")
-"""Parameters and namespaces of a kernel's name."""
+"""Parameters, result type and namespaces of a kernel's name."""
 LONGEST = 56
+"""Characters of a kernel's name in text, so that its row fits into a line."""
 HEAD = 20
-"""Characters of a kernel's name in text, and those at its begin that remain in narrow text."""
+"""Leading characters of a name that remain if narrow text shortens it in the middle."""
 
 
 class TracedClass(Enum):
@@ -36,7 +37,7 @@ class TracedClass(Enum):
     COMMUNICATION = "communication"
     OTHER = "other"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @cache
@@ -57,14 +58,16 @@ def _patterns() -> tuple[tuple[TracedClass, re.Pattern[str], re.Pattern[str]], .
 def class_of(kernel: str, operator: str = "") -> TracedClass:
     """Return the class of a kernel.
 
-    Kernels of communication are known by their name; for others the operator decides, and the name
-    where no pattern has the operator. Operators of Triton are the kernel itself.
+    Kernels of communication are known by their name. For others the operator decides, or the name
+    of the kernel if no pattern matches the operator. An operator that Triton generated is named as
+    its kernel and decides nothing.
 
     >>> class_of("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64").value
     'matrix product'
     >>> class_of("volta_scudnn_128x64_relu_medium_nn_v1", "aten::relu").value
     'elementwise'
     """
+    # JAX gives the path of an operator: its last part is the name
     name = "" if operator.startswith("triton_") else operator.rpartition("/")[2]
     # communication is the first class of the table
     (communication, sends, _), *_ = _patterns()

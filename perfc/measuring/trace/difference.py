@@ -107,7 +107,7 @@ class TraceDifference:
         operators: by operator, without shapes.
         kernels: by kernel, operator and shapes.
         notes: sentences on what the traces lack.
-        by: events of the host that ``stacks`` are; empty without them.
+        by: kind of events of the host by which ``stacks`` sum; empty without them.
         stacks: by module, line or path of calls around the launches.
     """
 
@@ -130,13 +130,14 @@ class TraceDifference:
 
 
 Key = tuple[str, ...]
-# kernels without an operator have an empty key there, which matches nothing
+# without an operator the key of the second way is empty, which matches nothing
 KEYS: Mapping[Match, Callable[[Key], Key]] = {
     Match.EXACT: lambda key: key,
     Match.OPERATOR: lambda key: key[:2] if key[0] else (),
     Match.NAME: lambda key: key[2:],
 }
-"""Parts of operator, shapes and name that identify a kernel; each takes what the earlier left."""
+"""Parts of operator, shapes and name that identify a kernel; each way gets the kernels that those
+before it did not match."""
 
 
 def difference(
@@ -232,7 +233,7 @@ def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
     rows = {key: key for keys in (first, *others) for key in keys}
     ways: dict[Key, Match] = {}
     for keys in others:
-        # equal keys match already; the rest is matched by less and less of the key
+        # equal keys match already; the others are matched by fewer and fewer parts of the key
         left, right = sorted(first - keys), sorted(keys - first)
         for way, part in KEYS.items():
             shared = ({*map(part, left)} & {*map(part, right)}) - {()}
@@ -265,7 +266,7 @@ def row_of(rows: Mapping[Key, Key], key: Key) -> Key:
 def changed(
     count: int, group: Sequence[tuple[int, KernelTime]], ways: Mapping[Key, Match]
 ) -> KernelChange:
-    """Return the change of one kernel from its times in each trace."""
+    """Return the change of one kernel, from its times by number of the trace."""
     launches, times_ns = summed(count, ((at, k.launches, k.time_ns) for at, k in group))
     if not launches[0]:
         match = Match.NEW
@@ -342,6 +343,7 @@ def times(made: TraceDifference) -> tuple[Column, ...]:
             f"{name} launches",
             Unit.COUNT,
             is_spare=True,
+            # narrow pages omit the columns of launches together
             pair=f"{names[at - 1]}_launches" if at else "",
             cell=partial(launched, at=at),
         )

@@ -27,15 +27,15 @@ MOST_ROWS = 6_000_000
 FEWER = "record fewer steps"
 """Hint where a trace is too large."""
 MOST_NAMES = 200_000
-"""Maximum different names: kernels have few, damaged files one per event."""
+"""Maximum different names of a trace: whole files have few, damaged ones another for each event."""
 LONGEST_NAME = 1000
-"""Maximum characters of a kernel's name; templates of CUTLASS reach 4,000."""
+"""Maximum characters of a kernel's name; those of CUTLASS's templates reach 4,000 and are cut."""
 LARGEST_EXTENT = 1 << 40
 """Maximum extent of an operand; a larger one is damaged."""
 LARGEST_US = 4.5e15
 """Maximum time in microseconds: in nanoseconds, it and sums of two fit into 64 bits."""
 MOST_AXES = 16
-"""Maximum axes of an operand."""
+"""Maximum axes of an operand; a longer list is damaged."""
 MOST_ARGUMENTS = 64
 """Maximum arguments of an operator; further ones are not read."""
 _OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~&*-]{0,159}")
@@ -76,8 +76,8 @@ class DeviceFacts:
 class TensorArgument:
     """Element type and extents of a tensor; the type is a word of the tool.
 
-    ``held`` is the number of elements in memory if axes of an expanded tensor share them. Calls of
-    other ``strides`` are equal.
+    ``held`` is the number of elements in memory if axes of an expanded tensor share them; None if
+    it is the product of ``sizes``. Calls that differ in ``strides`` only are equal.
     """
 
     dtype: str
@@ -90,6 +90,7 @@ class TensorArgument:
 
 
 Argument = TensorArgument | tuple[TensorArgument, ...] | int | float | bool | tuple[int, ...] | None
+"""Argument of an operator as it is stored; None for text and other kinds."""
 
 
 @record
@@ -122,7 +123,10 @@ class OperatorCall:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Return the different numbers of elements of its tensors above one, the largest first."""
+        """Return the distinct numbers of elements of its tensors, the largest first.
+
+        Scalars and empty tensors do not count.
+        """
         lists = (a if isinstance(a, tuple) else (a,) for a in (*self.arguments, self.result))
         tensors = (t for listed in lists for t in listed if isinstance(t, TensorArgument))
         return tuple(sorted({math.prod(t.sizes) for t in tensors} - {0, 1}, reverse=True))
@@ -163,7 +167,7 @@ class EventColumns:
 
 
 class LaunchColumns(EventColumns):
-    """EventColumns of launches: a row is one execution of a kernel or copy.
+    """Columns of launches; a row is one execution of a kernel or copy.
 
     Attributes:
         kernel: index of the name.
@@ -247,10 +251,10 @@ class DeviceTrace:
         is_cut: the file ends in the middle.
         is_host: times are those of the host, because no device was traced.
         unusable: launches without a duration, or with a negative one, which are left out.
-        replays: kernels that the launch of a graph executed.
-        joined: those of them with the operator of their capture.
-        recorded: launches and their time in the file, of which this trace may be a part.
-        earlier: those launched before the trace began.
+        replays: number of kernels that launches of graphs executed.
+        joined: number of those kernels that got the operator of their capture.
+        recorded: number and time of all launches of the file, of which this trace may be a part.
+        earlier: number and time of the launches from before the trace began.
         host: events of the host; None if not recorded.
         steps: steps of the file.
         step: number of the step that this trace is; None for the whole.
@@ -331,7 +335,8 @@ class DeviceTrace:
     def used_devices(self) -> Mapping[object, DeviceFacts]:
         """Return the facts of the devices that executed something, by the tool's number.
 
-        Equal facts are those of every device: a process may number its devices in another way.
+        If all recorded facts are equal, a device without facts gets them too: the launches of a
+        process may number its devices in another way.
         """
         usual = next(iter(self.facts.values())) if len({*self.facts.values()}) == 1 else None
         usual = usual or DeviceFacts()
@@ -363,7 +368,7 @@ def nanoseconds(event: Event, key: str) -> int | None:
     if not -LARGEST_US < value < LARGEST_US:
         return None
     whole = int(value)
-    # a product of the whole would lose the last digits
+    # a product of the float would lose the last digits
     return whole * 1000 + round((value - whole) * 1000)
 
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 MOST_DIFFERENT = 0.1
 """Maximum relative difference of the memory that a driver reports and that of the target."""
 _TF32 = re.compile(r"tf32|xf32|tensorop|s1688|s16816|bf16x[369]|_S_MX_B", re.IGNORECASE)
-"""Names of kernels that multiply f32 on matrix units, of CUTLASS, cuBLAS, cuDNN and hipBLASLt."""
+"""Names of kernels that multiply f32 on matrix units, of CUTLASS, cuBLAS, cuDNN and hipBLASLt.
+
+``s1688`` and ``s16816`` are shapes of matrix instructions, ``bf16x3`` and more split f32 into bf16.
+"""
 _MOVES = re.compile(r"\[?(CUDA )?mem(cpy|set)", re.IGNORECASE)
 """Names of copies and fills that are no kernels."""
 
@@ -78,7 +81,7 @@ def floor_of(
     if kernels and all(map(_MOVES.match, kernels)) and work.counts.flop:
         return None  # the kernels that compute were not recorded
     rounds = work.dtype is DType.F32 and any(map(_TF32.search, kernels))
-    # a time below the bound of f32 shows that TF32 was used
+    # TF32 counts if the kernel's name says so, or if the time is below the bound of f32
     for tf32 in (True,) if rounds else (False, True):
         times = Floors(machine, tf32=tf32).times_s(
             work.counts, work.dtype, is_chosen=work.is_chosen
@@ -104,7 +107,7 @@ def is_with_host(kernel: str) -> bool:
 def host_copy(call: OperatorCall, work: CallWork, machine: Machine) -> OperatorFloor | None:
     """Return the bound of a copy by the link to the host; None for other operators."""
     link = machine.link("host")
-    # one side of the copy passes the link
+    # the bytes of one side pass the link: the smaller ones give a lower bound if the types differ
     nbytes = min(work.counts.read_bytes, work.counts.write_bytes)
     if link is None or call.operator != "aten::copy_":
         return None
@@ -116,7 +119,7 @@ def target_of(facts: DeviceFacts) -> Machine | None:
 
     A device without a name is identified by its architecture, units and memory.
     """
-    # virtual machines name a GPU of AMD with VF behind, for a virtual function
+    # in virtual machines, the name of an AMD GPU ends with VF, for a virtual function
     names = [facts.name, facts.name.removeprefix("AMD ").partition(" VF")[0]]
     for name in filter(None, names):
         try:

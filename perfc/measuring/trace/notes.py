@@ -21,9 +21,11 @@ def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
         counted = plural(trace.replays - trace.joined, "kernel")
         result.append(f"{counted} of graphs without operators and shapes: --capture adds them")
     if trace.earlier[0]:
+        # number and time of launches: from before the trace began, and of the whole file
         (before, before_ns), (count, all_ns) = trace.earlier, trace.recorded
         text = f"{before:,} of {plural(count, 'launch', 'launches')} ({time(before_ns)} of "
         text += f"{time(all_ns)}) came before the trace began: {time(all_ns - before_ns)} without"
+        # a summary of a part of the file is without the earlier launches
         result.append(text if len(trace.launches) == count else f"{text}, as here")
     if trace.step is not None:
         by_number = {s.number: s.kernel_ns for s in trace.steps}
@@ -32,6 +34,7 @@ def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
         # of an even number the lower median, as in `steps.selected`
         low, middle, high = map(time, (times[0], times[(len(times) - 1) // 2], times[-1]))
         several = f"{len(times)} steps of {low} to {high}, median {middle}"
+        # the other launches of the file: neither early nor in a step
         count = trace.recorded[0] - trace.earlier[0] - sum(s.launches for s in trace.steps)
         outside_ns = trace.recorded[1] - trace.earlier[1] - sum(times)
         outside = f"; {plural(count, 'launch', 'launches')} ({time(outside_ns)}) outside of steps"

@@ -34,7 +34,7 @@ from .facts import TraceSource
 from .views import SCHEMA, WITHHELD, DeviceView, TracedKernelView, TraceView
 
 PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION))
-"""Classes of kernels whose weights a runtime may pack."""
+"""Classes of kernels whose weights a runtime may store in a layout of its choice."""
 
 
 def to_json(view: TraceView) -> str:
@@ -71,9 +71,9 @@ def document(view: TraceView, top: int | None) -> Document:
         return Document(title, (*noted(view.notes), *devices, *gap_sections(view.prediction, top)))
     classes = Section("classes", "kernels by class", (class_table(view),))
     kernels = Section("kernels", "kernels", tuple(kernel_parts(view, top)))
-    sent = collective_sections(view.collectives, top)
+    collectives = collective_sections(view.collectives, top)
     rates = rate_sections(view.operators[:top], view.products[:top])
-    return Document(title, (*noted(view.notes), *devices, classes, kernels, *sent, *rates))
+    return Document(title, (*noted(view.notes), *devices, classes, kernels, *collectives, *rates))
 
 
 def noted(notes: Sequence[str]) -> Iterator[Section]:
@@ -102,7 +102,7 @@ def device_facts(d: DeviceView) -> Facts:
             *rows,
             Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
         ]
-        # both are 0 where no launch is recorded: that they are unknown is the next row
+        # if no launch is recorded both are 0 and have no row: the row after them says so
         waits = (("launch-bound", late_s, "until"), ("launch latency", pending_s, "after"))
         for name, time_s, when in waits if late_s or pending_s or not d.unknown_s else ():
             text = f"{share(time_s / d.span_s)} of the span: idle {when} the host launched"
@@ -162,12 +162,12 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         floor_s = sum(k.floor_s or 0.0 for k in bounded)
         text = f"operators with a {LOWER_BOUND}: {quantity(time_s, Unit.SECOND)}"
         text += f", {share(time_s / view.kernel_s)} of the kernel time"
-        sent = TracedClass.COMMUNICATION.value
-        # the share of computation alone, if there is communication
-        rest_s = sum(k.time_s for k in view.kernels if k.class_name != sent)
-        if 0 < rest_s < view.kernel_s:
-            bounded_s = sum(k.operator_s for k in bounded if k.class_name != sent)
-            text += f" ({share(bounded_s / rest_s)} without communication)"
+        communication = TracedClass.COMMUNICATION.value
+        # if there is communication, also the share of computation without it
+        computing_s = sum(k.time_s for k in view.kernels if k.class_name != communication)
+        if 0 < computing_s < view.kernel_s:
+            bounded_s = sum(k.operator_s for k in bounded if k.class_name != communication)
+            text += f" ({share(bounded_s / computing_s)} without communication)"
         text += "; "
         yield Note(f"{text}their {LOWER_BOUND} is {quantity(floor_s, Unit.SECOND)}")
     if withheld := [k for k in view.kernels if k.limit == WITHHELD]:

@@ -30,7 +30,8 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
     below = [s for s in sections if s not in above and s.name not in ("classes", "kernels")]
     every, *notes = kernel_parts(view, None)
     assert isinstance(every, Table)
-    # the ends of long names differ, their begins do not
+    # kernels by their short names: full ones begin with the same namespaces, and a narrow cell cuts
+    # the end, where they differ
     rows = (
         (c.short if isinstance(c, Name) and not i else c for i, c in enumerate(r))
         for r in every.rows
@@ -63,10 +64,13 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
 
 
 def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
-    """Return the rows of kernels, the spans, and the kernels of the rows of other tables."""
+    """Return the data of the page's scripts: rows of kernels, spans of the time line, and groups.
+
+    A group lists the kernels that a row of another table selects.
+    """
     from perfc.measuring.trace.classes import TracedClass
 
-    # indices of the kernels that a row of another table selects
+    # indices of kernels by call, by operator and by shape of a product
     by_call: dict[tuple[str, str], list[int]] = {}
     by_operator: dict[str, list[int]] = {}
     for at, k in enumerate(view.kernels):
@@ -77,7 +81,7 @@ def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
         if k.product is not None:
             by_shape.setdefault(k.product, []).extend(by_call[k.operator, k.shapes])
     return {
-        # no graph to search in
+        # the page has no graph, so its search has no names of nodes
         "reports": [{"kernels": {"table": table(kernels)}, "graph": {"names": [], "value_of": []}}],
         "classes": [c.value for c in TracedClass],
         "names": interned(lambda i: text(view.kernels[i].kernel), len(view.kernels)),
@@ -96,7 +100,7 @@ def payload(view: TraceView, line: TimeLanes, kernels: Table) -> Json:
 
 
 def spans(lane: Lane) -> Json:
-    """Return a lane with the time from each begin to the next, which is shorter than the begin."""
+    """Return a lane; each begin is the time since the one before, which has fewer digits."""
     columns = {
         "which": lane.which,
         "start_ns": [b - a for a, b in pairwise((0, *lane.start_ns))],

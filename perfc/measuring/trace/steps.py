@@ -17,9 +17,10 @@ from .facts import UNKNOWN_NS, DeviceTrace, StepTime
 LEAST_COVERED = 0.9
 """Minimum share of the kernel time within ranges of a program, for these to be its steps."""
 MOST_GROUPS = 20
-"""Kinds of ranges that are tried, those of the profiler and then the longest first."""
+"""Maximum kinds of ranges that are tried, those of the profiler first, then by their time."""
 LEAST_LAUNCHES, LEAST_KERNELS = 8, 3
-"""Minimum launches and different kernels of a sequence that is a step by its repetition."""
+"""Minimum launches and different kernels of a repeated sequence that is a step; a shorter one may
+be a loop within a step."""
 TRANSFERS = ("Mem", "CUDA mem", "[CUDA mem")
 """First letters of copies and fills, whose number may differ from step to step."""
 
@@ -33,7 +34,7 @@ def selected(
         trace: the trace.
         step: number of the step; the median by kernel time if None.
         is_all: return all launches.
-        has_steps: False to leave steps alone.
+        has_steps: False to look for no steps.
 
     Raises:
         ParseError: no step has the number.
@@ -62,7 +63,7 @@ def selected(
 
 
 def launched_earlier(trace: DeviceTrace) -> Iterator[int]:
-    """Yield the rows of each device before the first whose launch the trace has.
+    """Yield the rows without an operator that precede the first recorded launch of their device.
 
     A profiler that is switched on while the device works records the end of what was launched.
     """
@@ -88,7 +89,7 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
         inside_ns = sum(trace.launches.duration_ns[r] for rs in members.values() for r in rs)
         is_step = group == 0 and inside_ns > 0
         if is_step or (len(members) > 1 and inside_ns >= LEAST_COVERED * total_ns):
-            # marks of the profiler first, then those of the host, more time, fewer steps
+            # best are marks of the profiler, then those of the host, more time, fewer steps
             rank = group == 0, not is_device, inside_ns / max(total_ns, 1), -len(members)
             if best is None or rank > best[0]:
                 best = rank, members
@@ -104,7 +105,7 @@ def within(
 ) -> dict[int, list[int]]:
     """Return the rows in each range by its number, or by its place if it has none.
 
-    Ranges that overlap are no steps and have no rows.
+    If any ranges overlap they are no steps, and the result is empty.
     """
     begins = [begin for begin, _, _ in ranges]
     if any(end > begin for (_, end, _), begin in zip(ranges, begins[1:], strict=False)):

@@ -134,7 +134,11 @@ class TraceSummary:
 
 @mutable
 class _Total:
-    """Launches of one kernel by one operator; executions by number, as they may have several."""
+    """Launches of one kernel by one operator.
+
+    ``executions`` are the numbers of the operator's executions; one of them may launch the kernel
+    several times.
+    """
 
     launches: int = 0
     time_ns: int = 0
@@ -204,8 +208,8 @@ def summarized(
             total.executions.add(execution)
     # a job has many equal devices: each kind is looked up once
     targets = {facts: target_of(facts) for facts in set(trace.used_devices.values())}
-    known = (targets[facts] for facts in trace.used_devices.values())
-    machine = machine or next(filter(None, known), None)
+    machines = (targets[facts] for facts in trace.used_devices.values())
+    machine = machine or next(filter(None, machines), None)
     kernels = kernel_times(names, calls, totals, machine if is_bounded else None)
     devices = device_times(trace, communicates(trace), targets)
     return TraceSummary(trace, devices, class_times(kernels), kernels, machine)
@@ -234,7 +238,7 @@ def kernel_times(
         operator = calls[call] if call >= 0 else None
         group = operators[call, is_with_host(name)]
         if operator is None:
-            # kernels without an operator have nothing in common, so that each is its own
+            # kernels without an operator have nothing in common: each is a group with no other
             group = _Operator()
             group.add(name, total)
         is_longest = group.longest == name
@@ -289,7 +293,7 @@ def device_times(
         gaps = Gaps()
         for i in order:
             gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
-        # busy without any of these: communication that nothing hides
+        # exposed communication is the busy time without the kernels that compute
         computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in communicating]
         times.append(
             DeviceTime(
@@ -331,7 +335,7 @@ class Gaps:
     unknown_ns: int = 0
 
     def launch(self, start_ns: int, duration_ns: int, host_ns: int) -> None:
-        """Take the next launch."""
+        """Add the next launch."""
         if self.end_ns == UNKNOWN_NS:
             self.end_ns = start_ns
         if start_ns > self.end_ns:

@@ -1,8 +1,8 @@
 """Join kernels with the launches of the host and with the operators around them.
 
-Readers of formats give events in any order; every kernel gets the operator around its launch, by
-thread and time, and a kernel of a graph that around the launch that was captured. The operator's
-number that a profiler wrote on the kernel counts only where the trace lacks the launch.
+Readers of formats give events in any order. Every kernel gets the operator around its launch, by
+thread and time; a kernel of a graph gets that around its launch during the capture. An operator's
+number that the profiler wrote on the kernel counts only if the trace does not have the launch.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ MOST_FITTED = 1_000_000
 ROUNDING_NS = 1000
 """Maximum excess of a launch over its operator: old traces have whole microseconds."""
 ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
-"""Operators whose kernels are those of the operators inside them."""
+"""Attention, for which all launches of the operators inside it count. ``attention_math``, the form
+of separate products, is not among them: its operators count one by one."""
 WRAPPER = re.compile(r"torch::|autograd::|[^:]*$")
-"""Names of events around operators that are no operators: nodes of autograd, parts of programs."""
+"""Names of events around operators that are none: autograd nodes, and names without a namespace."""
 
 
 class HostKind(Enum):
@@ -132,7 +133,7 @@ class HostTimeline:
         sends: thread, begin, end and message of each collective on the host.
         parents: execution around each execution, in the order of `nest`; -1 without one.
         roles: role of each operator of the trace.
-        bounds: first execution of each thread, in the order of `nest`.
+        bounds: first execution of each thread, in the order of `nest`, and the number of all.
     """
 
     trace: DeviceTrace
@@ -197,10 +198,8 @@ class HostTimeline:
             self.trace.unusable += 1
             return
         numbers = (-1 if n is None else n for n in (correlation, identity, stream))
-        kernel, device = (
-            self.trace.kernel_names.number(name[:LONGEST_NAME]),
-            self.trace.devices.number(device),
-        )
+        kernel = self.trace.kernel_names.number(name[:LONGEST_NAME])
+        device = self.trace.devices.number(device)
         self.kernels.add(kernel, device, start_ns, duration_ns, *numbers, message)
 
     def nest(self) -> None:
@@ -215,14 +214,14 @@ class HostTimeline:
         threads = columns[0][order]
         self.bounds = np.searchsorted(threads, np.arange(len(self.threads.numbers) + 1)).tolist()
         self.roles = [OperatorRole.of(call) for call in self.trace.calls]
-        outer: list[int] = []
+        outer: list[int] = []  # executions that enclose the current one, the innermost last
         last = -1
-        # executions that enclose the current one, the innermost last
         _, begins, ends, *_ = self.operators.columns
         for at, thread in enumerate(self.operators.columns[0]):
             if thread != last:
                 outer.clear()
                 last = thread
+            # those that ended before it, or that end before it ends, do not enclose it
             while outer and (
                 ends[outer[-1]] <= begins[at] or ends[outer[-1]] + ROUNDING_NS < ends[at]
             ):
@@ -248,14 +247,16 @@ class HostTimeline:
 
     def is_around(self, at: int, thread: int, begin_ns: int, end_ns: int) -> bool:
         """Return True if a call on a thread lies within an execution."""
-        same, begin, end, *_ = self.operators.row(at)
+        its_thread, begin, end, *_ = self.operators.row(at)
         is_inside = begin <= begin_ns <= end and end_ns <= end + ROUNDING_NS
-        return same == thread and is_inside and end_ns - begin_ns <= end - begin
+        # rounding may shift a call beyond the end, but does not make it longer
+        return its_thread == thread and is_inside and end_ns - begin_ns <= end - begin
 
     def message_at(self, thread: int, begin_ns: int, end_ns: int) -> int:
         """Return the message of the collective around a call; -1 without one.
 
-        Ranges of a program lie within the operator, which alone knows the group.
+        Of the two that began last the earlier is tried first: the other one may be a range that the
+        program marked within the operator, and only the operator has the group.
         """
         at = bisect_right(self.sends, (thread, begin_ns + 1))
         around = (s for s in self.sends[max(at - 2, 0) : at] if s[0] == thread)
@@ -264,7 +265,8 @@ class HostTimeline:
     def charged(self, at: int) -> int:
         """Return the execution that a launch inside an execution counts for.
 
-        It is the innermost one with tensors; attention counts as a whole.
+        It is the innermost operator with shapes, a wrapper only for launches directly inside it;
+        attention counts as a whole. Without such an operator it is the given execution.
         """
         shaped = -1
         for outer in self.around(at):
@@ -277,18 +279,16 @@ class HostTimeline:
         return at if shaped < 0 else shaped
 
     def fill(self, captured: Sequence[Graph] = ()) -> None:
-        """Append the kernels with their operators to the trace.
-
-        Args:
-            captured: graphs of the capture in another file, with numbers of this trace.
-        """
+        """Append the kernels to the trace; ``captured`` are graphs that another file captured."""
         self.nest()  # first: rows of operators are numbers only once they are sorted
+        # rows of calls by the correlation number that they share with their kernels
         launches = {correlation: at for at, correlation in enumerate(self.calls.columns[0])}
         nodes = self.replayed(launches, self.captured() or captured)
         correlations, identities = self.kernels.columns[4:6]
         self.sends.sort()
         by_identity: dict[int, int] = {}
-        # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's
+        # profilers of PyTorch 1.13 to 2.1 write the correlation number in place of the operator's:
+        # if half of the numbers are equal, they identify no operators
         equal = sum(map(eq, identities, correlations))
         if 2 * equal < len(identities) - identities.count(-1):
             by_identity = {n: at for at, n in enumerate(self.operators.columns[4]) if n >= 0}
@@ -376,15 +376,15 @@ class HostTimeline:
 
 
 def chosen(fitting: Sequence[Graph]) -> Graph | None:
-    """Return the one of several graphs if all have the same operators; None otherwise."""
+    """Return the first of several graphs if all have the same operators; None otherwise."""
     return fitting[0] if len({tuple(n.call for n in g) for g in fitting}) == 1 else None
 
 
 def fitted(graph: Graph, kernels: Sequence[int]) -> Graph | None:
     """Return the nodes of a graph in the order of its kernels; None if it has other ones.
 
-    Streams execute the nodes of a graph in another order than that of the capture. Nodes without a
-    name are those of the remaining kernels, in order.
+    Streams execute the nodes of a graph in another order than that of the capture. A kernel whose
+    name no node has gets the next node without a name.
     """
     if len(graph) != len(kernels):
         return None

@@ -19,7 +19,7 @@ from .summary import DeviceTime, KernelTime, TraceSummary
 SCHEMA = "perfc-trace/1"
 """Schema of the JSON document."""
 WITHHELD = "withheld"
-"""Limit of a lower bound above the measured time, of which one is wrong."""
+"""Value of ``limit`` if the lower bound is above the measured time: one of the two is wrong."""
 
 
 @record
@@ -89,8 +89,8 @@ class TracedKernelView:
             kernel that is not the longest of its operator.
         bytes: compulsory bytes of one execution; null as ``flop``.
         floor_s: lower bound of all executions on the target; null as ``flop``.
-        limit: part of the hardware that sets the bound; empty without one, ``withheld`` for one
-            above the measured time, of which one must be wrong.
+        limit: part of the hardware that sets the bound; empty without a bound. ``withheld`` if the
+            bound is above the measured time, so that one of the two must be wrong.
         floor_share: lower bound over the operator's time; null as ``flop``.
         flop_per_s: achieved rate of the operator; null as ``flop``.
         bytes_per_s: compulsory bytes over its time; null as ``flop``.

@@ -50,10 +50,10 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
     for line in schema.strip().splitlines():
         name, *words = line.split()
         table: dict[int, Field] = {}
-        for number, label, of in zip(words[::3], words[1::3], words[2::3], strict=True):
-            plain = of.rstrip("*")
+        for number, label, type_ in zip(words[::3], words[1::3], words[2::3], strict=True):
+            plain = type_.rstrip("*")
             kind = kinds.get(plain, FieldKind.MESSAGE)
-            table[int(number)] = Field(label, kind, plain, many=of.endswith("*"))
+            table[int(number)] = Field(label, kind, plain, many=type_.endswith("*"))
         messages[name] = MessageTable(name, table, partial(build, name))
     try:
         # unbuffered, as the window reads large pieces itself

@@ -65,13 +65,15 @@ def context_costs(
     for chunk, indices in by_chunk.items():
         mean_envs = [within(env, chunk, longest) for env in envs]
         costs = estimated(program, indices, mean_envs, machine, framework)
+        # kernels that read keys again and again take at least the time of these reads
         if rereads is Rereads.EVERYWHERE or (chunk and rereads is Rereads.CHUNKS):
             each_s = [reread_s(program, indices, env, machine) for env in mean_envs]
             costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
         emulated_s = [emulation_s(program, indices, env, machine, cached) for env in mean_envs]
         costs = [longer(c, s) for c, s in zip(costs, emulated_s, strict=True)]
         if chunk:
-            # the chunk of every sequence may have just begun
+            # at the length of ``envs`` itself a kernel sees its remainder by the chunk size: all
+            # sequences may have that length, so the lower bound is not above that cost
             begun_costs = estimated(program, indices, envs, machine, framework)
             costs = [
                 replace(cost, floor_s=min(cost.floor_s, begun.floor_s))
@@ -188,7 +190,7 @@ def chunks_of(program: Program) -> frozenset[int]:
 
 
 def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[float, ...]:
-    """Return the context lengths to estimate kernels at: more of them with chunked attention.
+    """Return the context lengths at which kernels are estimated, more with chunked attention.
 
     Args:
         program: a decode pass.
@@ -208,7 +210,7 @@ def within(env: Env, chunk: int, longest: int) -> Env:
     """Return sizes with the mean number of tokens that a chunk shows at that mean length.
 
     Lengths are assumed to be spread evenly up to the longest. If the longest is unknown, a sequence
-    beyond its first chunk is assumed to be anywhere in one.
+    beyond its first chunk is assumed to be in the middle of a chunk, which is the mean.
 
     Args:
         env: values of a pass's symbolic dimensions; ``context`` is the mean length in tokens.

@@ -123,6 +123,7 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
     """
     kernels = [(program.table.kernels[i], program.counts[i]) for i in wanted]
     products = [(k, n) for k, n in kernels if multiplies_halves(k)]
+    # without a rate of bf16 the data sheet does not distinguish the two
     if not products or not machine.takes("bf16"):
         return 0.0
     sheet, at = Sheet(machine), Numbers(env)
@@ -201,6 +202,7 @@ def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | No
 
 
 def _scores(problem: Attention, at: Numbers) -> float:
+    """Return the number of scores: one for each query, key and query head."""
     return at(problem.batch * problem.heads) * at(problem.query_len * problem.kv_len)
 
 
@@ -221,6 +223,7 @@ def _moved_bytes(kernel: Kernel, at: Numbers, *, fuses: bool) -> float:
         case _ if kernel.work.mac:
             return math.fsum(map(_converted, half_bytes))
         case _:
+            # an element of `WIDE` bytes has twice the bytes: as many more
             return math.fsum(half_bytes)
 
 
@@ -235,6 +238,7 @@ def weight_bytes(kernel: Kernel, at: Numbers) -> float:
 
 
 def _nbytes(value: Value, at: Numbers) -> float:
+    """Return the bytes of a tensor; 0 if its size is unknown."""
     match value.type:
         case TensorType() as type_ if type_.nbytes is not None:
             return at(type_.nbytes)

@@ -122,17 +122,17 @@ class DraftedCost(StepCost):
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """Return one of ``QUANTITIES`` of a step: the model's pass and the drafter's passes."""
-        both = [super().parts(quantity, chunks, decodes, context)]
+        passes = [super().parts(quantity, chunks, decodes, context)]
         if chunks:
             # in steps with prompts each decoding sequence also verifies its drafted tokens
-            both += [self._drafted_rows(quantity, chunks, decodes)] if decodes else []
+            passes += [self._drafted_rows(quantity, chunks, decodes)] if decodes else []
             # the drafter reads each prompt too: it needs a KV cache
-            both.append(self.drafting.parts(quantity, chunks, 0, 0.0))
+            passes.append(self.drafting.parts(quantity, chunks, 0, 0.0))
         if decodes:
             # one pass of the drafter per drafted token, each for all decoding sequences
             each = self.drafting.parts(quantity, (), decodes, context)
-            both += [each] * self.tokens
-        return Parts(sum(p.kernels for p in both), sum(p.exchanges for p in both))
+            passes += [each] * self.tokens
+        return Parts(sum(p.kernels for p in passes), sum(p.exchanges for p in passes))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the launches of the verifying step, which also computes the drafted tokens."""
@@ -157,23 +157,23 @@ class DraftedCost(StepCost):
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank, the drafter included."""
-        target, small = (
+        target, drafter = (
             super().demand(tokens, budget, sequences),
             self.drafting.demand(tokens, budget, sequences),
         )
-        # a prediction layer of the model has the same embedding and head
-        weights = small.weight_bytes - (self._lent_bytes if self.is_own else 0.0)
+        # the model's prediction layer uses the embedding and the head of the model
+        weights = drafter.weight_bytes - (self._lent_bytes if self.is_own else 0.0)
         return replace(
             target,
             weight_bytes=target.weight_bytes + weights,
-            kv_bytes=target.kv_bytes + small.kv_bytes,
-            state_bytes=target.state_bytes + small.state_bytes,
-            caches=(*target.caches, *small.caches),
+            kv_bytes=target.kv_bytes + drafter.kv_bytes,
+            state_bytes=target.state_bytes + drafter.state_bytes,
+            caches=(*target.caches, *drafter.caches),
         )
 
     @property
     def _lent_bytes(self) -> float:
-        """Return the bytes of the shared embedding and head, which are stored once."""
+        """Return the bytes of embedding and head in the drafter's pass, which the model shares."""
         program = self.drafting.stages[0][0].passes.decode
         lent = (".embedding.weight", ".head.weight")
         types = [v.type for v in program.module.graph.weights if v.name.endswith(lent)]

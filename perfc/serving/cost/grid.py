@@ -21,7 +21,7 @@ SMALLEST = 1e-12
 
 
 Corners: TypeAlias = tuple[tuple[int, float], ...]
-"""Points of a grid with their weights."""
+"""Indices of points in ``Grid.logs``, each with its weight."""
 
 
 @entity
@@ -67,11 +67,11 @@ class Grid:
                 continue
             value = math.log(size) if size > 0 else axis[0]
             i = bisect_right(axis, value) - 1
-            # below the first point its value holds; above the last one, the last two extrapolate
             i = 0 if i < 0 else last_cell if i > last_cell else i
+            # above the last point the share exceeds 1, so that the weights extrapolate
             share = (value - axis[i]) / (axis[i + 1] - axis[i])
-            # beyond 1 above the last point: the weights then extrapolate
             near = i * stride
+            # at and below the first point of the cell, its value holds
             if share > 0:
                 # each axis splits every corner in two
                 far, rest = near + stride, 1 - share
@@ -112,7 +112,6 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
         step: ratio of neighbours.
         between: size from which the midpoints between neighbours are added; 0 for never.
 
-
     >>> octaves(1, 32, between=8)
     (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0)
     """
@@ -128,7 +127,7 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
 
 
 MOST_SIZES = 16_384
-"""Sizes that a surface retains: the steps of a run, whose energy is computed later."""
+"""Maximum sizes that a surface retains, as the energy of a run needs those of its steps again."""
 
 
 @entity
@@ -158,7 +157,7 @@ class Surface:
             grid, known = self.grids[quantity], self.known
             corners = known.get(sizes)
             if corners is None:
-                # a plain bound of memory: repeated sizes are computed again
+                # the limit bounds memory only: cleared sizes are computed again
                 if len(known) >= MOST_SIZES:
                     known.clear()
                     self.values.clear()

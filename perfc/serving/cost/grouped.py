@@ -34,13 +34,13 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
 Sources: TensorRT-LLM, blogs/XQA-kernel.md, which introduced that kernel; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
 NEWEST = (1, 0)
-"""Version assumed for one without a minor number."""
+"""Version assumed if the minor number is missing, later than every row of `KERNELS`."""
 _FITTED = constants_next_to(__file__)
 WIDE_KEY_REREADS = {
     name: int(number) for name, number in _FITTED["wide_key_rereads"].by_name.items()
 }
-"""Minor versions 0.x, from the first up to but without the second, in which 16-bit keys are read
-once per query head for groups of this size."""
+"""Minor versions 0.x, from ``since_minor`` up to but without ``until_minor``, in which 16-bit keys
+are read once per query head if ``group`` query heads share them."""
 ELEMENTS_PER_CLOCK = int(_FITTED["elements_per_clock"].number)
 """Cached elements that a multiprocessor widens and multiplies per clock outside of tensor cores,
 once per query head."""
@@ -56,7 +56,7 @@ class Rereads(Enum):
     kernelUtils.cpp, ``supportConfigCommon``; modeling_llama.py, ``Llama4Attention``."""
     EVERYWHERE = "everywhere"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 HAS_CHUNKS = 10
@@ -81,7 +81,7 @@ def rereads_of(
         machine: target machine.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
-    # other runtimes were not seen to read keys several times
+    # no other runtime was seen to read keys several times
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Rereads.NOWHERE
     version_numbers, attentions = numbers_of(version), _attentions(model)
@@ -147,6 +147,7 @@ def cached_elements(problem: AttentionProblem, at: Numbers) -> float:
 
 
 def _attentions(model: LanguageModel) -> list[Attention]:
+    """Return the attention of each different layer of a model's decoder."""
     decoder = model.decoder
     layers = set(decoder.layers) if decoder is not None else set()
     return [m for layer in layers for m in mixers(layer) if isinstance(m, Attention)]

@@ -102,14 +102,17 @@ class TowerCost:
 
     @cached_property
     def _kernels(self) -> Surface:
+        """Return the cost of all kernels but the collectives, by images."""
         every = range(len(self.program.counts))
         return self._surface([i for i in every if i not in self.program.exchanges])
 
     @cached_property
     def _exchanges(self) -> Surface:
+        """Return the cost of the collectives, by images."""
         return self._surface(sorted(self.program.exchanges))
 
     def _surface(self, wanted: Sequence[int]) -> Surface:
+        """Return the cost of some kernels of the pass, by index, over the numbers of images."""
         envs = [{"batch": int(n)} for n in COUNTS]
         costs = estimated(self.program, wanted, envs, self.machine, self.framework)
         return Surface.of((COUNTS,), costs)
@@ -156,7 +159,7 @@ class ImagedCost(StepCost):
         language: cost of the language model.
         tower: cost of its vision tower.
         images: images per prompt.
-        is_whole: True if the tower is an encoder, whose pass has a token of the decoder.
+        is_whole: True if the tower is an encoder, whose pass includes the decoder's first token.
     """
 
     def __init__(
@@ -173,7 +176,7 @@ class ImagedCost(StepCost):
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
-        # prompts of one token count as decodes there, but not where they start with images
+        # `StepCost.step_s` counts chunks of one token as decodes, which would drop their images
         duration = self._step_s if self._begun(chunks) else super().step_s
         return duration(chunks, decodes, context)
 

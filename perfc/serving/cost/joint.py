@@ -31,11 +31,12 @@ AXES = (
     octaves(1, 512, step=4),
     octaves(256, 1 << 17, step=8),
 )
-"""Chunks, tokens of each, cached tokens before it plus `NEAR`; decodes, context of each."""
+"""Sizes of a step: chunks of prompts, tokens of each chunk, cached tokens before it plus `NEAR`,
+decodes, and the context of each decode."""
 CLASS = "mixed_attention"
 """Class of kernels that the predictor of joint attention was trained on."""
 SAME = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits")
-"""Fields that are equal in both kernels of a layer."""
+"""Extents of attention that a joint kernel needs equal in the prefill and the decode kernel."""
 
 
 @record
@@ -89,7 +90,7 @@ def _have_equal_heads(one: Attention, other: Attention) -> bool:
 
 
 def _dtype(kernel: Kernel) -> str:
-    """Return the element type under which measurements list a kernel's result."""
+    """Return the element type under which a kernel's result was measured: bf16 stands for f16."""
     code = stored_type(kernel.writes[0])
     return TWIN.get(code, code)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..engine import Engine
 
 PADDED = frozenset({WeightFormat.MXFP4, WeightFormat.MXFP4_F8, WeightFormat.MXFP4_A4})
-"""Formats whose kernels need multiples of columns, to which vLLM pads the weights."""
+"""Formats of 4-bit experts whose kernels need multiples of columns, to which vLLM pads them."""
 STATE = ("state", 0)
 """Kind of a recurrent layer, whose state does not grow with tokens."""
 Kind = tuple[str, int]
@@ -35,7 +35,7 @@ Kind = tuple[str, int]
 
 
 def kind_of(mixer: Mixer) -> Kind | None:
-    """Return the kind of cache of a layer; None for a mixer without one."""
+    """Return the kind of cache of a mixer; None for one that stores nothing itself."""
     match mixer:
         case Attention() if mixer.is_cross or mixer.is_cache_shared:
             return None
@@ -100,18 +100,20 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
     # vLLM prints how many of the longest sequences fit, from which the tokens follow
     longest = longest or model.context or block
     ahead = rules.steps_ahead * rules.token_budget
-    request = 0
+    request_blocks = 0
     for kind, count in groups.items():
+        _, window = kind
+        # tokens of one block; a state has none, and its blocks are counted below
         tokens = int(page // token_bytes[kind]) if token_bytes[kind] else 1
         # within a step the window slides over its tokens: all of them are stored until its end
-        window = min(kind[1] - 1 + ahead, longest) if kind[1] else longest
+        stored = min(window - 1 + ahead, longest) if window else longest
         # one block more: a window may begin inside a block
-        needed = -(-window // tokens) + bool(kind[1])
+        needed = -(-stored // tokens) + bool(window)
         if kind == STATE:
             # a state takes one block for any length, and one more per drafted token
             needed = 1 + engine.speculation.tokens + rules.extra_states
-        request += count * needed
-    return int(blocks / request * longest)
+        request_blocks += count * needed
+    return int(blocks / request_blocks * longest)
 
 
 def padding_bytes(engine: Engine) -> float:
@@ -123,6 +125,7 @@ def padding_bytes(engine: Engine) -> float:
     if not padding or form not in PADDED or engine.model.decoder is None:
         return 0.0
     hidden, machine = engine.model.decoder.hidden, engine.machine
+    # multiples of inner and hidden columns: by architecture, else by vendor, "" for all others
     names = f"sm{machine.capability // 10}", machine.vendor
     multiples = padding[next((name for name in names if name in padding), "")]
     elements = 0

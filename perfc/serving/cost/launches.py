@@ -41,6 +41,7 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
     """
     decoding, prompts = (_singly(program, kind) for program in (passes.decode, passes.prefill))
     recording = None if kind is None else kind.recording
+    # launches for each attention, at which the recorded graph is interrupted; 0 for no such graphs
     around = 0 if recording is None else recording.around_attention
     attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in NOT_RECORDED]
     # an engine that records no pieces launches every kernel of a step with prompts
@@ -48,6 +49,9 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
 
 
 def _singly(program: Program, kind: EngineKind | None) -> int:
-    """Return the launches of a pass, kernel by kernel."""
+    """Return the launches of a pass without graphs.
+
+    An engine may launch several kernels for one operator, by the table of its description.
+    """
     launches_of_op = {} if kind is None else kind.launched
     return sum([launches_of_op.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])

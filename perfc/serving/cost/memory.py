@@ -29,9 +29,9 @@ class MemoryDemand:
         kv_bytes: KV cache of one token on one GPU.
         state_bytes: states of one sequence on one GPU, whatever its length.
         activation_bytes: activations of the largest step.
-        hosted_bytes: activations of the same in host memory.
-        caches: bytes of a token by the tokens up to which they add up; empty for ``kv_bytes``
-            without an end.
+        hosted_bytes: activations of that step in host memory.
+        caches: pairs of a length in tokens and the bytes that each token adds to a sequence up to
+            this length, as a window stops growing. Empty if every token adds ``kv_bytes``.
     """
 
     weight_bytes: float
@@ -74,12 +74,13 @@ class MemoryPlan:
 
     @property
     def _left_bytes(self) -> float:
-        """Return the bytes of the device that nothing else takes; negative if too few."""
+        """Return the bytes of the device for a pool; negative if weights and overhead exceed it."""
         demand = self.demand
         used_bytes = demand.weight_bytes + demand.activation_bytes + self.overhead_bytes
         free_bytes = self.capacity_bytes - used_bytes
         match self.pool_of:
             case PoolOf.DEVICE:
+                # what lies outside of the share does not reduce it, but still takes memory
                 share = self.capacity_bytes * self.utilization - used_bytes + self.outside_bytes
                 return min(share, free_bytes) if self.outside_bytes else share
             case PoolOf.STATIC:
@@ -146,7 +147,10 @@ class MemoryPlan:
 def caches_of(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel, stage: int
 ) -> tuple[tuple[float, float], ...]:
-    """Return one rank's bytes of a token's caches, or those of --kv-bytes-per-token."""
+    """Return the caches of one rank as `MemoryDemand` has them.
+
+    With --kv-bytes-per-token they are one cache without an end.
+    """
     if not model.cached_bytes or model.decoder is None:
         return cache_rates(model, precision, parallel, stage)
     layers = model.decoder.layers

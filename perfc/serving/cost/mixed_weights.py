@@ -52,6 +52,7 @@ class _Mix:
         self.attention = [
             next((m for m in mixers(layer) if isinstance(m, Attention)), None) for layer in layers
         ]
+        # llama.cpp has rules for models of eight experts, as Mixtral (``n_expert == 8``)
         self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in all_mixers)
         # llama.cpp recognizes 70B models by these numbers
         few = any(m is not None and m.kv_heads <= 8 for m in self.attention)
@@ -61,14 +62,14 @@ class _Mix:
         """Return one weight of the lowered model with the bytes of its tensors in the mix."""
         parts = [(type_name, n) for type_name, n in self._parts(name, shape) if n]
         tensors = [(self._fitted(type_name, shape[-1]), n) for type_name, n in parts]
-        # whole blocks; the type of the largest tensor stands for a fused weight
+        # bytes of whole blocks; a fused weight gets the type of its largest tensor
         sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
         largest = max(zip(sizes, tensors, strict=True), key=lambda each: each[0])[1][0]
         is_uniform = all(t is largest for t, _ in tensors)
         return StoredWeight(largest, math.prod(shape), sum(sizes), (), is_uniform)
 
     def _parts(self, name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, int]]:
-        """Yield type and elements of each tensor of a weight; "" for single floats."""
+        """Yield type and elements of each tensor of a weight; type "" for unquantized floats."""
         stem, whole = name.removesuffix(".weight"), math.prod(shape)
         match = LAYER.match(name)
         layer = int(match[1]) if match else 0
@@ -76,17 +77,17 @@ class _Mix:
         if len(shape) < 2 or last in {"router", "conv"} or not name.endswith(".weight"):
             yield "", whole
         elif match is None:
-            # a tied table is also the head and has its type
+            # weights outside of layers: an embedding that is also the head has the head's type
             is_head = "head" in stem or self.is_tied
             yield self.rules.get("head", "q6_k") if is_head else self.base, whole
-        # the lowered model fuses three tensors that the file has as one each
+        # the lowered model fuses query, key and value, which are separate tensors of the file
         elif last == "qkv" and (a := self.attention[layer]) is not None:
             key, value = (a.kv_heads * n * shape[-1] for n in (a.head_dim, a.values))
             yield self.base, whole - key - value
             yield self._of("key", layer), key
             yield self._of("value", layer), value
         else:
-            yield self._of("down" if last == "down" else last, layer), whole
+            yield self._of(last, layer), whole
 
     def _of(self, role: str, layer: int) -> str:
         """Return the name of the type of a tensor of a layer."""
@@ -96,7 +97,8 @@ class _Mix:
         is_more = layer < n // 8 or layer >= 7 * n // 8 or (layer - n // 8) % 3 == 2
         if is_more:
             chosen = rules.get("more", {}).get(role, chosen)
-        # a number of layers (`parts` = 1) or a share of all
+        # the first layers have another type: `share` of them if `parts` is 1, else `share / parts`
+        # of all
         first_type, share, parts = rules.get("first", {}).get(role, (chosen, 0, 1))
         if layer < (share if parts == 1 else share * n // parts):
             chosen = first_type
@@ -105,7 +107,7 @@ class _Mix:
         return str(rules.get("experts", {}).get(role, chosen) if self.has_eight else chosen)
 
     def _fitted(self, name: str, contracted: int) -> GgmlType:
-        """Return a type whose blocks divide the rows."""
+        """Return the type, or a wider one whose blocks divide rows of ``contracted`` elements."""
         if not name:
             return WIDE
         if contracted % BLOCKS[name].elements:

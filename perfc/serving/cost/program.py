@@ -112,7 +112,10 @@ class Program:
         return self.liveness.peak(env)[0] - self.cached_bytes(env)
 
     def cached_bytes(self, env: Env) -> float:
-        """Return the bytes of caches and states read: inputs with more than two axes."""
+        """Return the bytes of caches and states read: inputs with more than two axes.
+
+        Tokens and positions have one or two.
+        """
         at = Numbers(env)
         types = [v.type for v in self.module.graph.inputs]
         return sum(
@@ -149,7 +152,10 @@ class Program:
         return sum([n for n, k in pairs if isinstance(k.problem, Experts)])
 
     def experts_read(self, tokens: int) -> float:
-        """Return the bytes of experts that ``tokens`` tokens choose, uniformly (``skew=None``)."""
+        """Return the bytes of the experts that a step of ``tokens`` tokens chooses, uniformly.
+
+        Traffic counts the fewest experts that a step can choose: ``times`` is their mean over it.
+        """
         at, total = Numbers({"decodes": tokens, "context": 1}), 0.0
         for n, k in zip(self.counts, self.table.kernels, strict=True):
             if isinstance(k.problem, Experts):
@@ -230,7 +236,6 @@ def estimated_parts(
     Kernels of all parts run in their order in the pass, so that each finds in the caches of the GPU
     what those before it left there.
     """
-    # the order of the pass, which decides what a kernel finds in the caches
     wanted = sorted(i for part in parts for i in part)
     if not wanted:
         return [[KernelCost(*[0.0] * 5)] * len(envs) for _ in parts]
@@ -246,9 +251,9 @@ def estimated_parts(
     position = {index: at for at, index in enumerate(wanted)}
 
     def summed(part: Sequence[int], first: int) -> KernelCost:
-        at = [first + position[i] for i in part]
+        rows = [first + position[i] for i in part]
         counts = [program.counts[i] for i in part]
-        return _summed([kernels[i] for i in at], [estimates[i] for i in at], counts, machine)
+        return _summed([kernels[i] for i in rows], [estimates[i] for i in rows], counts, machine)
 
     firsts = range(0, len(kernels), len(wanted))
     return [[summed(part, first) for first in firsts] for part in parts]
@@ -256,7 +261,7 @@ def estimated_parts(
 
 def rooflines_of(program: Program, env: Env, machine: Machine) -> tuple[float, float]:
     """Return the seconds of a pass's kernels and of its collectives at measured rates."""
-    # without collectives, and of collectives
+    # at index 0 kernels that are no collectives, at 1 collectives
     sums, kernels = [0.0, 0.0], bounds(program.table, machine, env).kernels
     for i, (count, bound) in enumerate(zip(program.counts, kernels, strict=True)):
         sums[i in program.exchanges] += count * bound.time_s

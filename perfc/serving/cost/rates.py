@@ -24,7 +24,7 @@ from .grouped import attentions, cached_elements
 from .program import Env, KernelCost, Program, estimated_parts
 
 EARLY = (0, 6)
-"""Newest version of vLLM whose kernels on AMD GPUs were measured."""
+"""Newest version of vLLM to whose batches on AMD GPUs rates were fitted; later ones have none."""
 CAPTURED = 8192
 """Tokens of the longest sequence that a recorded decode step allows for: ``max_seq_len_to_capture``
 of vLLM before 0.9."""
@@ -43,11 +43,12 @@ class KernelRates:
         macs: multiply-accumulates of matmuls in 16 bits.
         packed_macs: multiply-accumulates of matmuls with narrower weights.
         weight_bytes: bytes of weights that these matmuls read.
-        unpacked: weights of K-quants that they unpack, whose scales are packed as well.
+        unpacked: elements of weights that matmuls unpack in K-quants, whose scales are packed too.
         paged_elements: cached elements of decode attention that reads each context whole, once per
             query head.
-        share: share of memory's bandwidth at which matmuls read where no kernel was measured; they
-            then take what these rates say. 0 for what is estimated.
+        share: share of the memory bandwidth at which matmuls read weights on GPUs whose kernels
+            were not measured. The time by these rates then replaces the estimate. 0 to use the
+            estimate, made longer where these rates say so.
         serial_s: seconds per cached token of a layer whose query heads share keys.
         gap_s: seconds between two kernels of a decode step.
     """
@@ -89,10 +90,10 @@ def rates_of(
     if fitted is None:
         return ANY
     result = KernelRates(**fitted.by_name)
-    # only K-quants have packed scales, whose unpacking limits a matmul
+    # of other formats the scales are not packed, and unpacking does not limit a matmul
     if not weights.value.endswith("_k"):
         result = replace(result, unpacked=math.inf)
-    # what follows is about paged attention, which has a rate for vLLM on AMD only
+    # what follows is for vLLM on AMD, the only engine with a rate of paged attention
     if math.isinf(result.paged_elements):
         return result
     # no version means the newest, whose kernels the predictors know
@@ -112,7 +113,7 @@ def limited(
     framework: str,
     rates: KernelRates,
 ) -> list[KernelCost]:
-    """Return the cost of kernels as `estimated`, with matmuls that do not exceed the rates."""
+    """Return the cost of kernels as `program.estimated`, with matmuls within the rates."""
     if rates is ANY:
         return estimated_parts(program, [wanted], envs, machine, framework)[0]
     kernels = program.table.kernels
@@ -123,9 +124,10 @@ def limited(
     for matmuls, other, env in zip(*parts, envs, strict=True):
         each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
         more_s = math.fsum(each_s) - matmuls.time_s
-        # a share replaces the estimate also where it is faster
-        slowed = longer(sooner(matmuls, -more_s if rates.share else 0.0), more_s)
-        result.append(slowed + other)
+        # `longer` and `sooner` ignore negative times, so one of the two applies; with a share, the
+        # rates replace the estimate also if they are faster
+        faster = sooner(matmuls, -more_s if rates.share else 0.0)
+        result.append(longer(faster, more_s) + other)
     return result
 
 
@@ -170,6 +172,7 @@ def attended(
     result: list[KernelCost] = []
     for cost, env in zip(costs, envs, strict=True):
         at, paged_s, serial_s = Numbers(env), 0.0, 0.0
+        # paged reads are a least time, serial ones are added
         for count, problem in attentions(program, wanted):
             heads = at(problem.heads)
             # with few workgroups, the kernel splits the context, and the estimate applies

@@ -40,7 +40,7 @@ PROMPTS = octaves(1, 64, step=8)  # chunks of prompts in a step
 LENGTHS = octaves(32, 16384)  # mean tokens of a chunk
 PASTS = octaves(NEAR, 1 << 17)  # mean cached tokens before a chunk, plus `NEAR`
 TIMES = frozenset({"time_s", "low_s", "high_s"})
-"""Quantities that a joint kernel has on its own."""
+"""Quantities that joint kernels and gaps change; energy and lower bound stay as of the kernels."""
 
 
 class StageCost:
@@ -100,7 +100,7 @@ class StageCost:
 
     @cached_property
     def weights_floors_s(self) -> tuple[float, ...]:
-        """Lower bounds of reading a step's weights, at each power of two tokens."""
+        """Return lower bounds of reading a step's weights, at each power of two tokens."""
         return self.passes.decode.weights_floors_s(self.machine)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
@@ -175,7 +175,7 @@ class StageCost:
 
     @cached_property
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
-        """Return the kernels of a decode step: those of the cache, collectives, and the others."""
+        """Return indices of decode kernels: cache readers, collectives, the others."""
         program = self.passes.decode
         # a kernel reads the cache if a longer context changes its work; any two lengths show it
         at = {"decodes": 3, "context": 4096}
@@ -202,7 +202,7 @@ class StageCost:
         return sorted(seen), sorted(program.exchanges), heads, rest
 
     def alone(self, env: Env, *, is_decode: bool) -> tuple[Sequence[Kernel], Sequence[KernelCost]]:
-        """Return the kernels of a pass and the cost of each times its count, where it runs."""
+        """Return the kernels of a pass and the cost of each times its count, on device or host."""
         program = self.passes.decode if is_decode else self.passes.prefill
         how = self.machine, self.framework
         every = range(len(program.counts))
@@ -242,7 +242,8 @@ class StageCost:
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
-        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]  # no effect on these
+        """Return the cost of decode kernels that do not depend on the context, over sequences."""
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]  # any context
         how = self.machine, self.framework, self.rates
         costs = limited(self.passes.decode, wanted, envs, *how)
         # from the largest step down: a step never takes longer than a padded larger one
@@ -352,6 +353,7 @@ class KernelRules(NamedTuple):
 
 
 USUAL = KernelRules()
+"""Rules of an engine that neither fuses attention nor widens weights nor attends on the host."""
 
 
 @lru_cache(maxsize=1024)

@@ -26,7 +26,7 @@ COPIED = 32
 there; with fewer tokens the host multiplies:
 ggml-cuda.cu, ``offload_op``; ggml-backend.cpp, ``ggml_backend_sched_compute_splits``."""
 EVERY = 1 << 30
-"""A number of tokens so large that each expert gets some."""
+"""A number of tokens so large that each expert gets some of them."""
 
 
 class StepCost:
@@ -51,7 +51,7 @@ class StepCost:
             ``hosted_s``; 0 otherwise.
     """
 
-    overlaps: bool = False
+    overlaps: bool = False  # of subclasses, which take over stages and do not set it
 
     def __init__(
         self,
@@ -144,7 +144,10 @@ class StepCost:
         return lru_cache(maxsize=MOST_SIZES)(self._offloaded_s)
 
     def _offloaded_s(self, tokens: int) -> float:
-        """Return the seconds of `offloaded_s`; fewer tokens choose fewer experts."""
+        """Return the seconds of `offloaded_s`, which caches them.
+
+        Only experts that a step's tokens choose are read, if the engine reads no others.
+        """
         if not self.hosted_s or not (self.reads_chosen or self.on_host):
             return self.hosted_s
         program = self.stages[0][0].passes.decode
