@@ -1,4 +1,7 @@
-"""Turn published training runs into calls of `perfc.plan`, with laws in place of the shipped."""
+"""Turn published training runs into calls of `perfc.plan` that use given laws of runs.
+
+The laws replace the shipped ones, which were fitted to the same runs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from .learn import group_of, predicted_s
 from .models import SHIPPED, configuration
 
 FIXED = ("tp", "pp", "zero")
-"""Degrees that `perfc.plan` would search if a call left them out."""
+"""Degrees of parallelism that `perfc.plan` would search if a call left them out."""
 WITHOUT_OPTIMIZER = "neusight"
 """Source of steps without an optimizer, which `perfc.plan` does not take."""
 
@@ -45,6 +48,7 @@ def options(row: RunRow) -> dict[str, Any]:
         "batch": training.batch,
         "seq": training.seq,
         "train": training.optimizer,
+        # 16 bits are the type of the models themselves, which "" leaves as it is
         "dtype": "" if row.weights in ("bf16", "f16") else row.weights,
         "parallel": degrees,
         "checkpointing": training.checkpointing.value,
@@ -54,9 +58,12 @@ def options(row: RunRow) -> dict[str, Any]:
 
 
 def command(row: RunRow) -> str:
-    """Return the command line of the same call; a model that is not shipped has its file's name."""
+    """Return the command line of the same call, as the board shows it.
+
+    A model that is not shipped appears as a file, ``NAME.json``.
+    """
     model = SHIPPED.get(row.model) or f"{row.model}.json"
-    # the option of ``batch`` has another name
+    # the command line names the keyword ``batch`` --global-batch
     given = {"global_batch" if n == "batch" else n: v for n, v in options(row).items()}
     words = ("perfc", "plan", model, "--gpus", row.parallel.devices, "-t", row.cluster)
     return command_line(*words, options=given)
@@ -72,7 +79,7 @@ def config_of(row: RunRow) -> str:
     """Return the model as the public call takes it: a shipped name or a configuration's file."""
     if row.model in SHIPPED:
         return SHIPPED[row.model]
-    # positions of some models depend on the sequence: a file for each length
+    # the number of positions of some models depends on the sequence: a file for each length
     name = "".join(c if c.isalnum() else "-" for c in f"{row.model} {row.training.seq}")
     path = Path(_folder().name) / name / "config.json"
     path.parent.mkdir(exist_ok=True)
@@ -82,7 +89,7 @@ def config_of(row: RunRow) -> str:
 
 @contextmanager
 def with_laws(replaced: Mapping[str, RunLaw]) -> Iterator[None]:
-    """Let the public call use laws in place of those of the same names."""
+    """Let `perfc.plan` use other laws, by name; shipped laws of other names remain."""
     all_laws = {**laws.laws(), **replaced}
     with patch.object(laws, "laws", lambda: all_laws):
         yield
@@ -91,7 +98,8 @@ def with_laws(replaced: Mapping[str, RunLaw]) -> Iterator[None]:
 def answered_s(row: RunRow, law: RunLaw) -> float:
     """Return the seconds of a step as `perfc.plan` predicts them with a law.
 
-    Other rows are costed directly. A setting that does not fit in memory has a time as well.
+    Rows that it has no options for (`is_supported`) are costed without it. A setting that does not
+    fit in memory has a time as well, as the run was measured.
 
     Raises:
         PerfcError: as `perfc.plan`.
@@ -99,8 +107,8 @@ def answered_s(row: RunRow, law: RunLaw) -> float:
     if not is_supported(row):
         return predicted_s(row, law)
     with with_laws({group_of(row): law}):
-        replaced = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))
-    # without a setting that fits, the one with the least memory
-    best = replaced.best or replaced.smallest
+        answer = perfc.plan(config_of(row), row.parallel.devices, row.cluster, **options(row))
+    # of the settings that fit the fastest; if none fits, the one with the least memory
+    best = answer.best or answer.smallest
     assert best is not None
     return best.time_s

@@ -1,4 +1,4 @@
-"""Read published tables of training runs as rows."""
+"""Read published tables of training runs as rows: a reader for each source."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from . import RunRow
 from .models import MEGATRON
 
 THROUGHPUT, BIGSCIENCE = "llm_train_throughput", "bigscience_train"
+"""Names of tables; the first holds four sources, which its column ``source`` names."""
 CLUSTERS = {
     "A100-40GB": "bm-gpu4-8",
     "A100-80GB": "dgx-a100",
@@ -30,13 +31,14 @@ CLUSTERS = {
     "H100-96GB-HBM2e-500W": "grand-teton-h100",
     "V100-32GB": "jean-zay-v100",
 }
-"""Clusters of the sources' systems; llm-foundry states 1600 and 3200 Gb/s a node."""
+"""Target of a cluster by the source's name of the system. llm-foundry gives links of 1600 Gb/s per
+node for A100 and 3200 Gb/s for H100."""
 NEUSIGHT = {
     "NVIDIA A100 80GB PCIe": "a100-pcie-80gb",
     "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
     "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
 }
-"""Machines of NeuSight's training rows; four GPUs are assumed to be in one DGX."""
+"""Target by the device of NeuSight's training rows; its four A100 are assumed to be in one DGX."""
 WEIGHTS = {
     "bf16": "bf16",
     "amp_bf16": "bf16",
@@ -50,24 +52,26 @@ WEIGHTS = {
     "NVFP4": "nvfp4",
     "": "f8",
 }
-"""Number formats of the linear layers. Megatron-Bridge's first page names none: its rates are above
-those of 16 bits."""
+"""Number format of the linear layers by the source's name of the precision. Megatron-Bridge's first
+page gives no name, but rates above those of 16 bits."""
 SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
+"""Starts of the names of models with experts."""
 SEQ = 1024
-"""Tokens of BigScience's samples, inferred from its published rates."""
+"""Tokens of one of BigScience's samples, inferred from its published rates."""
 LEAST_BATCH = 256
-"""Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
+"""Minimum samples of a step in BigScience's rows: smaller ones are tests of what fits in memory,
+whose GPUs mostly wait."""
 
 
 def rows(folder: Path) -> Iterator[RunRow]:
-    """Yield every run that says enough of itself."""
+    """Yield every published run with enough details to predict it."""
     readers = {
         "llm-foundry": _foundry,
         "nemo": _megatron,
         "megatron-bridge": _megatron,
         "torchtitan": _torchtitan,
     }
-    # readers return None for runs that say too little
+    # readers return None for runs with too few details
     yield from filter(None, (readers[str(r.source)](r) for r in published(folder, THROUGHPUT)))
     yield from filter(None, map(_neusight, published(folder, "neusight_e2e")))
     yield from filter(None, map(_bigscience, published(folder, BIGSCIENCE)))
@@ -81,6 +85,7 @@ def published(folder: Path, name: str) -> Iterator[Any]:
     """
     whole = folder / f"{name}.parquet"
     paths = [whole] if whole.is_file() else sorted(folder.glob(f"{name}_*.parquet"))
+    # the absent table of throughput is read too, for its error
     for path in paths or [whole] * (name == THROUGHPUT):
         yield from read_parquet(path).itertuples()
 
@@ -98,6 +103,7 @@ def _neusight(r: Any) -> RunRow | None:
         "pp4_2": Parallel(pipeline=4),
         "pp4_4": Parallel(pipeline=4),
     }.get(variant)
+    # Switch Transformers have no description in `perfc.frontend.config`
     config = text(r.hf_config_json)
     if parallel is None or not config or str(r.model).startswith("switch"):
         return None
@@ -124,7 +130,7 @@ def _neusight(r: Any) -> RunRow | None:
 
 
 def _foundry(r: Any) -> RunRow:
-    """Return a row of llm-foundry, which shards by FSDP alone."""
+    """Return a row of llm-foundry, which shards the model by FSDP and has no other parallelism."""
     # PyTorch's FULL_SHARD shards parameters too (ZeRO-3), SHARD_GRAD_OP only the rest (ZeRO-2)
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
     recompute = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
@@ -143,10 +149,14 @@ def _foundry(r: Any) -> RunRow:
 
 
 def _megatron(r: Any) -> RunRow | None:
-    """Return a row of NeMo or Megatron-Bridge: distributed optimiser, sequence parallelism."""
+    """Return a row of NeMo or Megatron-Bridge.
+
+    They shard the optimizer (ZeRO-1, or ZeRO-3 with FSDP), and sequences with tensor parallelism.
+    """
     gpus, tp, pp, cp = int(r.gpus), number(r.tp, 1), number(r.pp, 1), max(number(r.cp, 1), 1)
+    # virtual stages need a pipeline
     stages = max(number(r.vp, 1), 1) if pp > 1 else 1
-    # experts are spread over data-parallel ranks: their degree is no further factor
+    # experts are divided among data-parallel ranks, so that their degree takes no further GPUs
     data = gpus // (tp * pp * cp)
     parallel = Parallel(
         tp,
@@ -175,25 +185,32 @@ def _megatron(r: Any) -> RunRow | None:
 
 
 def _torchtitan(r: Any) -> RunRow | None:
-    """Return a row of TorchTitan whose caption gives division and batch; None for another."""
+    """Return a row of TorchTitan whose captions give parallelism and batch; None for another row.
+
+    ``techniques`` holds the captions of all tables above the row, then "|" and the row's
+    techniques.
+    """
     words = text(r.techniques)
+    # from Table 3 on, and with a pipeline schedule, rows are of other models or divisions than the
+    # first captions name
     if not str(r.system).startswith("H100") or "Table 3" in words or "Schedule=" in words:
         return None
     gpus, seq = int(r.gpus), int(r.seq)
     weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
     recompute = RecomputePolicy.SELECTIVE
-    # defaults of the captions, which name only other settings
+    # samples per rank, context and tensor parallelism of Table 1; other captions name what differs
     local, cp, tp = 2, 1, 1
     if match := re.search(r"FSDP=8, TP=8", words):
         local, tp = 12, 8
     elif match := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
-            return None  # too slow: another model, under the caption of the table before
+            return None  # too slow for 8B: a row of the next table, a larger model
         local, cp, recompute, weights = 1, int(match[1]), RecomputePolicy.BLOCK, "f8"
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)
-    # ranks that do not divide the sequence hide nothing, as without asynchronous tensor parallelism
+    # asynchronous tensor parallelism hides exchanges behind products, as sequence parallelism does
+    # in `Parallel`; "Vanilla" rows run without it
     is_hidden = tp > 1 and "Vanilla" not in words.rpartition("|")[2]
     parallel = Parallel(tp, data=data, context=cp, zero=3, sequence=int(is_hidden))
     gbs = local * data
@@ -212,6 +229,7 @@ def _torchtitan(r: Any) -> RunRow | None:
 def _bigscience(r: Any) -> RunRow | None:
     """Return a row of BigScience on V100, Megatron with DeepSpeed; None if it says too little."""
     size = text(r.size) or ("104B" if "104B" in str(r.file) else "")
+    # an optimizer that is offloaded to the host is not modelled
     if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
         return None
     if math.isnan(r.gpus) or math.isnan(r.gbs) or r.gbs < LEAST_BATCH:
@@ -223,8 +241,10 @@ def _bigscience(r: Any) -> RunRow | None:
     # the product of degrees must be the number of GPUs; else one of them is wrong or missing
     if gpus != dp * tp * pp:
         return None
+    # the column says whether ZeRO-1 is on; tables of ZeRO-3 have a section of their kind
     zero = 1 if text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
     training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", RecomputePolicy.BLOCK)
+    # a batch of whole micro-batches on every rank; else a number of the row is wrong
     if training.batch % (dp * training.micro_batch):
         return None
     return RunRow(

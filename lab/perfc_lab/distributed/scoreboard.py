@@ -1,4 +1,4 @@
-"""Build the board of training runs: errors, scaling, links, and the laws."""
+"""Build the board of `perfc eval training`: errors of training runs, scaling, links, laws."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .questions import command, is_supported
 from .scores import DistributedEvidence, Scaling, scalings, scored
 
 RULE = (
-    "Calls of `perfc.plan` as below, with a law of the other models of the framework and "
-    "generation of GPUs. NeuSight's runs on four GPUs, by a law of those on one, and LoRA are "
-    "costed directly. A `.json` is a configuration of `lab/perfc_lab/distributed/models.py`."
+    "Runs are predicted by `perfc.plan`, called as below, with a law fitted to the other models of "
+    "the framework and generation of GPUs. Two kinds of runs are costed without `perfc.plan`: LoRA,
+    " "and NeuSight's runs on four GPUs, whose law is fitted to its runs on one GPU. A `.json` is a
+    " "configuration of `lab/perfc_lab/distributed/models.py`."
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
 RUNS = columns(
@@ -50,7 +51,8 @@ ROWS = columns(
     ("error", "error", "+.1%"),
 )
 SHOWN = 12
-"""Rows that the board shows one by one."""
+"""Number of rows that the board shows one by one."""
+# name of the law, number of its rows, then every fitted number
 LAWS = columns(
     ("law", 0),
     ("rows", 1, "d"),
@@ -63,7 +65,7 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
     scaling = tuple(scalings(evidence))
     laws = [(n, x.rows, *(getattr(x, k) for k in LEARNED)) for n, x in evidence.laws.items()]
     called = [a for a in evidence.answers if is_supported(a.row)]
-    # evenly drawn over all answers
+    # every n-th answer, so that all sources are among them
     shown = called[:: max(1, len(called) // SHOWN)][:SHOWN]
     tables = (
         BoardTable("scores", "time of a step", RUNS, tuple(scored(evidence)), after=(RULE,)),
@@ -78,7 +80,11 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
 
 
 def nearness(scaling: Sequence[Scaling]) -> str:
-    """Return how many shares are within 4 points, in a sentence."""
+    """Return a sentence on how near predicted scaling is to measured scaling.
+
+    Within 4 percentage points of the measured share counts as near: that is the mark of the board,
+    not a tolerance of the predictor.
+    """
     points = [abs(s.predicted - s.measured) * 100 for s in scaling]
     # rounded as in the table, so that the sentence agrees with it
     near = sum(round(p, 1) <= 4 for p in points)

@@ -1,4 +1,8 @@
-"""Score training runs that no law was fitted to: models left out, links left out, scaling."""
+"""Score training runs by laws that were not fitted to them.
+
+A run is predicted by a law without its model, or, for NeuSight's on several GPUs, without any run
+on several. Scaling is the throughput of a GPU among many over that among eight.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ from .rows import rows
 
 Say = Callable[[str], None]
 ALONE = "torch-f32"
-"""Framework whose rows of several GPUs are predicted from those of one."""
+"""Framework of NeuSight's rows; rows of several GPUs are predicted by a law of rows of one GPU."""
 SCALED_SEQ = 2048
-"""Tokens of the rows that a source measured on many numbers of GPUs."""
+"""Tokens per sample of llm-foundry's rows on many numbers of GPUs, which scaling is taken from."""
 
 
 @record
@@ -34,14 +38,10 @@ class RunAnswer:
         row: measured run.
         predicted_s: prediction by a law without rows of its model; for ``ALONE``, without rows of
             several GPUs.
-        low_s: lower end of the prediction interval.
-        high_s: its upper end.
     """
 
     row: RunRow
     predicted_s: float
-    low_s: float = 0.0
-    high_s: float = 0.0
 
     @property
     def error(self) -> float:
@@ -51,14 +51,14 @@ class RunAnswer:
 
 @record
 class Scaling:
-    """Tokens a second of each GPU, over those of eight.
+    """Throughput of each GPU of a run, as a share of the throughput of each GPU of a run on eight.
 
     Args:
         model: model that is trained.
         cluster: name of the target.
         gpus: number of GPUs.
-        measured: measured share.
-        predicted: share predicted by a law without rows of the model.
+        measured: share as measured.
+        predicted: share as predicted by a law without rows of the model.
     """
 
     model: str
@@ -70,10 +70,10 @@ class Scaling:
 
 @record
 class DistributedEvidence:
-    """All answers, and the laws of all rows.
+    """Predictions of held-out runs, and the laws of all rows.
 
     Args:
-        answers: answers of held-out runs.
+        answers: held-out runs with their predictions.
         laws: laws by group, each fitted to all rows of the group.
     """
 
@@ -82,9 +82,14 @@ class DistributedEvidence:
 
 
 def gathered(data: Path, say: Say) -> DistributedEvidence:
-    """Fit laws with each model left out, and report its errors to ``say``."""
+    """Return predictions of held-out runs, and laws of all rows; ``say`` gets progress and errors.
+
+    ``data`` is the folder of the tables.
+    """
     usable_rows = list(usable(list(rows(data)), say))
     say(f"{len(usable_rows)} runs")
+    # how predicted times change with each number of a law: fits need no further predictions. A key
+    # is an identity, as a row has no hash and repeats of a setting are equal
     tangents = {id(r): Tangent.of(r) for r in usable_rows}
     groups = grouped(usable_rows, group_of)
     answers: list[RunAnswer] = []
@@ -127,27 +132,31 @@ def base_name(model: str) -> str:
 def with_band(
     law: RunLaw, ratios: Sequence[float], count: int, models: tuple[str, ...], source: str
 ) -> RunLaw:
-    """Return the law with the spread of held-out runs."""
+    """Return the law with its interval and sources.
+
+    ``ratios`` are measured over predicted times in ascending order.
+    """
     ends = (law.low, law.high)
-    # fewer than five runs have no 5 % quantiles: the prior's ends remain
+    # the ends of fewer than five runs remain those of the prior; below twenty they are the extremes
     if len(ratios) >= 5:
         ends = ratios[int(0.05 * len(ratios))], ratios[int(0.95 * len(ratios))]
-    # not narrower than 5 % either way, and around the prediction
+    # at least 5 % either way of the prediction
     low, high = min(ends[0], 0.95), max(ends[1], 1.05)
     return replace(law, low=low, high=high, rows=count, models=models, source=source)
 
 
 POOLED = ("megatron",)
-"""Frameworks whose rows the law ``any`` is fitted to: current ones. TorchTitan's runs are left out:
-their cards are limited to 500 W."""
+"""Current frameworks, whose rows the laws of any framework are fitted to; without TorchTitan, whose
+GPUs were limited to 500 W."""
 OLDER = "llm-foundry"
-"""Framework for generations of GPUs without other rows; its attention kernels are of 2023."""
+"""Framework that stands in on generations of GPUs without a current one; its attention kernels are
+of 2023."""
 
 
 def pooled(
     groups: dict[str, list[RunRow]], tangents: dict[int, Tangent]
 ) -> Iterator[tuple[str, RunLaw]]:
-    """Yield the laws of any framework, by generation and of all together."""
+    """Yield the names and laws of runs under any framework: by generation, and of all together."""
     by_name: dict[str, list[RunRow]] = {}
     for name, members in groups.items():
         # groups are named "framework architecture"
@@ -166,7 +175,10 @@ def pooled(
 
 
 def scored(evidence: DistributedEvidence) -> Iterator[Score]:
-    """Yield the scores by table; dense models, those with experts, and links separately."""
+    """Yield the scores by source, with dense models, models with experts and links separately.
+
+    Then those of dense models and of models with experts of all sources together.
+    """
     groups = grouped(evidence.answers, lambda answer: (answer.row.source, what(answer.row)))
     for (source, kind), answers in sorted(groups.items()):
         yield score_of(source, kind, answers)
@@ -187,14 +199,17 @@ def score_of(source: str, part: str, answers: Sequence[RunAnswer]) -> Score:
 
 
 def what(row: RunRow) -> str:
-    """Return the kind of a row."""
+    """Return the part that a row is scored in: parallelism for NeuSight, else dense or experts."""
     if row.source == "neusight":
         return row.parallel.described().partition(",")[0]
     return "experts, model left out" if row.is_sparse else "dense, model left out"
 
 
 def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
-    """Yield models that one source measured on eight GPUs and on more, sizes as it chose."""
+    """Yield the scaling of each model that llm-foundry ran on eight GPUs and on more.
+
+    Batch sizes differ with the number of GPUs, as in the source.
+    """
     members = [
         a
         for a in evidence.answers
@@ -219,5 +234,5 @@ def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
 
 
 def rate(row: RunRow, step_s: float) -> float:
-    """Return the samples a second of one GPU."""
+    """Return the samples a second of one GPU; all rows compared have samples of one length."""
     return row.training.batch / step_s / row.parallel.devices

@@ -1,4 +1,4 @@
-"""Read published tables as rows of kernel classes: a source each, discovered by import.
+"""Read published tables as rows of kernel classes; a module of this package is a source of tables.
 
 `perfc data fetch` writes the tables; the experiments of `training` and the fits read them here.
 """
@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 
 
 MODEL = "model"
-"""Column of a number for each model that rows are of, where a source tells it; no parameter of a
-class: rows are held out by it."""
+"""Column of rows whose source names the model that a kernel is from, with a number for each model.
+It is no parameter of a kernel class: whole models are held out by it."""
 
 
 class TableSource(ABC):
     """Tables that others measured, read as rows of kernel classes.
 
-    A source drops what its publisher or the table itself flags as wrong, and nothing else.
+    A source leaves out rows that its publisher or the table flags as wrong, and rows that its class
+    documents, with the cause.
     """
 
     name: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
-    """Parquet files it reads."""
+    """Names of the Parquet files that it reads."""
 
     @abstractmethod
     def rows(self, folder: Path) -> Iterator[Rows]:
@@ -64,23 +65,23 @@ def target_of(product: str) -> str:
     Raises:
         TargetError: perfc has none.
     """
-    # targets are named without trademarks, the vendor's name and the word behind it
+    # targets are named without trademarks; of Intel's GPUs without "Intel " and " Graphics" as well
     plain = product.replace("(R)", "").replace("(TM)", "").removesuffix(" Graphics")
     return load_machine(plain.removeprefix("Intel ")).name
 
 
 def number(value: Any, default: int = 0) -> int:
-    """Return a whole number, or ``default`` for a missing one."""
+    """Return a cell of a table as a whole number, or ``default`` for an empty cell."""
     return default if str(value) in ("None", "nan", "<NA>") else int(value)
 
 
 def text(value: Any) -> str:
-    """Return a name, "" for a missing one."""
+    """Return a cell of a table as text, "" for an empty cell."""
     return "" if str(value) in ("None", "nan", "<NA>") else str(value)
 
 
 def numbers(block: pd.DataFrame, name: str) -> Array:
-    """Return a column of numbers."""
+    """Return a column as an array of numbers."""
     column: Array = block[name].to_numpy(np.float64)
     return column
 
@@ -146,7 +147,10 @@ def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 class RowBlock(NamedTuple):
-    """Rows of one device, framework, version and type; ``label`` names framework and version."""
+    """Rows of one device, framework, version and type.
+
+    ``label`` is the framework for its newest version, ``FRAMEWORK-VERSION`` for an older one.
+    """
 
     device: str
     framework: str
@@ -156,7 +160,7 @@ class RowBlock(NamedTuple):
 
 
 def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[RowBlock]:
-    """Yield blocks of a table; a framework keeps its plain name for its newest version on a device.
+    """Yield blocks of a table; a framework has its plain name for its newest version on a device.
 
     Args:
         frame: with the columns ``device``, ``framework`` and ``version``.
@@ -166,7 +170,7 @@ def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[RowBlock]:
     blocks = list(frame.groupby(keys, observed=True, sort=True))
     newest: dict[tuple[str, str], str] = {}
     for (device, framework, version, _), _ in blocks:
-        # compared as text
+        # the largest version as text, which is the newest among those of the tables
         newest[device, framework] = max(newest.get((device, framework), ""), version)
     for (device, framework, version, kind), rows in blocks:
         superseded = version != newest[device, framework]

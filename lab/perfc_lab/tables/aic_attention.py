@@ -51,18 +51,20 @@ KERNELS: dict[str, AttentionKernel] = {
     "vllm_vit_flash_attn_fa4": AttentionKernel.FLASH_4,
     "flash_attention_v4": AttentionKernel.FLASH_4,
 }
-"""Kernels by the source's names; plain FlashAttention is resolved by the machine."""
+"""Kernels by the source's names; for a plain ``flash_attention`` the machine decides
+(`kernel_of`)."""
 NARROW_VALUES = ("sglang", 192, 128)
-"""SGLang's rows with heads of 192 hold values of 128, as MiMo-V2 has them: counted with 192 they
-would pass the memory of an H100 by 7 %, with 128 they take what heads of 128 and 256 take."""
+"""Framework, extent of a key and extent of its value, where they differ. SGLang's rows with heads
+of 192 have values of 128, as MiMo-V2 has them: with values of 192 they would exceed the memory
+bandwidth of an H100 by 7 %, with 128 they are as fast as heads of 128 and 256."""
 
 
 class AicAttention(TableSource):
     """``aic_attention_*.parquet``: aiconfigurator's attention tables, Apache-2.0.
 
-    Rows flagged ``suspect`` are left out, and of single tokens those whose window holds every
-    cached token: they take what rows without a window take, but for vLLM's on RTX PRO 6000, of
-    which one in ten takes five times as long. A framework that has several versions on one machine
+    Rows flagged ``suspect`` are left out. So are rows of single tokens whose window holds every
+    cached token: they repeat rows without a window, except those of vLLM on RTX PRO 6000, of which
+    one in ten takes five times as long. A framework that has several versions on one machine
     keeps its plain name for the newest.
     """
 
@@ -92,7 +94,7 @@ class AicAttention(TableSource):
 
 
 def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Return which rows of single tokens have a window that no cached token is beyond."""
+    """Return True for each row of single tokens whose window holds all cached tokens."""
     window = frame["window_size"]
     return (window > 0) & (window > frame["kv_step"])
 
@@ -115,13 +117,15 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
             "kv_heads": result["heads"],
             "causal": zeros,
         }
-    owner, heads_of, values = NARROW_VALUES
-    # 0 stands for values as wide as keys
+    narrow_framework, key_dim, value_dim = NARROW_VALUES
+    # a value extent of 0 stands for that of the keys
     result |= {
         "kv_heads": numbers_of("num_key_value_heads"),
         "window": numbers_of("window_size"),
         "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
-        "value_dim": np.where((result["head_dim"] == heads_of) & (framework == owner), values, 0.0),
+        "value_dim": np.where(
+            (result["head_dim"] == key_dim) & (framework == narrow_framework), value_dim, 0.0
+        ),
     }
     # a step has one new token for each sequence, after the cached ones
     if file == GENERATION:

@@ -27,7 +27,7 @@ TARGETS = {
     "h200_sxm": "h200-sxm-141gb",
     "rtx_pro_6000_server": "rtx-pro-6000-server",
 }
-"""The systems of the source whose names are no target's."""
+"""Target by the source's name of a system, where that is not the name of a target."""
 # collectives by the table's names
 OPERATIONS = {
     "all_reduce": Operation.ALL_REDUCE,
@@ -40,10 +40,10 @@ OPERATIONS = {
 class AicComm(TableSource):
     """``aic_comm.parquet``: aiconfigurator's communication tables, Apache-2.0.
 
-    NCCL's own test enqueues calls back to back, so its times are what a replayed graph takes, as
-    are those of Intel's, which records none. Rows of NCCL that a framework measured are NCCL's.
-    The L40S lost their way between more than two: eight sum 2 GB/s on the bus where two do 20,
-    and eight RTX PRO 6000, on PCIe too, 24 where two do 38.
+    NCCL's test enqueues calls back to back, so that its times count as those of a replayed graph.
+    So do times of Intel's GPU, which has no graphs. Rows of NCCL that a framework measured count as
+    NCCL's. Rows of more than two L40S are left out as faulty: eight reach 2 GB/s on the bus where
+    two reach 20, while eight RTX PRO 6000, on PCIe as well, reach 24 where two reach 38.
     """
 
     name: ClassVar[str] = "aic_comm"

@@ -1,4 +1,6 @@
-"""Matrix products of aiconfigurator's tables: graph replay, activations quantised inside.
+"""Matrix products of aiconfigurator's tables, timed in replayed graphs.
+
+Times of 8 and 4 bits include the quantisation of 16-bit activations.
 
 They become rows of the class ``matmul``.
 """
@@ -25,7 +27,10 @@ PARAMETERS: dict[str, tuple[str, dict[str, float]]] = {
     "int4_wo": ("f16", {"weight_bits": 4}),
     "sq": ("i8", {"input_bits": 8, "scale_block": 1}),
 }
-"""Meaning of the source's type names: the type computed in, and the layout of operands."""
+"""Type that a product is computed in, and parameters of the class `Matmul`, by the source's type
+names. ``input_bits`` are those of activations before quantisation, ``scale_block`` the elements
+that share a scale, 1 for a scale per row. ``_wo`` quantises weights alone, ``sq`` is
+SmoothQuant."""
 
 
 class AicGemm(TableSource):

@@ -1,4 +1,4 @@
-"""Latent attention of aiconfigurator's tables: prompts over expanded keys, steps over latents.
+"""Latent attention (MLA) of aiconfigurator's tables: prompts of expanded keys, steps of latents.
 
 They become rows of the class ``latent_attention``.
 """
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 CONTEXT, GENERATION = "aic_mla_context.parquet", "aic_mla_generation.parquet"
 EXPANDED, LATENT = (192.0, 128.0), (576.0, 512.0)
-"""Extents of a key and a value of DeepSeek's heads, expanded and as latents."""
+"""Extents of a key and a value of DeepSeek's heads, expanded and as latents; a key includes 64
+elements with the rotary position."""
 # kernels by the source's names
 KERNELS: dict[str, LatentKernel] = {
     "default": LatentKernel.TENSORRT_LLM,
@@ -38,14 +39,15 @@ KERNELS: dict[str, LatentKernel] = {
     "vllm_flash_attn_mla": LatentKernel.FLASH_EXPANDED,
 }
 CALLED = frozenset({("vllm", "0.14.0")})
-"""Frameworks and versions whose calls were timed one by one: shortest ones take 100 to 200 µs,
-whatever they do, where all others take 8 to 20."""
+"""Frameworks and versions whose calls were evidently timed one by one, without a graph: their
+shortest calls take 100 to 200 µs whatever they do, those of all others 8 to 20 µs."""
 
 
 class AicMla(TableSource):
     """``aic_mla_*.parquet``: aiconfigurator's tables of latent attention, Apache-2.0.
 
-    Steps of decoding hold latents; prompts expand their keys, unless their kernel does not. A
+    Decoding steps have the extents of latents, prompts those of expanded keys and values; the
+    parameter ``kernel`` says which prompts are computed over latents nevertheless. A
     framework that has several versions on one machine keeps its plain name for the newest.
     """
 
@@ -73,7 +75,7 @@ class AicMla(TableSource):
 def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
     """Return the shape parameters of a block by the names that the kernel class uses."""
     numbers_of = partial(numbers, block)
-    # steps multiply queries into the space of the latents, prompts expand keys and values
+    # steps multiply queries into the space of latents; prompts expand latents to keys and values
     key, value = EXPANDED if is_prompt else LATENT
     constant = np.ones(len(block))
     return {

@@ -1,4 +1,6 @@
-"""Absorbed products of latent attention in aiconfigurator's tables: one a head.
+"""Absorbed products of latent attention in aiconfigurator's tables: one product per head.
+
+A decoding step multiplies queries into the space of cached latents, and results back out of it.
 
 They become rows of the class ``batched_matmul``.
 """
@@ -18,7 +20,8 @@ from . import TableSource, read_parquet, target_of, versioned
 
 FILE = "aic_mla_bmm.parquet"
 BEFORE, AFTER = (512.0, 128.0), (128.0, 512.0)
-"""Columns and depth of DeepSeek's products: queries to latents, results of latents to values."""
+"""Columns ``n`` and depth ``k`` of DeepSeek's products, before attention from queries to latents,
+after attention from latents to values."""
 WIDENED = "dequant_bf16"
 """Part of the names of kernels that convert 8-bit weights to bf16 first."""
 IN_BLOCKS = "block"
@@ -28,7 +31,7 @@ IN_BLOCKS = "block"
 class AicMlaBmm(TableSource):
     """``aic_mla_bmm.parquet``: aiconfigurator's batched products, Apache-2.0.
 
-    Rows of 8 bits include the quantisation of what is multiplied.
+    Times of 8 bits include the quantisation of the 16-bit operand.
     """
 
     name: ClassVar[str] = "aic_mla_bmm"
@@ -61,7 +64,10 @@ class AicMlaBmm(TableSource):
 
 
 def kind_of(dtype: str, kernel: str) -> tuple[str, Mapping[str, float]]:
-    """Return the type computed in, and how operands lie in memory."""
+    """Return the type computed in, and parameters of the class: bits of operands, block of a scale.
+
+    A ``scale_block`` of 0 is one scale for the whole tensor.
+    """
     if dtype != "fp8":
         return "bf16", {}
     if WIDENED in kernel:

@@ -1,4 +1,6 @@
-"""Fused experts of aiconfigurator's tables: graph replay, a router's choices drawn beforehand.
+"""Fused experts of aiconfigurator's tables, timed in replayed graphs.
+
+The experts that a router would choose for each token were drawn beforehand.
 
 They become rows of the class ``experts``.
 """
@@ -35,7 +37,8 @@ TYPES: dict[str, tuple[str, dict[str, float]]] = {
     "w4a16_mxfp4": ("bf16", {"weight_bits": 4, "scale_block": 32}),
     "int4_wo": ("bf16", {"weight_bits": 4, "scale_block": 128}),
 }
-"""Meaning of the source's type names: the type computed in, and the layout of weights."""
+"""Type that products are computed in, and parameters of the class for its weights, by the source's
+type names; ``scale_block`` is the number of weights that share a scale."""
 KERNELS: tuple[tuple[str, ExpertsKernel], ...] = (
     ("marlin", ExpertsKernel.MARLIN),
     ("deepgemm", ExpertsKernel.DEEP_GEMM),
@@ -47,19 +50,22 @@ KERNELS: tuple[tuple[str, ExpertsKernel], ...] = (
     ("triton", ExpertsKernel.TRITON),
     ("vllm_fused_moe", ExpertsKernel.TRITON),
 )
-"""Words of the source's names of kernels; the first that a name holds counts."""
+"""Family of a kernel by a word in its name. The first word that a name holds counts, so that
+special words come before general ones."""
 TORCH_FLOW = {8: ExpertsKernel.CUTLASS, 9: ExpertsKernel.TRITON, 10: ExpertsKernel.TENSORRT_LLM}
-"""Kernels of TensorRT-LLM where the table names only TensorRT-LLM, by series of the machine."""
+"""Family of kernels whose name says only TensorRT-LLM, by major compute capability."""
 UNGATED = frozenset(
     {(2688, 1856), (2048, 5120), (1024, 2688), (4096, 2688), (1024, 5120), (8192, 5120)}
 )
-"""Extents of a token and inside an expert of Nemotron-H, whose experts have no gate."""
-# distribution of tokens over experts, with its exponent behind it
+"""Extents of a token and of the inside of an expert in Nemotron-H's models, whose experts have no
+gate; the table does not say which rows are theirs."""
+# start of the name of a distribution of tokens over experts, before its exponent
 POWER_LAW = "power_law_"
 AUTOTUNED = "flashinfer_cutlass"
-"""Kernels among whose tactics FlashInfer's tuner chooses. It did not run before the tables were
-made, and FlashInfer knows good tactics of Blackwell alone. On Hopper the first of them takes three
-to six times what TensorRT-LLM's tuned ones take; products in blocks have one kernel there."""
+"""Kernels whose tactic FlashInfer's tuner chooses. The tuner did not run for these tables, and
+without it FlashInfer has good tactics for Blackwell alone. On Hopper it takes the first tactic,
+which needs three to six times as long as TensorRT-LLM's tuned one; products with scales per block
+have one tactic there."""
 HOPPER = 9
 """Major compute capability of Hopper."""
 
@@ -67,8 +73,8 @@ HOPPER = 9
 class AicMoe(TableSource):
     """``aic_moe.parquet``: aiconfigurator's tables of fused experts, Apache-2.0.
 
-    The rank of the busiest experts is timed, with all tokens and no exchange. A framework that has
-    several versions on one machine keeps its plain name for the newest.
+    Times are those of the rank with the busiest experts, which gets all tokens, without exchanges.
+    A framework that has several versions on one machine keeps its plain name for the newest.
     """
 
     name: ClassVar[str] = "aic_moe"
@@ -109,7 +115,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -
         "chosen": numbers_of("topk"),
         "experts": numbers_of("num_experts"),
         "ranks": numbers_of("moe_ep_size"),
-        # gate, up and down; without a gate there are two
+        # weights of an expert: gate, up and down; without a gate there are two
         "matrices": np.where(is_ungated, 2.0, 3.0),
         "skew": skew.to_numpy(np.float64),
         "kernel": sources.map(
@@ -120,7 +126,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -
 
 
 def kernel_of(name: str, sheet: Sheet, *, has_blocks: bool = False) -> ExpertsKernel:
-    """Return the family of a kernel by its name, and by whether blocks of weights share scales."""
+    """Return the family of a kernel by its name, its machine, and whether blocks share scales."""
     if AUTOTUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
         return ExpertsKernel.UNTUNED_CUTLASS
     named = next((kernel for word, kernel in KERNELS if word in name), None)

@@ -1,4 +1,4 @@
-"""Mamba-2 and gated delta nets of aiconfigurator's tables: convolutions, scans, single tokens.
+"""Mamba-2 and gated delta nets of aiconfigurator's tables: convolutions, and scans of tokens.
 
 They become rows of the classes ``causal_convolution`` and ``linear_attention``.
 """
@@ -25,27 +25,29 @@ if TYPE_CHECKING:
 CONVOLUTION = "causal_conv1d"
 """Prefix of the names of kernels that convolve."""
 DTYPE = "bf16"
-"""Type of operands: the tables give none, and models of both kinds run in it."""
+"""Element type of operands: the tables give none, and models of both kinds run in bf16."""
 KEYS_ALONE = frozenset({("sglang", "0.5.10")})
-"""Versions that convolve keys alone, as all of TensorRT-LLM's do: they take as long for any number
-of values, and would pass memory three times faster than it is if they convolved all."""
+"""Frameworks and versions that convolve keys alone, as all versions of TensorRT-LLM do. Their time
+does not depend on the number of values, and with values they would exceed the memory bandwidth
+three times."""
 SLOW = frozenset({("vllm", "0.22.0")})
-"""Versions whose convolutions take 0.2 ms whatever they do, and ten times as long as the next
-version's where they do much; left out."""
+"""Frameworks and versions whose convolutions are left out as faulty: small ones take 0.2 ms
+whatever their size, large ones ten times as long as those of the next version."""
 KERNELS: tuple[tuple[str, LinearKernel], ...] = (
     ("flashinfer", LinearKernel.FLASHINFER),
     ("packed", LinearKernel.PACKED),
     ("", LinearKernel.TRITON),
 )
-"""Words of the source's names of kernels; the first that a name holds counts."""
+"""Family of a kernel by a word in its name. The first word that a name holds counts; "" is in every
+name."""
 
 
 class AicStateSpace(TableSource):
     """``aic_gdn.parquet`` and ``aic_mamba2.parquet``: aiconfigurator's tables, Apache-2.0.
 
-    Gated delta nets are Qwen3.5's, under three frameworks. Of Mamba-2 there is TensorRT-LLM alone:
-    convolutions of three models, and one model's scan of prompts on one machine. A framework that
-    has several versions on one machine keeps its plain name for the newest.
+    Gated delta nets are Qwen3.5's, under three frameworks. Mamba-2 has rows of TensorRT-LLM alone:
+    convolutions of three models, and the scan of prompts of one model on one machine. A framework
+    that has several versions on one machine keeps its plain name for the newest.
     """
 
     name: ClassVar[str] = "aic_state_space"
@@ -55,7 +57,7 @@ class AicStateSpace(TableSource):
         """Yield the blocks by file, class, device, framework and version."""
         for file in self.files:
             frame = read_parquet(folder / file).assign(dtype=DTYPE)
-            # prompts of one token run through the kernels of single tokens in a framework
+            # a framework computes a prompt of one token with the kernels of decoding
             frame = frame[(frame["phase"] == "generation") | (frame["seq_len"] > 1)]
             is_convolution = frame["kernel_source"].astype(str).str.startswith(CONVOLUTION)
             is_slow = [v in SLOW for v in zip(frame["framework"], frame["version"], strict=True)]
@@ -77,34 +79,38 @@ class AicStateSpace(TableSource):
 
 
 def model(block: pd.DataFrame) -> Array:
-    """Return a number for each model; models whose heads share keys equally have the same one."""
+    """Return the number that stands for the model of each row, by which models are held out.
+
+    For gated delta nets it is the value heads per key head, which models of one design share.
+    """
     if "num_v_heads" in block:
         return numbers(block, "num_v_heads") / numbers(block, "num_k_heads")
     return numbers(block, "d_model")
 
 
 def lengths(block: pd.DataFrame) -> dict[str, Array]:
-    """Return the sequences and their tokens."""
+    """Return the number of sequences and of tokens in each."""
     return {"batch": numbers(block, "batch_size"), "query_len": numbers(block, "seq_len")}
 
 
 def channels(block: pd.DataFrame) -> dict[str, Array]:
-    """Return the convolved channels: values, and keys and queries, or both projections of it."""
-    if "num_v_heads" in block:
+    """Return the convolved channels and the taps of the convolution."""
+    if "num_v_heads" in block:  # gated delta nets
         keys = numbers(block, "num_k_heads") * numbers(block, "head_k_dim")
+        # queries are as wide as keys
         values = keys + numbers(block, "num_v_heads") * numbers(block, "head_v_dim")
         framework, version = (str(block[name].iloc[0]) for name in ("framework", "version"))
         if framework == "trtllm" or (framework, version) in KEYS_ALONE:
             values = np.zeros_like(keys)
-    else:  # Mamba-2: two projections of the groups, and the heads
+    else:  # Mamba-2: the projections B and C of each group, and the heads
         keys = 2 * numbers(block, "n_groups") * numbers(block, "d_state")
         values = numbers(block, "nheads") * numbers(block, "head_dim")
     return {"channels": keys + values, "taps": numbers(block, "d_conv")}
 
 
 def heads(block: pd.DataFrame) -> dict[str, Array]:
-    """Return the heads, extents of their states, and whose kernel it is."""
-    # Mamba-2 has no heads of values, and its states no delta rule
+    """Return the heads, the extents of their states, and the family of the kernel."""
+    # Mamba-2: heads share the keys of a group, and states follow no delta rule
     if "num_v_heads" not in block:
         return {
             "heads": numbers(block, "nheads"),

@@ -1,7 +1,9 @@
-"""Splits of whole models by architecture or family, fixed before anything is trained.
+"""Split whole models into training, validation and test, by architecture or by family.
 
-A model's rows, at every input size, batch, machine and setting, are always on one side: a row of
-the same network elsewhere would give its time away.
+A split follows from the names and a seed, so that it is fixed before anything is trained.
+
+All rows of a model, at every input size, batch, machine and setting, are in one part: a training
+row of a network would give its time in a tested row away.
 """
 
 from __future__ import annotations
@@ -14,14 +16,16 @@ from enum import Enum
 from ..splitting import grouped
 
 VALIDATION_SHARE = 0.15
-"""Share of the architectures for validation, and the same share for the test."""
+"""Share of the architectures for validation, and again for the test."""
 SEEDS = (0, 1, 2)
-"""Random seeds of the splits that figures are reported for; recipes were chosen with 1337."""
+"""Random seeds of the splits that figures are reported for; recipes were chosen on another,
+1337."""
 FAMILY_PARTS = 7
-"""Parts of families of whole steps, each tested once: a draw has some twenty, each right or wrong
-as one, so that a few draws say more of which they are than of the predictor."""
+"""Number of parts that families are divided into, each part tested once. A random draw would test
+some twenty families, each right or wrong as a whole: its figure would depend on which ones it
+has."""
 VARIANTS = frozenset({"tf", "legacy", "test", "nf", "cs", "eca", "ese", "dm", "gc", "tiny"})
-"""First words of names that say how, not what: a family is then named by the second."""
+"""First words of names that say how a model was trained or changed; the family is the next word."""
 
 
 class DatasetPart(Enum):
@@ -33,7 +37,7 @@ class DatasetPart(Enum):
 
 
 def family(model: str) -> str:
-    """Return the letters a model's name begins with, without words of variants.
+    """Return the family of a model: the letters its name begins with, after words of variants.
 
     >>> family("tf_efficientnetv2_s.in1k"), family("vit_base_patch16_224"), family("resnet50")
     ('efficientnetv', 'vit', 'resnet')
@@ -46,7 +50,7 @@ def family(model: str) -> str:
 
 
 def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """Return the architectures at random, 70 : 15 : 15.
+    """Return the part of each architecture, drawn at random: 70 % train, 15 % each of the others.
 
     >>> [p.value for p in random_architectures("abcdefghijklmnopqrst", 0).values()].count("train")
     14
@@ -55,9 +59,10 @@ def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetP
 
 
 def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """Return 70 : 30 of the architectures of each family; a seventh of those trained on validates.
+    """Return the part of each architecture: of each family, 30 % test and 10 % validation.
 
-    As TraPPM divides its rows (thesis, Section 5.5.4), which has no validation.
+    TraPPM divides its rows 70 : 30 (thesis, Section 5.5.4); its validation is none, here it is a
+    seventh of the 70 %.
 
     >>> parts = within_families([f"vit_{i}" for i in range(10)], 0)
     >>> [p.value for p in parts.values()].count("test")
@@ -68,7 +73,7 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     for names in grouped(sorted(models), family).values():
         draw.shuffle(names)
         tested = round(0.3 * len(names))
-        # a seventh of the rest: a tenth of all
+        # a seventh of the rest, 70 %: a tenth of all
         validated = tested + round((len(names) - tested) / 7)
         for i, name in enumerate(names):
             held_out_part = DatasetPart.TEST if i < tested else DatasetPart.VALIDATION
@@ -77,15 +82,17 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
 
 
 def unseen_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """Return the families at random until each part has its share of architectures.
+    """Return the part of each architecture; whole families are drawn at random.
 
-    A family that would carry the tested part beyond twice its share is trained on.
+    A family that would fill a part beyond twice its share goes elsewhere, in the end to training.
     """
     return _cut({m: family(m) for m in models}, seed)
 
 
 def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]:
-    """Return the families in seven parts of about as many architectures, of which one is tested.
+    """Return the part of each architecture: part ``turn`` of seven parts of the families is tested.
+
+    The parts have about as many architectures each.
 
     >>> names = ["resnet50", "vit_base", "vit_small", "nfnet_f0", "deit_base", "swin_tiny"]
     >>> tested = [families_in_turn(names, turn) for turn in range(FAMILY_PARTS)]
@@ -94,15 +101,16 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
     """
     members = grouped(models, family)
     names = sorted(members)
+    # a fixed order at random among families of one size
     random.Random(0).shuffle(names)
     filled = [0] * FAMILY_PARTS
     part: dict[str, DatasetPart] = {}
     # the largest family first, each into the part with the fewest architectures so far
     for name in sorted(names, key=lambda n: -len(members[n])):
-        least = filled.index(min(filled))
-        filled[least] += len(members[name])
+        emptiest = filled.index(min(filled))
+        filled[emptiest] += len(members[name])
         part |= dict.fromkeys(
-            members[name], DatasetPart.TEST if least == turn else DatasetPart.TRAIN
+            members[name], DatasetPart.TEST if emptiest == turn else DatasetPart.TRAIN
         )
     return part
 
@@ -121,7 +129,7 @@ def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
     filled = {DatasetPart.TEST: 0, DatasetPart.VALIDATION: 0}
     for group in groups:
         size = len(members[group])
-        # parts that are not full, and that the group does not fill beyond twice their share
+        # parts below their share that the group does not fill beyond twice that; test comes first
         fits = [p for p, n in filled.items() if n < share and (size == 1 or n + size <= 2 * share)]
         chosen = fits[0] if fits else DatasetPart.TRAIN
         if chosen is not DatasetPart.TRAIN:

@@ -1,4 +1,4 @@
-"""DeepBench's result sheets: cuDNN's convolutions, cuBLAS' products, calls back to back.
+"""DeepBench's result sheets: convolutions of cuDNN and products of cuBLAS, called back to back.
 
 They become rows of the classes ``convolution``, ``matmul_f32`` and ``matmul``.
 """
@@ -35,17 +35,19 @@ TARGETS: Mapping[str, str] = {
     "V100": "v100-sxm2-16gb",
 }
 OLD_TARGETS: Mapping[str, str] = {"MI25": "mi25", "VegaFE": "vega-frontier-edition"}
-"""AMD's sheets are of MIOpen before 2018: nothing is learned from them, but floors hold."""
+"""Targets of AMD's sheets, of MIOpen before 2018: predictors do not learn from them, but tests
+check that lower bounds hold on them."""
 DTYPES: Mapping[str, str] = {
     "Float": "f32",
     "16 bit inputs, 16 bit multiplication, 32 bit addition": "f16",
     "GEMM, Conv: Int8 multiplication, 32 bit accumulation": "i8",
 }
-"""Types that precisions compute in; 16-bit inputs multiplied in 32 bits are a separate type."""
+"""Type that a precision of the sheets computes in; rows of other precisions, as 16-bit inputs
+multiplied in 32 bits, are left out."""
 
 
 class DeepBenchTable(TableSource):
-    """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest.
+    """``deepbench_ops.parquet``: DeepBench, Apache-2.0, with the fastest algorithm of cuDNN.
 
     Products of int8 are left out: on these machines they do not run on the matrix unit.
     """
@@ -62,7 +64,7 @@ class DeepBenchTable(TableSource):
 
         Args:
             folder: folder of the table.
-            targets: by device as the sheets name it.
+            targets: names of targets by the device as the sheets name it.
         """
         frame = read_parquet(folder / self.files[0])
         frame = frame[frame["forward_latency_us"] > 0]
@@ -73,6 +75,7 @@ class DeepBenchTable(TableSource):
             target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
             if target is None or dtype is None:
                 continue
+            # columns of the table by name
             c = {
                 name: block[name].to_numpy(float)
                 for name in (
@@ -103,9 +106,10 @@ class DeepBenchTable(TableSource):
 
 
 def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
-    """Yield the blocks of products by device and precision; half precision on matrix units alone.
+    """Yield the blocks of products by device and precision: f32 and f16.
 
-    The sheets count by columns: their first operand is the weight here, their ``n`` the rows.
+    The sheets have BLAS' order by columns: their first operand is the weight here, and their ``m``
+    and ``n`` are the columns and rows of the result.
     """
     keys = ["device", "precision"]
     for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
@@ -130,5 +134,5 @@ def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
 
 
 def turned(flags: Iterable[object]) -> Array:
-    """Return 1 where BLAS transposes an operand, else 0."""
+    """Return 1 for each row where BLAS transposes an operand, else 0."""
     return np.array([str(flag).upper() == "T" for flag in flags], np.float64)
