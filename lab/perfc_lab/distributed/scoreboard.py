@@ -14,9 +14,9 @@ from .scores import DistributedEvidence, Scaling, scalings, scored
 
 RULE = (
     "Runs are predicted by `perfc.plan`, called as below, with a law fitted to the other models of "
-    "the framework and generation of GPUs. Two kinds of runs are costed without `perfc.plan`: LoRA,
-    " "and NeuSight's runs on four GPUs, whose law is fitted to its runs on one GPU. A `.json` is a
-    " "configuration of `lab/perfc_lab/distributed/models.py`."
+    "the framework and generation of GPUs. Two kinds of runs are costed without `perfc.plan`: "
+    "LoRA, and NeuSight's runs on four GPUs, whose law is fitted to its runs on one GPU. A `.json` "
+    "is a configuration of `lab/perfc_lab/distributed/models.py`."
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
 RUNS = columns(
