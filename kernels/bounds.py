@@ -51,7 +51,9 @@ _WIDTHS: Mapping[str, float] = _DATA["widths"]
 def lanes(device: Device) -> int:
     """Return the 32-bit lanes of the widest vector instruction."""
     if device.arch in ("aarch64", "arm64"):
-        return 16 if "sve" in device.features else 8  # pipes × width of cores without SVE
+        # without SVE a pipe has 4 lanes: up to four such pipes count as two of 8 lanes, since
+        # `flop_per_clock` assumes two
+        return 16 if "sve" in device.features else 8
     if "avx512f" in device.features:
         return 16
     return 8 if device.features & {"avx", "avx2"} else 4
@@ -99,14 +101,14 @@ def _most(device: Device, key: str) -> float:
     if kind == "link" or (last.endswith("_s") and "_per_s" not in last):
         return math.inf
     part = "memory" if kind == "memory" else unit
-    cores = UNKNOWN_CLOCK_HZ * (1 if last.startswith("one_core") else device.cores)
+    clocks_per_s = UNKNOWN_CLOCK_HZ * (1 if last.startswith("one_core") else device.cores)
     if device.kind != "cpu":
-        return cores * _IMPOSSIBLE["cuda"][part]
+        return clocks_per_s * _IMPOSSIBLE["cuda"][part]
     per_clock = float(lanes(device)) if part == "special" else float(_L1_BYTES_PER_CLOCK)
     if part in ("matrix", "vector"):
         element = dtype.partition(".")[0]
         per_clock = flop_per_clock(device, element, matrix=part == "matrix")
-    return cores * per_clock * _IMPOSSIBLE["cpu"][part]
+    return clocks_per_s * per_clock * _IMPOSSIBLE["cpu"][part]
 
 
 def cpu_numbers(
@@ -194,7 +196,8 @@ def _caches(
         # a level without a name of its own is the last cache that the system reports
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
         reported_bytes = device.caches.get(name, 0)
-        # the size reported of a private cache holds; a last one, of several parts, may be larger
+        # The size that the system reports of a private cache is taken as it is. The last cache may
+        # have several parts, of which the system reports one: there a larger capacity counts.
         if reported_bytes >= level.capacity or (reported_bytes and level.name != "l2"):
             yield Number(f"{at}.capacity_bytes", reported_bytes, "system", _step(level))
         else:
@@ -218,6 +221,7 @@ def _step(level: SweepLevel) -> str:
 
 def _seen(level: SweepLevel) -> Number:
     """Return the capacity of a level by the sweep: the system reports none, or a smaller one."""
+    # whole pages: the step is interpolated between two working sets
     capacity = math.ceil(level.capacity / 4096) * 4096
     key = f"memory.{level.name}.capacity_bytes"
     if level.is_seen:

@@ -30,7 +30,8 @@ AGREEMENT = 0.05
 LAUNCH_ROUNDS = 5
 """Rounds of a launch: where threads lie differs from one to the next."""
 MOST_OTHERS = 0.9
-"""Maximum share of the processors that other programs are assumed to use, for bounds."""
+"""Maximum share of the processors that other programs are assumed to use, for bounds. A bound is
+divided by the rest, so that it is at most ten times the best sample."""
 STEP = 2.0
 """Maximum factor between a cache that the system reports and the step of the bandwidth."""
 # levels by their number, as the steps of the bandwidth have no names
@@ -127,23 +128,25 @@ Samples = Mapping[tuple[Case, int], "Sample"]
 
 
 def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
-    """Return memory levels, from the read sweep of all cores.
+    """Return memory levels, from the sweep of reads by all cores.
 
-    It bypasses the L1 of an accelerator, which is as large as the system reports.
-    A processor's are the caches that the system reports, where the sweep shows their ends: the
-    same ones in every run. Sizes that were disturbed in every round would show a false step.
+    The levels are the caches that the system reports, so that every run has the same ones; where
+    the sweep shows an end near the reported size, that end is the capacity. Reads of an accelerator
+    bypass its L1, whose capacity is the reported one. Samples that other programs disturbed would
+    show a false step: they are left out, unless all are disturbed.
     """
     curve: dict[int, float] = {}
     for sample in _undisturbed(_of(samples, "stream.read", Scope.ALL)):
         curve[sample.case.size] = max(sample.best, curve.get(sample.case.size, 0.0))
     sizes = sorted(curve)
     rates = [curve[size] for size in sizes]
+    # an accelerator's sweep sees the L2 and memory, a processor's up to three caches and memory
     steps = plateaus(sizes, rates, most=2 if device.kind == "cuda" else 4)
     caches = {name: c for name, c in device.caches.items() if c}
     bypassed = caches.pop("l1", 0) if device.kind == "cuda" else 0
     is_near = bypassed and _of(samples, "stream.near", Scope.ALL)
     near = (SweepLevel("l1", bypassed, False),) if is_near else ()
-    # at most three caches, the outermost ones, as there are names for these
+    # the three outermost caches at most: `_NAMES` has names for three and memory
     reported = sorted(caches.values())[-3:]
     capacities = seen = [p.capacity for p in steps]
     # The caches that the system reports decide. The sweep's own levels serve only where it sees
@@ -198,10 +201,11 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
         pick(s.extreme for s in chosen),
         len(rates),
         _iqr(rates),
+        # of a product another size may be the best when it is measured again
         tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
         f"n = {best.case.size}" if is_product else note,
-        is_time,
-        PROBES[best.case.probe].quantity is ProbeQuantity.LAUNCH,
+        less_is_better=is_time,
+        varies=PROBES[best.case.probe].quantity is ProbeQuantity.LAUNCH,
         others=_others(chosen, pick),
     )
 
@@ -243,8 +247,9 @@ def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
     """Yield the measured ceilings of rates without a level."""
     for key, probe, scope, note in _keys(samples):
         chosen = _of(samples, probe, scope)
-        # Products: the larger half of the sweep shows what a large one sustains; with other
-        # programs, those that fit between two scheduler ticks.
+        # Of products, sizes from half the largest undisturbed one count: they show what a large
+        # product sustains. While other programs run, only sizes that fit between two scheduler
+        # ticks are undisturbed. Probes without sizes have size 0, and all their samples count.
         large = max((s.case.size for s in _undisturbed(chosen)), default=0) // 2
         ceiling = _ceiling(key, (s for s in chosen if s.case.size >= large), note)
         if ceiling is not None:
@@ -252,7 +257,10 @@ def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
 
 
 def _launches(rates: Iterable[MeasuredCeiling]) -> Iterator[MeasuredCeiling]:
-    """Yield the rates; work goes to threads that sleep where those that spin are preempted."""
+    """Yield the rates; the launch overhead is that of threads that sleep if it is the smaller.
+
+    Threads that spin are slower only where other programs preempt them.
+    """
     by_key = {c.key: c for c in rates}
     spin, wake = (by_key.get(f"device.launch_{way}_s") for way in ("overhead", "wake"))
     if spin is not None and wake is not None and wake.value < spin.value:
@@ -277,7 +285,7 @@ def _links(samples: Samples) -> Iterator[MeasuredCeiling]:
 def _bandwidths(
     samples: Samples, steps: tuple[SweepLevel, ...], device: Device
 ) -> Iterator[MeasuredCeiling]:
-    """Yield each level's best kind of stream; for one core reads alone."""
+    """Yield the bandwidth of each level by its best kind of stream; one core only reads."""
     cores = device.cores
     for scope, prefix in ((Scope.ALL, "sustained_"), (Scope.ONE, "one_core_")):
         inner = 0.0
@@ -291,6 +299,7 @@ def _bandwidths(
                 chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
                     candidates.append(_plateau(key, chosen, kind, level.name in PRIVATE))
+            # other streams bypass the L1 of an accelerator, so the next level has no lower limit
             inner = 0.0 if is_near else capacity
             if candidates:
                 best = max(candidates, key=lambda c: c.value)
@@ -301,8 +310,10 @@ def _bandwidths(
 
 def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
     """Return samples of sizes that neither the previous nor the next level serves in part."""
-    # memory, the last level, is measured further from the cache before it
+    # A cache still serves a part of working sets that exceed it a little. Memory, the last level,
+    # has sizes enough to keep a larger distance.
     low = 1.5 * inner if outer < math.inf else 2 * inner
+    # the last quarter before the end of the level counts only if there are no smaller sizes
     for share in (0.75, 1.0):
         selected = [s for s in samples if low <= s.case.size <= share * outer]
         if selected:
@@ -316,7 +327,7 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     Private caches have few sizes, some of them slow to stream: there the best counts. A round
     that ended early, with less than half of the sizes, does not count.
     """
-    summary = max if is_private else _upper
+    summary = max if is_private else _median_of_best
     by_round: dict[int, list[float]] = {}
     for sample in _undisturbed(chosen):
         by_round.setdefault(sample.round, []).append(sample.best)
@@ -324,6 +335,7 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     rounds = tuple(summary(v) for v in by_round.values() if 2 * len(v) >= most_sizes)
     best_samples = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
     rates = [s.rate(t) for s in best_samples for t in s.series.seconds]
+    # larger working sets are not measured again, as filling them takes long
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))
     extreme = max(s.extreme for s in chosen)
     others = _others(chosen, max)
@@ -332,7 +344,7 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     )
 
 
-def _upper(values: list[float]) -> float:
+def _median_of_best(values: list[float]) -> float:
     """Return the median of the best third."""
     best = sorted(values, reverse=True)[: max(len(values) // 3, 1)]
     return best[len(best) // 2]
@@ -346,6 +358,8 @@ def _latencies(
     for level in steps:
         sharers = device.cores if level.name in PRIVATE else 1
         outer = level.capacity / sharers
+        # the limits of `_within`, and further from the last cache: it serves the share of random
+        # loads that it holds, a third at three times its size
         low, high = 1.5 * inner if level.capacity < math.inf else 3 * inner, 0.75 * outer
         chosen = [s for s in _of(samples, "chase", Scope.ONE) if low <= s.case.size <= high]
         inner = outer

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from .reference import Inputs, ReferenceResult
 
 KIB = 1 << 10
-"""Bytes of the units of working sets."""
 MIB = 1 << 20
-GIB = 1 << 30
 
 
 class ProbeQuantity(Enum):
@@ -114,15 +112,21 @@ def _products(device: Device, quick: bool) -> tuple[int, ...]:
     """Return extents of square products, the largest limited in time."""
     if device.kind == "cuda":
         return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
-    # one product of the largest takes 17 GFLOP, or 137 with many cores
+    # one product of the largest extent takes 17 GFLOP, or 137 GFLOP with many cores
     largest = 2048 if device.cores <= 8 else 4096
     if quick:  # smaller ones fit between the interruptions of a busy machine
         return (largest // 8, largest // 4, largest // 2)
+    # five extents up to 2048, or six up to 4096
     return (128, 256, 512, 1024, 2048, largest)[: 4 + largest // 2048]
 
 
 def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
-    """Return working sets from half the smallest cache to most of memory, spaced by ``ratio``."""
+    """Return working sets from a part of the smallest cache to most of memory.
+
+    Each is ``ratio`` times the one before, up to eight times the last cache; a sweep that is not
+    quick continues from there in steps of four.
+    """
+    # of each core, or each multiprocessor, whose L1 is larger
     share = 24 * KIB if device.kind == "cuda" else 8 * KIB
     size = float(share * device.cores)
     # Eight last-level caches show memory; beyond, only non-uniform memory would differ.
@@ -166,7 +170,7 @@ def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     """Return bytes of cycles of pointers, from 8 KiB to beyond the last cache."""
     multiple = 2 if quick and device.kind == "cpu" else 8
     last = min(max(multiple * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
-    if quick:  # from the largest, so that memory is measured
+    if quick:  # quarters of the largest, so that it is one of them and memory is measured
         return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
     sizes, size = list[int](), 8 * KIB
     while size <= last:
@@ -182,7 +186,7 @@ def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _matrix(dtype: str) -> Probe:
     """Return the probe of square products; on one core of the types that BLAS multiplies."""
-    scopes = (Scope.ALL, Scope.ONE) if dtype in ("f32", "f64") else (Scope.ALL,)
+    scopes = BOTH if dtype in ("f32", "f64") else (Scope.ALL,)
     key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
     pair = reference.product(dtype)
     return Probe(
@@ -194,7 +198,7 @@ def _arithmetic(kind: str, dtype: str) -> Probe:
     """Return the probe of multiply-adds (``fma``) or dot products (``dot``) in registers."""
     pair = reference.dot(dtype) if kind == "dot" else reference.multiply_add(dtype)
     quantity = ProbeQuantity.DOT if kind == "dot" else ProbeQuantity.VECTOR
-    # two products of bf16 are the matrix unit's
+    # dot products of bf16 are an instruction of the matrix unit, so they have no key here
     key = f"compute.vector.{dtype}.{{}}_flop_per_s" if (kind, dtype) != ("dot", "bf16") else ""
     note = "four-way dot products in registers" if kind == "dot" else ""
     return Probe(
@@ -204,13 +208,20 @@ def _arithmetic(kind: str, dtype: str) -> Probe:
 
 def _special(function: str) -> Probe:
     """Return the probe of a function; three have a key, the rest show in the samples only."""
-    name = {"exp": "", "exp2": "", "erf": "_erf"}.get(function)
-    key = "" if name is None else f"compute.special.f32.{{}}{name}_op_per_s"
-    pair = reference.unary(function)
+    # the plain key is that of exp or exp2: processors measure exp, accelerators exp2
+    word = {"exp": "", "exp2": "", "erf": "_erf"}.get(function)
+    key = "" if word is None else f"compute.special.f32.{{}}{word}_op_per_s"
+    inputs, expected = reference.unary(function)
     return Probe(
         f"special.{function}",
-        *(ProbeQuantity.SPECIAL, "op/s", _no_size, 1.0, "f32", BOTH),
-        *(*pair, key, function),
+        ProbeQuantity.SPECIAL,
+        "op/s",
+        _no_size,
+        dtype="f32",
+        inputs=inputs,
+        expected=expected,
+        key=key,
+        note=function,
     )
 
 
@@ -225,7 +236,7 @@ def _network(name: str, key: str, note: str, work: float = 2.0) -> Probe:
 def _stream(kind: str) -> Probe:
     """Return the probe of a bandwidth; ``near`` reads within the L1 of an accelerator."""
     inputs, expected = reference.stream("read" if kind == "near" else kind)
-    scopes = (Scope.ALL, Scope.ONE) if kind == "read" else (Scope.ALL,)
+    scopes = BOTH if kind == "read" else (Scope.ALL,)
     sizes = {"read": _reads, "near": _nears}.get(kind, _streams)
     return Probe(
         f"stream.{kind}",
@@ -275,7 +286,8 @@ SHAPES = (
     ("small", "_small", "60 × 64 × 64, packed"),
     ("skinny", "_skinny", "8 × 256 × 1024, packed"),
 )
-"""Products of weights packed before, with the word of their key; numbers of NumPy's come first."""
+"""Shapes of products with packed weights: word of the probe's name, word of its key, and note. The
+key without a word is that of `matrix.f32` too, which has precedence."""
 LAUNCHES = ("eager", "graph", "wake", "framework")
 """``eager`` hands work to what waits for it (a stream; threads that spin), ``graph`` repeats
 recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep,
@@ -316,7 +328,7 @@ def cases(device: Device, quick: bool) -> tuple[Case, ...]:
 
     Cases that a target file requires come first, since time may run out.
     """
-    # one core streams through less in the same time
+    # a core alone streams through less in the same time, so its working sets are smaller
     one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
     plan = (
         Case(p.id, size, scope)

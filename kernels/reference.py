@@ -95,7 +95,10 @@ def product(dtype: str) -> Pair:
 
 
 def multiply_add(dtype: str) -> Pair:
-    """Return ``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap."""
+    """Return ``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap.
+
+    The 384 elements are more than the chains of one thread and fewer than a CUDA block's.
+    """
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -114,7 +117,7 @@ def multiply_add(dtype: str) -> Pair:
         if dtype == "i32":
             x = given["x"].astype(np.int64)
             for _ in range(STEPS):
-                x = x * 5 + 7 & 0xFFFFFFFF
+                x = x * 5 + 7 & 0xFFFFFFFF  # modulo 2³²: "+" binds before "&"
             return ReferenceResult(x.astype(np.uint32).view(np.int32), 0.0)
         y = given["x"].astype(np.float64)
         for _ in range(STEPS):
@@ -132,9 +135,10 @@ def dot(dtype: str) -> Pair:
 
         rng = np.random.default_rng(seed)
         if dtype == "i8":
-            # Not negative, so that instructions with an unsigned operand agree.
+            # p is not negative: some instructions read the first operand as unsigned
             p, q = rng.integers(0, 127, 256), rng.integers(-128, 127, 256)
             return {"p": p.astype(np.int8), "q": q.astype(np.int8)}
+        # the upper half of an f32 is bf16, exact for these small integers
         p, q = rng.integers(-8, 8, (2, 128)).astype(np.float32).view(np.uint32) >> 16
         return {"p": p.astype(np.uint16), "q": q.astype(np.uint16)}
 
@@ -235,9 +239,9 @@ def chase() -> Pair:
     def expected(given: Inputs) -> ReferenceResult:
         import numpy as np
 
-        at, following = 0, given["next"].tolist()
+        slot, following = 0, given["next"].tolist()
         for _ in range(int(given["steps"][0])):
-            at = following[at]
-        return ReferenceResult(np.array([at], np.int64), 0.0)
+            slot = following[slot]
+        return ReferenceResult(np.array([slot], np.int64), 0.0)
 
     return inputs, expected

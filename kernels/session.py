@@ -17,13 +17,14 @@ from .probe import PROBES, Case, Scope, cases
 from .timing import Clocks, Deadline, Series, TimingSettings, measure
 
 FORMAT = 2
-"""Version of the file of samples; a run of another one is not resumed."""
+"""Version of the file of samples; a file of another version is not resumed."""
 LARGE_BYTES = 1 << 30
 """Larger working sets are measured in the first two rounds only, as preparing them takes time."""
 LONG_CHASE_BYTES = 64 << 20
-"""The limit of chases, whose random cycles take longer to prepare."""
+"""`LARGE_BYTES` for chases of pointers, whose random cycles take longer to prepare."""
 LONG_S = 1.0
-"""Maximum seconds of a product; larger ones are refused, extrapolated from smaller."""
+"""Maximum seconds of a product; one that would take longer, by the time of a smaller one, is
+refused."""
 OTHERS = 0.1
 """Share of the processors that other programs may use while long runs are measured."""
 UNDIVIDED_S = 3e-3
@@ -183,7 +184,7 @@ class Session:
                 sample = _sample(_object(line), cases_by_name)
                 if sample is not None:
                     self.samples[sample.case, sample.round] = sample
-        # New samples must begin on a new line.
+        # new samples must begin on a new line, as the last one may be incomplete
         with path.open("a", encoding="utf-8") as stream:
             stream.write("\n")
 
@@ -243,7 +244,8 @@ class Session:
         """Return True if a product would take too long, extrapolated from a smaller one."""
         if not case.probe.startswith("matrix."):
             return False
-        # with other programs any run may take long: the deadline handles that
+        # the work of a product grows with the cube of its extent; samples that other programs
+        # disturbed say nothing of larger ones, and the deadline limits those
         times = (
             min(s.series.seconds) * (case.size / s.case.size) ** 3
             for (c, _), s in self.samples.items()
@@ -326,6 +328,7 @@ def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None
     numbers = tuple(
         float(s) for s in cast("list[object]", seconds) if isinstance(s, int | float) and s > 0
     )
+    # a damaged line may have any number: no run has a hundred rounds
     if len(numbers) != len(seconds) or not 0 <= index < 100 or not count > 0:
         return None
     state = line.get("state")

@@ -11,9 +11,10 @@ from perfc.ir import record
 MIN_POINTS = 3
 """Minimum sizes of a plateau; two may be the slope between two levels."""
 SAME = 0.22
-"""Maximum difference in ln(bandwidth) within one level, a quarter."""
+"""Maximum difference in ln(bandwidth) within one level: a quarter of the bandwidth."""
 NOISE = 0.06
-"""Deviation in ln(bandwidth) that costs as much as an additional piece."""
+"""Assumed standard deviation of ln(bandwidth) at one size, by which an additional piece is
+priced."""
 
 
 @record
@@ -45,6 +46,7 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
         return ()
     raw = [math.log(r) for r in rates]
     levels = falling(raw)
+    # the ends first, since a short end would be dropped from a level that it belongs to
     pieces = _join(_with_full_ends(_partition(levels)), levels)
     pieces = _without_slopes(pieces, levels)
     while len(pieces) > most:
@@ -80,7 +82,8 @@ def falling(values: Sequence[float]) -> list[float]:
 def _partition(values: list[float]) -> list[tuple[int, int]]:
     """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
     n = len(values)
-    # of the form of the Bayesian information criterion: σ²·ln(n) for each parameter, times 6
+    # The Bayesian information criterion, σ²·ln(n) per parameter, for the two parameters of a piece,
+    # its end and its level. Three times that makes pieces fewer.
     price = 2 * math.log(n) * NOISE**2 * 3
     # prefix sums give the squared deviation of any piece at once
     total, square = [0.0], [0.0]
@@ -89,8 +92,10 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
         square.append(square[-1] + v * v)
 
     def cost(i: int, j: int) -> float:
+        # the squared deviation of values[i:j] from their mean
         return square[j] - square[i] - (total[j] - total[i]) ** 2 / (j - i)
 
+    # by the number of values covered: the least cost, and where the last piece begins
     best, cut = [0.0] + [math.inf] * n, [0] * (n + 1)
     for j in range(1, n + 1):
         for i in range(j):
@@ -131,13 +136,14 @@ def _gap(values: list[float], a: tuple[int, int], b: tuple[int, int]) -> float:
 
 
 def _without_slopes(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
-    """Return pieces without those that are short or steep and between others."""
+    """Return pieces without slopes: those between two others that are short or steep."""
     remaining = list[tuple[int, int]]()
     for i, (first, last) in enumerate(pieces):
-        # the first and the last piece are levels, however short
-        inner = 0 < i < len(pieces) - 1
-        steep = (values[first] - values[last - 1]) / max(last - 1 - first, 1) > SAME / 2
-        if inner and (last - first < MIN_POINTS or steep):
+        # the first and the last piece are levels: there is no other level to slope from or to
+        is_inner = 0 < i < len(pieces) - 1
+        # three sizes, the minimum of a level, must not fall by more than SAME in their two steps
+        is_steep = (values[first] - values[last - 1]) / max(last - 1 - first, 1) > SAME / 2
+        if is_inner and (last - first < MIN_POINTS or is_steep):
             continue
         remaining.append((first, last))
     return remaining

@@ -55,7 +55,7 @@ def _six_digits(value: float) -> float:
 def _number(value: float) -> str:
     """Return integers below 1e7 and multiples of 1 KiB exactly, other numbers with six digits.
 
-    Integers from 1e15 on are not exact in a float.
+    Integers from 1e15 on get six digits as well, as a float may not hold them exactly.
     """
     if value == int(value) and abs(value) < 1e15 and (abs(value) < 1e7 or value % 1024 == 0):
         return str(int(value))
@@ -64,7 +64,10 @@ def _number(value: float) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a TOML string of one line; characters that the schema forbids become spaces."""
+    """Return a TOML string of one line, as `perfc.machine.schema` accepts: at most 400 characters.
+
+    Characters that it forbids become spaces.
+    """
     plain = "".join(c if c.isprintable() and c not in '|`"\\' else " " for c in value)
     return f'"{plain[:400].strip()}"'
 

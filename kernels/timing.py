@@ -102,8 +102,9 @@ class Clocks:
     """Two clocks of the host, read together: they must agree on elapsed time.
 
     Args:
-        read: the clocks, in seconds. Steps of the wall clock do not count: the second is the
-            raw counter where the system has one.
+        read: function that returns the readings of both clocks in seconds. By default the first is
+            the monotonic clock, and the second the raw counter where the system has one. Neither
+            follows steps of the wall clock.
     """
 
     def __init__(self, read: Callable[[], tuple[float, float]] | None = None) -> None:
@@ -128,7 +129,7 @@ class Clocks:
 
 
 def _host_clocks() -> tuple[float, float]:
-    """Return both clocks, read without an interruption between them."""
+    """Return the readings of both clocks, with at most 0.1 ms between them unless that fails."""
     raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
     before = second = 0.0
     for _ in range(100):
@@ -153,11 +154,13 @@ def measure(
     clocks = clocks or Clocks()
     deadline = (deadline or Deadline()).within(settings.limit_s)
     series = _measured(run, settings, deadline, *_enough(run, settings, deadline, 1))
+    # again, three times at most, with more repeats
     for _ in range(3):
         shortest = min(series.seconds) * series.repeats
+        # `_enough` accepts 80 % of the needed length: below 50 % an interruption deceived it, as
+        # the samples that it saw looked longer than the run is
         if shortest >= _needed(settings) / 2 or deadline.is_over:
             break
-        # the first measurement was interrupted, and looked longer than it is
         repeats = series.repeats + 1
         series = _measured(run, settings, deadline, *_enough(run, settings, deadline, repeats))
     clocks.check()
@@ -196,19 +199,21 @@ def _enough(
 ) -> tuple[int, float]:
     """Return the repeats of a long enough sample, and the seconds of one repeat."""
     needed = _needed(settings)
-    # each step aims at the wanted length, so that few are taken where the clock is sound
+    # Each step aims at the needed length, so a sound clock takes a few steps; 40 end the search.
     for _ in range(40):
         elapsed = run.sample(repeats)
-        # four fifths of the wanted length will do
+        # Four fifths of the needed length will do: the steps below aim 10 % beyond it, and samples
+        # vary.
         if elapsed >= needed * 0.8:
-            # One sample may be long because something interrupted it.
+            # One sample may be long because something interrupted it, so the shortest of three
+            # counts. A run of 50 ms is not repeated: three would use up the default budget.
             repetitions = 2 if elapsed < 0.05 and not deadline.is_over else 0
-            elapsed = min(elapsed, *(run.sample(repeats) for _ in range(repetitions)), elapsed)
+            elapsed = min([elapsed, *(run.sample(repeats) for _ in range(repetitions))])
         if elapsed < 0:
             raise MeasurementError("the clock goes backwards, or no thread could be started")
         if elapsed >= needed * 0.8:
             return repeats, elapsed / repeats
-        # Too short to extrapolate from: at most sixteen times as many.
+        # a short sample is hard to extrapolate from: at most sixteen times as many repeats
         factor = needed / elapsed if elapsed > 0 else 16.0
         repeats = int(repeats * min(max(factor * 1.1, 1.5), 16.0)) + 1
         if repeats > MOST_REPEATS:

@@ -11,7 +11,7 @@ class Opaque(Op):
 
     Shapes:  not known; a declared type of an output stands.
     Work:    a formula that users registered; without one not known, which is not zero.
-    Traffic: each operand and result once, as a bound without a formula.
+    Traffic: each operand and result once; a lower bound unless users registered a formula.
     Source:  none.
     """
 
@@ -32,4 +32,5 @@ class Opaque(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)
+        # of an operator without a formula nothing is known: it may read or write more
         return Traffic(whole.read_bytes, whole.write_bytes, is_bound=self.flop is None)

@@ -40,7 +40,8 @@ TIMEOUT_S = 60
 LINE = 64
 """Bytes of a cache line of x86 and most Arm processors: one element per line of a chase."""
 PAD = 1344
-"""Bytes between buffers, so that equal offsets have different addresses modulo the page size."""
+"""Bytes between buffers, 21 cache lines: equal offsets in two buffers then differ modulo the page
+size, and do not compete for the same sets of a cache."""
 REFILLED_BYTES = 256 << 20
 """Maximum buffer size that is released after a case; larger ones take long to fill again."""
 BLOCK = 1 << 20
@@ -115,7 +116,7 @@ def load() -> tuple[ctypes.CDLL, str]:
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     try:
         cached = cache_folder("kernels").glob(f"{name}-*.so")
-        # a damaged library ends the process that loads it
+        # the digest in its name must match: a damaged library ends the process that loads it
         library = next((f for f in cached if f.stem == f"{name}-{_digest(f)}"), None)
         library = library or _build(compiler, flags, texts, name)
         return ctypes.CDLL(str(library)), f"{version} {' '.join(flags)}"
@@ -163,8 +164,10 @@ class Arena:
         part = (part + 4 * PAD + 4095) // 4096 * 4096
         if self.part >= part and self.map is not None:
             return
+        # the sizes of a sweep grow: reserving four times as much, up to 256 MiB, fills pages less
+        # often
         if part < 1 << 28:
-            part = max(part, min(4 * self.part, 1 << 28))  # sizes grow: touch pages less often
+            part = max(part, min(4 * self.part, 1 << 28))
         self.map = None
         self.part = part
         fresh = mapped(part * len(cpus) + 2 * mmap.PAGESIZE)
@@ -172,6 +175,7 @@ class Arena:
         import numpy as np
 
         block = np.random.default_rng(1).integers(0, 1 << 62, BLOCK // 8)
+        # ``fill`` takes the length of the block in the place of repeats
         tasks = [
             NativeTask(self.address + i * part, block.ctypes.data, 0, part, BLOCK)
             for i in range(len(cpus))

@@ -87,9 +87,10 @@ class Cpu:
         except compiled.NoCompilerError as error:
             notes.append(f"{error}; caches, latencies and vector rates as far as NumPy shows them")
         if self.lib is not None:
-            # ctypes would read the seconds as integers
+            # without a type, ctypes would read the seconds as integers
             self.lib.run_here.restype = self.lib.run_threads.restype = ctypes.c_double
             self.lib.dispatch.restype = ctypes.c_double
+            # bytes of a vector, chains of a kernel, and steps of a repeat, as compiled
             self.vector_bytes, self.chains, self.steps = map(self.lib.shape_of_work, range(3))
         self._device = replace(device, state=state, notes=tuple(notes))
         self.arenas = {Scope.ONE: Arena(), Scope.ALL: Arena()}
@@ -152,11 +153,11 @@ class Cpu:
         if probe.quantity is ProbeQuantity.VECTOR:
             x = _aligned(given["x"])
             size = self.vector_bytes * self.chains
-            for at in range(0, x.nbytes, size):
-                # The last chunk overlaps what is done already: work on a copy.
-                at = min(at, x.nbytes - size)
-                place = x.ctypes.data + at
-                source = _aligned(given["x"].view(np.uint8)[at : at + size])
+            for offset in range(0, x.nbytes, size):
+                # the last chunk overlaps the one before, so each is computed from the operands
+                offset = min(offset, x.nbytes - size)
+                place = x.ctypes.data + offset
+                source = _aligned(given["x"].view(np.uint8)[offset : offset + size])
                 self._call(kernel, NativeTask(place, source.ctypes.data, 0, 0, rounds))
             return x
         kind = np.int32 if probe.dtype == "i8" else np.float32
@@ -164,11 +165,10 @@ class Cpu:
         p, q = _aligned(given["p"]), _aligned(given["q"])
         width = self.vector_bytes if probe.dtype == "bf16" else self._dot_bytes()
         sums = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
-        for at in range(0, p.nbytes, width):
-            self._call(
-                kernel,
-                NativeTask(sums.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds),
-            )
+        # all chains of a kernel multiply one vector of p by one of q: the first has the answer
+        for offset in range(0, p.nbytes, width):
+            p_at, q_at = p.ctypes.data + offset, q.ctypes.data + offset
+            self._call(kernel, NativeTask(sums.ctypes.data, p_at, q_at, 0, rounds))
             results.append(sums[: width // 4].copy())
         return np.concatenate(results)
 
@@ -293,7 +293,7 @@ class Cpu:
         """Return a bandwidth kernel whose buffers have the size of the case together."""
         assert self.lib is not None
         streams = _STREAMS[what]
-        # whole cache lines and vectors for each thread and buffer
+        # multiples of the 512 bytes that a kernel passes over at once, eight vectors of AVX-512
         buffer_bytes = case.size // len(cpus) // streams // 512 * 512
         arena = self.arenas[case.scope]
         arena.reserve(self.lib, cpus, buffer_bytes * streams)
@@ -354,8 +354,8 @@ def _aligned(values: Array) -> Array:
     import numpy as np
 
     space = np.empty(values.nbytes + LINE, np.uint8)
-    at = -space.ctypes.data % LINE
-    copy = space[at : at + values.nbytes].view(values.dtype).reshape(values.shape)
+    offset = -space.ctypes.data % LINE
+    copy = space[offset : offset + values.nbytes].view(values.dtype).reshape(values.shape)
     copy[...] = values
     return copy
 

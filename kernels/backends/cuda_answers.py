@@ -22,7 +22,8 @@ def bits_of(values: Array, dtype: str) -> Array:
         return np.asarray(upper, np.uint16)
     if dtype == "f8e4m3":
         fraction, exponent = np.frexp(np.abs(values.astype(np.float64)))
-        # 1.mmm × 2^(e-7): the fraction is in [0.5, 1)
+        # The code of 1.mmm × 2^(e-7) is e << 3 | mmm. `frexp` returns fractions in [0.5, 1), half
+        # of 1.mmm, so e is exponent + 6, and mmm is (2 * fraction - 1) * 8.
         code = ((exponent + 6) << 3) | np.rint(fraction * 16 - 8).astype(np.int64)
         code = np.where(values == 0, 0, code) | (np.signbit(values).astype(np.int64) << 7)
         return np.asarray(code, np.uint8)

@@ -135,8 +135,8 @@ class StreamRun:
         self.blocks = cuda.device.cores * 2
         # words of 16 bytes of each block and buffer
         self.words = max(nbytes // streams // self.blocks // 16, 32)
-        # both blocks of a multiprocessor run at once, with 64 registers a thread; few words have
-        # fewer threads, with four words each at least
+        # Two blocks of 512 threads with 64 registers each run on a multiprocessor at once. Small
+        # buffers get fewer threads, so that each has four words or more.
         self.threads = min(512, max(64, self.words // 4 // 32 * 32))
         size = self.blocks * self.words * 4
         # at most 64 MiB of random words, repeated over larger buffers
@@ -156,8 +156,7 @@ class StreamRun:
 
         a, c = self.buffers[0], self.buffers[-1]
         b = self.buffers[min(1, len(self.buffers) - 1)]
-        passes = np.int32(min(repeats, 1 << 30))
-        arguments = (a, b, c, np.int64(self.words), passes, self.sum)
+        arguments = (a, b, c, np.int64(self.words), np.int32(repeats), self.sum)
         self.kernel((self.blocks,), (self.threads,), arguments)
 
     def close(self) -> None:
@@ -175,7 +174,7 @@ class ChaseRun:
         self.cuda, self.kernel = cuda, cuda.functions["pointer_chase"]
         slots = max(nbytes // LINE, 2)
         self.memory, self.place = pointers(cuda, reference.cycle(slots, nbytes))
-        # Walking round a small cycle brings it into the caches.
+        # walking round a small cycle, of at most 16 MiB, brings it into the caches
         self.sample(min(slots, 1 << 17))
 
     def sample(self, repeats: int) -> float:
@@ -314,4 +313,4 @@ class LinkRun:
     def close(self) -> None:
         """Free both buffers."""
         self.device = self.pinned = None
-        self.host = self.host[:0]
+        self.host = self.host[:0].copy()  # a view would hold the buffer

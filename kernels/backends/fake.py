@@ -73,6 +73,7 @@ class Fake:
         drift: factor by which each case is slower than the previous one, so that rounds spread.
         wrong: probes whose kernel returns wrong results.
         busy: share of the device that other programs use at the start; None if unknown.
+        slow: product of all drifts so far.
     """
 
     seed: int = 0
@@ -124,6 +125,7 @@ class Fake:
         """Return a run that takes the true time."""
         probe = PROBES[case.probe]
         kind, _, what = case.probe.partition(".")
+        # of probes without sizes: any count will do, as the time is proportional to it
         count = 1e6
         if probe.quantity.is_time:
             once = TIMES.get(case.probe) or self._latency(case.size)

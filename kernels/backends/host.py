@@ -135,6 +135,7 @@ def memory() -> tuple[int, int]:
     )
     if not total and hasattr(os, "sysconf"):
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        # a guess, for systems that do not report it
         free = total // 2
     for limit, left in memory_limits():
         total = min(total, limit)
@@ -195,6 +196,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
         cores=len(cpus),
         memory_bytes=total,
         free_bytes=free,
+        # beyond eight times the last cache, larger working sets show no other level
         most_bytes=4 << 30,
         caches=caches(cpus),
         features=frozenset(features.split()),

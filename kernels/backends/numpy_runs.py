@@ -59,7 +59,8 @@ class NumpyProduct:
         """Release the matrices, and restore the number of BLAS threads."""
         if self.threads is not None:
             self.threads.set(self.usual)
-        self.a = self.b = self.c = self.a[:0]
+        # a copy: a view without elements would hold all of ``a``
+        self.a = self.b = self.c = self.a[:0].copy()
 
 
 class Calls:
@@ -122,8 +123,7 @@ def answer(probe: Probe, given: Inputs) -> Array:
         return np.asarray(getattr(np, what)(given["x"]))
     source = given["b"]
     result = np.zeros_like(source)
-    call, _ = _stream(what, result, source, given.get("c", source))
-    total = call()
+    total = _stream(what, result, source, given.get("c", source))()
     return np.array([total], np.uint32) if what == "read" else result
 
 
@@ -137,41 +137,45 @@ def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
         return NumpyProduct(case.size, what, threads, device.cache_bytes)
     rng = np.random.default_rng(case.size)
     if kind == "special":
-        x, y = rng.random((2, threads, 4096), np.float32)
+        # 16 KiB of operands and 16 KiB of results for each thread, which its caches hold
+        count = 4096
+        x, y = rng.random((2, threads, count), np.float32)
         function = getattr(np, what)
         calls = [lambda i=i: function(x[i], out=y[i]) for i in range(threads)]
-        return Calls(list(calls), 4096.0 * threads)
+        return Calls(list(calls), float(count * threads))
     streams = {"read": 1, "write": 1, "copy": 2, "triad": 3}[what]
     # words of 32 bits for each thread and buffer
     words = case.size // threads // streams // 4
+    # 1 MiB of random words fills the buffers, over and over; as f32 they are below 2, so that none
+    # is infinite or NaN
     block = rng.integers(0, 1 << 30, min(words, 1 << 18)).astype(np.uint32)
     if what == "triad":
         block = block.view(np.float32)
-    calls_by_thread, passes = list[Callable[[], object]](), 1.0
+    calls_by_thread = list[Callable[[], object]]()
     for _ in range(threads):
         a, b, c = (np.resize(block, words) if i < streams else block for i in range(3))
         source = b if streams > 1 else a
-        call, passes = _stream(what, a, source, c)
-        calls_by_thread.append(call)
+        calls_by_thread.append(_stream(what, a, source, c))
+    # a triad of two functions goes over c and a, then over a, b and a: five buffers, not three
+    passes = 5 / 3 if what == "triad" else 1.0
     return Calls(calls_by_thread, 4.0 * words * streams * threads * passes)
 
 
-def _stream(what: str, a: Array, b: Array, c: Array) -> tuple[Callable[[], object], float]:
-    """Return the call, and the number of its passes over the bytes of its buffers."""
+def _stream(what: str, a: Array, b: Array, c: Array) -> Callable[[], object]:
+    """Return the function that goes over the buffers once."""
     import numpy as np
 
     match what:
         case "read":
-            return lambda: np.sum(b, dtype=np.uint32), 1.0
+            return lambda: np.sum(b, dtype=np.uint32)
         case "copy":
-            return lambda: np.copyto(a, b), 1.0
+            return lambda: np.copyto(a, b)
         case "write":
-            return lambda: a.fill(b[0]), 1.0
+            return lambda: a.fill(b[0])
         case _:
 
             def triad() -> None:
                 np.multiply(c, np.float32(1.5), out=a)
                 np.add(a, b, out=a)
 
-            # Two passes: c and a, then a, b and a.
-            return triad, 5 / 3
+            return triad

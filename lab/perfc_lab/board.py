@@ -201,7 +201,7 @@ class BoardColumn:
     spec: str = ""
 
     def cell(self, row: Any) -> str:
-        """Return the cell of a row; empty for None, a dash for NaN."""
+        """Return the cell of a row; empty for None, a dash for NaN and infinity."""
         match self.value:
             case str(name):
                 value = getattr(row, name)
@@ -227,8 +227,8 @@ Wanted: TypeAlias = "str | tuple[str, Value] | tuple[str, Value, str]"
 
 def columns(*wanted: Wanted) -> tuple[BoardColumn, ...]:
     """Return the columns of a table."""
-    each = ((w.replace("_", " "), w) if isinstance(w, str) else w for w in wanted)
-    return tuple(BoardColumn(*arguments) for arguments in each)
+    arguments = ((w.replace("_", " "), w) if isinstance(w, str) else w for w in wanted)
+    return tuple(BoardColumn(*each) for each in arguments)
 
 
 @frozen
@@ -305,6 +305,7 @@ class Board:
                 parts = [f"# {markdown.escaped(self.title)}", *self.notes, origin]
                 parts += [part for table in self.tables for part in table.markdown()]
                 return "\n\n".join(part.strip() for part in parts if part) + "\n"
+        # plain text has neither the notes of the page nor its origin
         return text.render(Document(self.title, tuple(t.section() for t in self.tables)), WIDTH)
 
 

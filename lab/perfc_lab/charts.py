@@ -30,12 +30,12 @@ def axis(field: str, title: str = "", form: str = "", **scale: object) -> dict[s
 
 
 def names(field: str, **more: object) -> dict[str, object]:
-    """Return an axis or a color of names without a title."""
+    """Return an axis of names, or colors by name, without a title."""
     return {"field": field, **NAMES, **more}
 
 
 def colored(field: str) -> dict[str, object]:
-    """Return colors by name, with a legend."""
+    """Return colors by name; unlike in `names`, the legend has the field as its title."""
     return {"field": field, "type": "nominal"}
 
 

@@ -211,6 +211,9 @@ def test_products_give_blas_its_threads_back() -> None:
     assert threads.get() == 1
     run.close()
     assert threads.get() == before
+    # no view that would hold the matrices
+    assert run.a.size == 0
+    assert run.a.base is None
 
 
 @needs_compiler

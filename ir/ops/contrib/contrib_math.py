@@ -109,8 +109,9 @@ class CDist(Op):
         }
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        # in the order of `extents`
         b, m, n, k, is_product, _ = self.extents(ins, outs).values()
-        # other metrics run no product of matrices
+        # metrics that are not expanded run no product of matrices
         return Product(b, m, n, k) if is_product else None
 
 
@@ -173,8 +174,8 @@ class Rfft(Op):
         shape = self.signal(ins, outs)
         if not shape:
             return {"e": 0, "l": 0}
-        one = element_count(shape[-self.signal_ndim :])
-        return {"e": element_count(shape), "l": log2_floor(one)}
+        transform = element_count(shape[-self.signal_ndim :])
+        return {"e": element_count(shape), "l": log2_floor(transform)}
 
 
 class Irfft(Rfft):
@@ -277,10 +278,12 @@ class ScaledSiLU(Elementwise):
     mnemonic = "scaled_silu"
     onnx = "com.microsoft::ScaledSiLU"
     operands = "X scale?"
-    # scale * x, z * sigmoid(z), and 2 + 2 in the sigmoid
+    # a product by the scale, one by the sigmoid, and in the sigmoid 2 operations and 2 special
+    # functions: the negative and the sum, the exponential and the reciprocal
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 
+    # like X: the base class would broadcast the operands
     infer = Op.infer
 
 

@@ -72,7 +72,7 @@ class Described(Op):
         letters: dict[str, Dim] = {
             f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.signature.names)
         }
-        # attributes that are whole numbers are variables too
+        # attributes that are whole numbers are variables too; other ones cannot be extents
         letters |= {n: v for n in type(self).numbers if isinstance(v := getattr(self, n), int)}
         leading: Shape | None = None
         for i, pattern in enumerate(self.patterns):
@@ -100,10 +100,10 @@ class Described(Op):
         letters, leading = self.bound(ins)
         return tuple(
             TensorType(
-                _dtype(of, ins, letters),
-                tensor(ins, int(of)).shape if axes == "=" else _shape(axes, letters, leading),
+                _dtype(source, ins, letters),
+                tensor(ins, int(source)).shape if axes == "=" else _shape(axes, letters, leading),
             )
-            for of, _, axes in self.made
+            for source, _, axes in self.made
         )
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -112,8 +112,8 @@ class Described(Op):
         without: dict[str, Dim] = dict.fromkeys(_letters(" ".join(absent)), 0)
         letters = {**without, **self.bound(ins)[0], "e": count(outs[0])}
         # work with an unbound letter is unknown
-        read = _letters(" ".join(self.formulas.values()))
-        return {name: letters[name] for name in read} if read <= letters.keys() else {}
+        used = _letters(" ".join(self.formulas.values()))
+        return {name: letters[name] for name in used} if used <= letters.keys() else {}
 
     def read_parts(self, ins: Inputs) -> Parts:
         letters, _ = self.bound(ins)
@@ -130,7 +130,7 @@ class Described(Op):
         is_updated = any(mark for _, mark, _ in self.made)
         whole = each_once(ins, tuple(ABSENT if mark else out for (_, mark, _), out in made))
         read = dim_sum(self.read_parts(ins).values()) if self.parts else whole.read_bytes
-        # a subgraph inside reads more
+        # an operator without formulas may run a subgraph, which moves more
         is_bound = whole.is_bound or is_updated or not self.is_counted
         return Traffic(read, whole.write_bytes, is_bound)
 

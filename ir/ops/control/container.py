@@ -169,7 +169,7 @@ class SequenceErase(Container):
             raise ShapeError("nothing to erase from an empty sequence")
         length = None if before.length is None else before.length - 1
         items = first_items(before)
-        # without a position the last element goes
+        # without a position the last element goes, whose position is the new length
         at = place(ins, 1, before.length) if has(ins, 1) else length
         if isinstance(at, int):
             items = (*items[:at], *items[at + 1 :])
@@ -179,7 +179,7 @@ class SequenceErase(Container):
         else:
             # all types are equal: any of them may go
             items = items[:-1]
-        # all types are listed: their common one is recomputed
+        # if the types of all elements are listed, the type that covers them may be narrower now
         if items and len(items) == length:
             return (sequence_of(items),)
         return (sequence_type(before.elem, length, items),)
@@ -208,7 +208,7 @@ class SequenceAt(Container):
         elem = type_.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
-        # an extent that varies over the sequence may differ for each element read
+        # a data-dependent extent covers all elements: that of this one is another symbol
         dims = tuple(
             data_extent(upper(d), max(interval(d)[0] or 0, 0)) if is_data_dependent(d) else d
             for d in elem.shape

@@ -97,8 +97,8 @@ def never_ends(region: Graph) -> bool:
     if condition is None:
         return False
     if condition.known is not None:
-        return condition.known.item is True or condition.known.item == 1
-    # the body passes its condition through
+        return condition.known.item == 1
+    # a condition that the body passes through stays true: follow it to the second input
     source = condition
     producers = region.producers
     while source in producers and isinstance(producers[source].op, Identity):

@@ -36,11 +36,11 @@ class Optional(Container):
     type: Type | None = None
 
     def infer(self, ins: Inputs) -> Types:
-        given = type_of(ins, 0)
-        if isinstance(given, OptionalType):
+        operand = type_of(ins, 0)
+        if isinstance(operand, OptionalType):
             raise ShapeError("an optional holds a tensor or a sequence, not another optional")
         if has(ins, 0):
-            return (OptionalType(given),)
+            return (OptionalType(operand),)
         return (OptionalType(UNKNOWN if self.type is None else self.type),)
 
 

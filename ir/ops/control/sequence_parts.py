@@ -219,17 +219,18 @@ class ConcatFromSequence(Op):
         return data_extent(None if hi is None or length is None else hi * length)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        held, types = contents_of(ins, 0), all_items(sequence(ins))
-        if held is None or types is None or not isinstance(outs[0], TensorType):
+        contents, types = contents_of(ins, 0), all_items(sequence(ins))
+        if contents is None or types is None or not isinstance(outs[0], TensorType):
             return ()
         parts: list[Value] = []
-        for part, type_ in zip(held, types, strict=True):
+        for part, type_ in zip(contents, types, strict=True):
             shape = small_shape(type_)
             if shape is None or not isinstance(type_, TensorType):
                 return ()
+            # stacking is a concatenation of elements with a new axis of extent 1
             if self.new_axis:
-                at = normal_axis(self.axis, len(shape) + 1)
-                shape = (*shape[:at], 1, *shape[at:])
+                axis = normal_axis(self.axis, len(shape) + 1)
+                shape = (*shape[:axis], 1, *shape[axis:])
                 part = None if part is None else Known(shape, part.items)
             parts.append(Value("", TensorType(type_.dtype, shape), part))
         return Concat(self.axis).fold(tuple(parts), outs)

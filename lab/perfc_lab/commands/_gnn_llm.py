@@ -18,17 +18,18 @@ from ._board_options import board_options, complain, folder_option, graphs_optio
 
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 """Language models of the thesis, which are not run here."""
-# machines that their time is predicted on
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
+"""Machines for which the time of an answer by these models is predicted."""
 PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
-"""Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""
+"""Tokens of a question with a graph token, and of the answer, a latency in digits, in Llama's
+vocabulary."""
 
 
 def _pool(graphs: Path) -> Path:
-    """Return the graphs that nobody measured in a folder of data sets.
+    """Return the path of the unlabelled graphs, which nobody measured, in a folder of data sets.
 
     Raises:
-        ParseError: they were not built.
+        ParseError: `perfc data build` has not built them.
     """
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
 

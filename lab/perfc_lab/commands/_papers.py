@@ -66,12 +66,13 @@ def papers_command(
     if not no_plots:
         # a missing package is an error before hours of training, not after them
         converter("SVG")
+    # tables without those whose optional data set is missing; one training per table row and seed
     chosen, draws = built(tables(papers), graphs), seeds or SEEDS
     size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
-    wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
+    jobs = every_job(chosen, draws, graphs, size, is_faithful=not ours)
     place = results or output / "results"
     if not page_only:
-        reproduce(chosen, wanted, place, processes, complain)
+        reproduce(chosen, jobs, place, processes, complain)
     path = written(
         chosen,
         draws,

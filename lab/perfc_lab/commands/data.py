@@ -117,7 +117,7 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
     from perfc_lab.data.export import creator, export
     from perfc_lab.tables.timm import GRAPHS, models_of
 
-    del name
+    del name  # the only choice is timm
     creator()  # raises before the table is read if timm is not installed
     pairs = [(m, size) for m, size in models_of(data) if not only or m in only]
     if not pairs:

@@ -66,7 +66,7 @@ def op(
     from perfc_lab.training.scoreboard import board, into_cards, write_plot
 
     if plot is not None:
-        # said before the training, not after
+        # a missing package is an error before the training, not after
         converter("SVG")
     scores = {experiment: list(experiment.evaluate(data, complain)) for experiment in chosen(names)}
     if not any(scores.values()):
@@ -215,7 +215,7 @@ def graph(
     from ._training import telling
 
     if plot is not None:
-        # said before hours of training, not after
+        # a missing package is an error before hours of training, not after
         converter("SVG")
     data = of_mode(load(graphs, dataset), mode)
     protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)

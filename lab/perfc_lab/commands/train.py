@@ -47,7 +47,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 
     folder = output or SHIPPED
     for experiment in chosen(names):
-        # by default those whose weights ship
+        # without names only predictors whose weights ship are trained
         if not names and not experiment.has_weights:
             continue
         artefact = experiment.train(
