@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 FLEETS = 5
 """Number of fleets that are listed."""
 FIRST_SHARE, GROWTH = 0.8, 1.1
-"""Share of the engines that the rate takes in a steady state with which the simulation of a fleet
-starts, and growth of that number where it is not enough. The first is also the utilization for
-which disaggregated prefill is sized."""
+"""The simulation of a fleet starts with this share of the engines that the rate takes in a steady
+state, so that it starts below the answer, and grows by this factor where they are not enough. The
+share is also the utilization for which disaggregated prefill is sized."""
 LIMITS = ("ttft", "tpot", "e2e")
 """Latencies that `Slo.parse` limits."""
 
@@ -88,7 +88,11 @@ def holds(report: ServingReport, slo: Slo) -> bool:
 
 
 def fleet_cost(s: ServingSetting, load: Load) -> float:
-    """Return the cost of as many whole engines as the rate of a load takes in a steady state."""
+    """Return the cost of the whole engines that the rate of a load takes in a steady state.
+
+    The unit is that of ``s.cost``, which counts full engines: the idle part of the last one is
+    added.
+    """
     demanded = load.rate * load.osl / (s.tokens_per_s_per_gpu * s.tensor)
     return s.cost * math.ceil(demanded) / demanded
 
@@ -110,6 +114,7 @@ def fleets(
             # settings with this key differ in the batch only
             key = s.target, s.weights, s.tensor, s.expert, s.token_budget
             batches_of.setdefault(key, []).append(s)
+    # setting, requests per second of an engine, and GPUs of disaggregated prefill
     chosen: list[tuple[ServingSetting, float, int]] = []
     for batches in batches_of.values():
         s = max(batches, key=lambda s: s.tokens_per_s_per_gpu)
@@ -123,15 +128,15 @@ def fleets(
     def push(index: int, engines: int) -> None:
         s, _, prefill = chosen[index]
         gpus = engines * s.tensor + prefill
-        # per million tokens times tokens per second: 3600 / 1e6 for an hour
-        hour = (s.price_per_million or 0.0) * s.tokens_per_s_per_gpu * 3.6e-3 * gpus
-        if gpus <= (slo.gpus or math.inf) and hour <= (slo.price_per_h or math.inf):
-            heappush(heap, (hour if query.is_priced else gpus, engines, index))
+        # price per million tokens times tokens per second is the price of 1e6 s; an hour has 3600 s
+        per_hour = (s.price_per_million or 0.0) * s.tokens_per_s_per_gpu * 3.6e-3 * gpus
+        if gpus <= (slo.gpus or math.inf) and per_hour <= (slo.price_per_h or math.inf):
+            heappush(heap, (per_hour if query.is_priced else gpus, engines, index))
 
     for index, (_, requests_per_s, _) in enumerate(chosen):
         push(index, max(1, math.ceil(FIRST_SHARE * rate / requests_per_s)))
     reports: list[ServingReport] = []
-    # engines below which a choice has failed or was not tried
+    # by choice: with fewer engines than this it has failed, or was not tried
     fewest = [1] * len(chosen)
     for _ in range(most):
         if not heap or len(reports) == FLEETS:
@@ -144,7 +149,7 @@ def fleets(
             fewest[index] = engines + 1
             push(index, max(engines + 1, math.ceil(engines * GROWTH)))
             continue
-        # the run shows what an engine can serve: try that number if fewer are enough
+        # the run shows the rate that an engine can serve: fewer engines may be enough
         enough = math.ceil(engines * rate / (run.capacity_requests_per_s or rate))
         if max(enough, fewest[index]) < engines:
             push(index, max(enough, fewest[index]))

@@ -28,11 +28,12 @@ disaggregated prefill; and the last word of a name that applies to models with e
 ROCM, AMD = "-rocm", "AMD"
 """Suffix of a runtime with a host model of its own on AMD GPUs, and the vendor of these."""
 ENOUGH_ROWS = 100
-"""Runs with disaggregated prefill below which the host model of servers is used instead."""
+"""Minimum runs with disaggregated prefill for a separate host model; with fewer, the host model of
+servers is used, as few runs show no width of the intervals."""
 VERSION = re.compile(r"[vb]?(\d{1,6})(?:\.(\d{1,6}))?")
 """Major and minor number at the start of a version."""
 FEW = 64
-"""Number of sequences that each cost ``few_s`` more; later ones share loops and kernels."""
+"""Sequences of a step up to which each costs ``few_s`` more; later ones share loops and kernels."""
 
 
 @record
@@ -96,10 +97,12 @@ class HostModel:
         return self.request_s + self.token_s * tokens
 
     def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
-        """Return a step's kernel and collective amounts scaled by their fitted factors."""
-        return (
-            self.prompts if has_prompts else self.kernels
-        ) * kernels + self.exchanges * exchanges
+        """Return a step's kernel and collective amounts, scaled by their fitted factors and summed.
+
+        The amounts are seconds or joules.
+        """
+        factor = self.prompts if has_prompts else self.kernels
+        return factor * kernels + self.exchanges * exchanges
 
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Return the seconds of one step."""
@@ -138,7 +141,7 @@ def platform_of(runtime: str, vendor: str) -> str:
     """Return the name under which a runtime has host models on GPUs of a vendor."""
     platform = f"{runtime}{ROCM}"
     is_measured = any(name.split()[0].removesuffix(BENCH) == platform for name in host_models())
-    # without runs on AMD the host model of other GPUs has to serve
+    # a runtime without measured runs on AMD GPUs takes its host model of other GPUs
     return platform if vendor == AMD and is_measured else runtime
 
 
@@ -163,11 +166,12 @@ def named_host_model(
 ) -> tuple[str, HostModel]:
     """Return the name and the host model of a runtime, measured at the version nearest to one.
 
-    On AMD GPUs that is one measured there, if there is any. The version is the newest measured
-    one that is not newer, else the oldest that was measured; for "" the newest; with the same
-    engine, by `EngineKind.rewritten`. Servers and offline benchmarks have one order of versions:
-    where one of them alone was measured, it counts for both, behind the connection of the runtime's
-    servers or without any. A runtime that nobody measured has no host overhead.
+    On AMD GPUs, a host model measured there is preferred. The nearest version is the newest one
+    measured that is not newer than ``version``, otherwise the oldest; only versions with the same
+    engine count (`EngineKind.rewritten`). Servers and offline benchmarks are in one order of
+    versions: a version at which only one of them was measured counts for both. Requests to a server
+    then take the connection of the runtime's servers, those of a benchmark none. A runtime without
+    measurements has no host overhead.
 
     Args:
         runtime: served or benchmarked runtime.
@@ -182,14 +186,15 @@ def named_host_model(
     models, platform = host_models(), platform_of(runtime, vendor)
     is_served = has_experts is None
     servers = [n for n in models if n.split()[0] == platform]
-    # benchmarks alone may have been run on AMD: the connection is then that of other servers
+    # if only benchmarks were run on AMD GPUs, the connection is that of servers on other GPUs
     servers = servers or [n for n in models if n.split()[0] == runtime]
     benchmarks = [
         name
         for name in sorted(models)
         if name.split()[0] == f"{platform}{BENCH}" and (has_experts or EXPERTS not in name.split())
     ]
-    # `_nearest` prefers the last of equal versions: hosts of the requested kind, then of experts
+    # `_nearest` prefers the last of equal versions: of the requested kind, and sorted by name,
+    # benchmarks with experts after those of all models
     candidates = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
     name = _nearest(candidates, version) or next(iter(servers), runtime)
     law = models.get(name, HostModel())
@@ -212,7 +217,7 @@ def _nearest(names: Iterable[str], version: str) -> str:
     Of several names with the same version the last one wins; "" if none was measured.
     """
     requested = numbers_of(version)
-    # by version, then by place in `names`: the last pair is the newest, and the preferred kind
+    # by version, then by place in `names`: the last pair has the newest version and preferred name
     pairs = sorted(
         (numbers_of(v), i, n) for i, n in enumerate(names) for v in host_models()[n].versions
     )

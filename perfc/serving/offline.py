@@ -34,7 +34,7 @@ RATES_OF = "f16"
 LEAST = 1e-9
 """Minimum value of a coordinate before its logarithm: a load may be 0."""
 PROMPT_TOKENS = 2048
-"""Tokens of the prompt at which attention is evaluated at most."""
+"""Maximum tokens of the prompt whose time is the share of prefill among the features."""
 
 
 class BenchmarkAspect(Enum):
@@ -55,14 +55,14 @@ class BenchmarkAspect(Enum):
 LOAD = ("log2_isl", "log2_osl", "log2_ranks", "log2_batch", "log2_step_s", "log2_fill")
 MACHINE = ("log2_flop_per_s", "log2_bytes_per_s", "log2_sms")
 AMONG = (0, 2, 4)
-"""Indices of `MACHINE` among the coordinates of a machine."""
+"""Indices of `MACHINE` among `coordinates`: rate of matrix units, bandwidth, multiprocessors."""
 SHARES = ("attention", "exchanges", "prompts")
 """Time shares: see `BenchmarkAspect.SHARES`."""
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
 _VERSION, _PRECISION, _MODEL, _MACHINE, _LOAD, _SHARES = BenchmarkAspect
 _CELL = (_VERSION, _PRECISION)
-# terms of the kernel: each is a product over its aspects, () a constant; then which column of
-# `kinds` or slice of `COLUMNS` an aspect reads
+# terms of the covariance: each is a product over its aspects, () a constant; then the column of
+# `kinds` or the slice of `COLUMNS` that an aspect compares; last, the aspect that may be `NOBODY`
 FORM = SimilarityAspects(
     (
         (),
@@ -134,6 +134,7 @@ def features_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Ben
         [n * stage.decode_context.at("time_s", batch, context) for stage, n in cost.stages]
     )
     pool = max(engine.limits(isl, osl).kv_tokens, 1)
+    # values in the order of `LOAD`
     load = (isl, osl, engine.parallel.tensor, batch, step.kernels, batch * context / pool)
     machine = coordinates(Sheet(engine.machine), RATES_OF)
     shares = (
@@ -149,7 +150,7 @@ def features_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Ben
 def sequences(engine: Engine, isl: int, osl: int, users: int) -> int:
     """Return the sequences of a step for ``users`` users; for 0, as many as the memory holds."""
     limits = engine.limits(isl, osl)
-    # half of the answer: the mean over sequences at different places in theirs
+    # half of the answer: the mean over sequences, each at another position of its answer
     most_sequences = min(limits.max_num_seqs, max(1, limits.kv_tokens // (isl + osl // 2)))
     users_per_rank = round(users / engine.parallel.attention_data)
     return min(max(1, users_per_rank), most_sequences) if users else most_sequences
@@ -175,8 +176,9 @@ def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[
     """Return the expected ``log(measured / predicted)``; 0 on machines without benchmarks."""
     rows = rows_of(points)
     columns = FORM.near[_MACHINE].columns
+    # columns in which benchmarks do not differ have infinite width and place 0
     width = np.where(np.isfinite(process.width), process.width, 0.0)
-    # places are scaled to width 1 around a centre: back to logarithms, where `SAME_CHIP` holds
+    # `SAME_CHIP` is a distance of logarithms: back from places of width 1 around a centre
     benchmark_machines = (process.known.places * width + process.centre)[:, columns]
     distances = rows.places[:, None, columns] - benchmark_machines
     is_known = (np.sqrt((distances**2).mean(axis=2)) <= SAME_CHIP).any(axis=1)
@@ -186,7 +188,7 @@ def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[
 def kind_of_benchmark(law: str) -> str:
     """Return the name of the process that corrects a host model; "" for servers, which have none.
 
-    Dense models and those with experts have one each, as they have host models each.
+    Dense models and those with experts have separate processes, as they have separate host models.
     """
     runtime, *rest = law.split()
     if not runtime.endswith(BENCH):
@@ -216,10 +218,9 @@ def written(processes: Mapping[str, Process]) -> bytes:
 
 
 def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostModel) -> Engine:
-    """Return an engine as published benchmarks of its version ran, without a server in a batch.
+    """Return an engine that is slowed as similar published benchmarks of its version were.
 
-    It is slowed as similar benchmarks were. Where its server was measured too, an engine without
-    one is the faster of the two.
+    If the server of its version was measured too, the faster of the two engines is returned.
 
     Args:
         engine: engine behind a server.
@@ -233,7 +234,7 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         kind = replace(engine.kind, longest=load.isl + load.osl)
         host = replace(engine.law, request_s=0.0, token_s=0.0, write_s=0.0)
         engine = replace(engine, law=host, kind=kind)
-    # a law of benchmarks from other rows than the server's: both can be compared
+    # the host models of the server and of benchmarks were fitted to different runs
     has_both = BENCH in name and engine.law.source != law.source
     bare = replace(engine, law=law) if has_both else engine
     process = processes().get(kind_of_benchmark(name))

@@ -51,7 +51,7 @@ class WorkShare(Enum):
     HOST = "host"
     """Host overhead that kernels do not cover."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @record
@@ -101,7 +101,7 @@ class StepView:
 def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[StepView, ...]:
     """Return the steps to show: one prompt alone, and the most frequent decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
-    # the decode step that most sequence steps of the run were part of
+    # the decode step in which the run generated most tokens
     frequent = max(decodes, key=lambda s: s.steps * s.decodes)
     cached_tokens = load.least_cached_tokens
     isl = min(load.isl - cached_tokens, engine.kind.token_budget)
@@ -120,11 +120,8 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
 
     Waiting is for steps and prompts of other requests, and for transfers.
     """
-    law, cached_tokens, new_tokens = (
-        engine.law,
-        load.least_cached_tokens,
-        load.isl - load.least_cached_tokens,
-    )
+    law, cached_tokens = engine.law, load.least_cached_tokens
+    new_tokens = load.isl - cached_tokens
     budget = engine.kind.token_budget
     chunks = [
         Chunk(min(budget, new_tokens - start), cached_tokens + start)
@@ -138,7 +135,8 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
         "host": host_s,
         "prompt": math.fsum([step.time_s for step in steps]) - host_s,
     }
-    # shorter prompts than those of the load leave less; digits below a picosecond are of rounding
+    # the rest is negative where simulated prompts are shorter than the longest one: it shortens the
+    # part of the prompt; digits below a picosecond are rounding errors of the sums
     waiting_s = round(ttft_s - math.fsum(parts.values()), 12)
     parts["prompt"] += min(waiting_s, 0.0)
     return tuple([StepPart(*part) for part in {**parts, "wait": max(waiting_s, 0.0)}.items()])
@@ -153,24 +151,24 @@ def _step(
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
     launched = engine.cost.launched(by_quantity["time_s"], chunks, decodes)
     factor = engine.law.prompts if chunks else engine.law.kernels
-    # what launching adds to the kernels is time of the host, scaled as the kernels are
+    # time that launching adds to the kernels is time of the host, with the factor of the kernels
     launch_wait_s = factor * (launched.kernels - by_quantity["time_s"].kernels)
-    # the cost is that of one rank; stages of a pipeline are summed there already
+    # the cost is that of one tensor-parallel rank, summed over the stages of a pipeline
     energy_j = sums["energy_j"] * engine.parallel.tensor
     tokens = sum([c.tokens for c in chunks])
     return StepView(
-        what,
-        tokens,
-        decodes,
-        context,
-        time_s,
-        launch_wait_s
+        what=what,
+        tokens=tokens,
+        decodes=decodes,
+        context=context,
+        time_s=time_s,
+        host_s=launch_wait_s
         + engine.target_cost.offloaded_s(tokens + decodes)
         + engine.law.step(0.0, 0.0, len(chunks), decodes),
-        sums["low_s"],
-        sums["high_s"],
-        sums["floor_s"],
-        None if math.isnan(energy_j) else energy_j,
+        low_s=sums["low_s"],
+        high_s=sums["high_s"],
+        floor_s=sums["floor_s"],
+        energy_j=None if math.isnan(energy_j) else energy_j,
     )
 
 
@@ -243,6 +241,7 @@ def parts_of(
             tower = cost.tower.at("time_s", cost.images)
             sums[WorkShare.TOWER] = tower.kernels + tower.exchanges
         cost = cost.language
+    # a stage, its count, and the kind of all its work; None where kernels differ in kind
     stages: list[tuple[StageCost, int, WorkShare | None]] = [(s, n, None) for s, n in cost.stages]
     if isinstance(cost, DraftedCost):
         # a prompt passes the drafter once
@@ -267,7 +266,7 @@ Times = list[tuple[WorkShare, float]]
 def _times(stage: StageCost, env: Env, engine: Engine, *, is_decode: bool) -> Times:
     """Return the kernel times of a step; with prompts also conversions and widened weights."""
     times: Times = []
-    # widened weights are another program, whose kernels read 16 bits
+    # long prompts widen narrow weights first: the kernels are then those of a model in 16 bits
     if not is_decode and stage.widened is not None and stage.widens(env["seq"]):
         times.append((WorkShare.BETWEEN, stage.widening_s))
         stage = stage.widened

@@ -36,7 +36,7 @@ class BoardPower:
     Args:
         power: factor on the kernels' energy.
         waiting: power of a board that waits for its host, relative to an idle board.
-        rows: number of measurements that they were fitted to.
+        rows: number of measurements that both numbers were fitted to.
     """
 
     power: float = 1.0
@@ -96,7 +96,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         return math.nan
     idle = idle_w(engine.machine, power_model())
     board = board_of(boards(), engine.machine.name)
-    # time without a step: an idle board, without the factor of one that waits for its host
+    # without a step the board is idle; `waiting` holds only within steps
     total = idle * max(run.time_s - run.busy_s, 0.0)
     for s in run.strides:
         parts = cost.parts("energy_j", s.chunks, s.decodes, s.context)
@@ -165,13 +165,13 @@ def expenses(
         cost = price_per_million(price, rate.output_tokens_per_s_per_gpu)
     carbon = None if each_j is None else region.carbon_g(each_j * MILLION)
     return Expenses(
-        each_j,
-        carbon,
-        cost,
-        "" if price is None else price.currency,
-        f"{region.name} {region.carbon_g_per_kwh:g} g/kWh",
-        region.source,
-        region.date,
-        "" if price is None else price.source,
-        "" if price is None else price.date,
+        energy_j_per_token=each_j,
+        carbon_g_per_million=carbon,
+        price_per_million=cost,
+        currency="" if price is None else price.currency,
+        grid=f"{region.name} {region.carbon_g_per_kwh:g} g/kWh",
+        grid_source=region.source,
+        grid_date=region.date,
+        price_source="" if price is None else price.source,
+        price_date="" if price is None else price.date,
     )

@@ -36,9 +36,9 @@ RANKS = (1, 2, 4, 8)
 USERS: tuple[int, ...] = tuple(_DATA["users"])
 """Concurrencies that are searched: powers of two, and values between the larger ones."""
 MOST_CHECKED = 48
-"""Settings within the limits that are simulated, preselected by a steady-state model."""
+"""Maximum settings that are simulated, of those within the limits by a steady-state model."""
 OF_ENGINE, MOST_DRAWN = 4, 32
-"""Settings of each engine's front, and of all fronts, that are simulated for the chart."""
+"""Maximum settings of each engine's front, and of all fronts, that are simulated for the chart."""
 NARROW = (
     (WeightFormat.F8, ""),
     (WeightFormat.NVFP4, "NVIDIA"),
@@ -163,21 +163,22 @@ def search(
     ]
     fitting = sum([len(settings) for _, settings in bounds])
     estimated = list(_estimated(bounds, query, slo))
-    within = _holding(candidates := [*chain.from_iterable(estimated)], load, slo)
+    candidates = [*chain.from_iterable(estimated)]
+    within = _holding(candidates, load, slo)
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
-        model.name,
-        load,
-        slo,
-        len(USERS) * len(bounds),
-        len(USERS) * len(bounds) - fitting,
-        fitting - len(candidates),
-        MONEY.format(currency) if currency else GPU_TIME,
-        tuple([name for name, price in each_price.items() if price is None]),
-        held[0] if held else None,
-        tuple(held if load.rate else _faster(held, _tpot_s)),
-        () if load.rate else tuple(map(query.simulated, _drawn([*map(_front, estimated)]))),
-        beyond_positions(model, sum(load.longest)),
+        model=model.name,
+        load=load,
+        slo=slo,
+        settings=len(USERS) * len(bounds),
+        misfits=len(USERS) * len(bounds) - fitting,
+        ruled_out=fitting - len(candidates),
+        cost_unit=MONEY.format(currency) if currency else GPU_TIME,
+        unpriced=tuple([name for name, price in each_price.items() if price is None]),
+        cheapest=held[0] if held else None,
+        pareto=tuple(held if load.rate else _faster(held, _tpot_s)),
+        others=() if load.rate else tuple(map(query.simulated, _drawn([*map(_front, estimated)]))),
+        notes=beyond_positions(model, sum(load.longest)),
     )
 
 
@@ -224,7 +225,7 @@ class _Query:
 
     def __call__(self, s: ServingSetting, engines: int = 1, prefill: int = 0) -> ServingReport:
         """Return the report of `llm` for a setting, under its users or the rate of the load."""
-        # by file: names of targets of a project need not be shipped
+        # by file, as a target of a project has no shipped name
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
             self.model,
@@ -264,7 +265,7 @@ def _engines(
     for machine in query.machines:
         formats = dtypes or ("", *_narrower(model, machine, kind))
         for dtype, tensor, budget in product(formats, ranks, budgets or (None,)):
-            # experts are divided by their columns, or each rank has whole ones
+            # a rank has some columns of every expert, or under expert parallelism whole experts
             for expert in (1, tensor) if tensor > 1 and model.has_experts else (1,):
                 engine = engine_for(
                     model,
@@ -288,16 +289,16 @@ def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Itera
     """Yield the supported formats with fewer bits than the published one."""
     published = precision_of(model.dtype, model.quantization, "", "").weights
     for form, vendor in NARROW:
-        is_of = machine.kind != "cpu" and vendor in ("", machine.vendor)
+        is_supported = machine.kind != "cpu" and vendor in ("", machine.vendor)
         code = form.multiplied.code if form.multiplied is not None else ""
-        if form.bits < published.bits and is_of and not lacks(machine, kind, code):
+        if form.bits < published.bits and is_supported and not lacks(machine, kind, code):
             yield form.value
 
 
 def _settings(
     engine: Engine, dtype: str, query: _Query, step_s: StepSeconds
 ) -> Iterator[ServingSetting]:
-    """Yield the settings of an engine that fit in its memory, with mean TTFT and TPOT."""
+    """Yield the settings of an engine that fit in its memory, with mean times for ``step_s``."""
     load, budget = query.load, engine.kind.token_budget
     plan = engine.memory(load.isl, load.osl)
     fitting_users = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
@@ -313,24 +314,26 @@ def _settings(
         # without prices: GPU seconds of a token
         cost = million_price if query.is_priced and million_price is not None else 1 / rate_per_gpu
         yield ServingSetting(
-            engine.machine.name,
-            dtype,
-            engine.parallel.tensor,
-            engine.parallel.expert,
-            users,
-            budget,
-            ttft_s,
-            tpot_s,
-            rate_per_gpu,
-            million_price,
-            cost,
+            target=engine.machine.name,
+            weights=dtype,
+            tensor=engine.parallel.tensor,
+            expert=engine.parallel.expert,
+            users=users,
+            token_budget=budget,
+            ttft_s=ttft_s,
+            tpot_s=tpot_s,
+            tokens_per_s_per_gpu=rate_per_gpu,
+            price_per_million=million_price,
+            cost=cost,
         )
 
 
 def _estimated(
     bounds: Iterable[tuple[Engine, Sequence[ServingSetting]]], query: _Query, slo: Slo
 ) -> Iterator[list[ServingSetting]]:
-    """Yield the settings of each engine whose rooflines not enough estimated settings beat.
+    """Yield the estimated settings of each engine that is not ruled out.
+
+    It is ruled out if enough settings of other engines beat each of its settings at rooflines.
 
     Args:
         bounds: engines with their settings at rooflines.
@@ -338,10 +341,10 @@ def _estimated(
         slo: latency limits.
     """
     load = query.load
-    # a list of fleets needs as many better engines; a front only one
+    # a list of fleets needs `FLEETS` better engines, while one setting beats a point of a front
     enough = FLEETS if load.rate else 1
     best: list[ServingSetting] = []
-    # cheapest bounds first: good settings early rule more engines out
+    # cheapest bounds first: the sooner a good setting is estimated, the more engines it rules out
     for engine, least in sorted(bounds, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
         hopeful = _holding(least, load, slo)
         if all(sum([beats(b, s, load) for b in best]) >= enough for s in hopeful):

@@ -61,9 +61,11 @@ def served(
             return simulate_disaggregated(workload, limits, engine.cost, worker, at_once)
         return simulate(workload, limits, engine.cost)
 
-    # users at the prefill engines take no slots
+    # users whose prompts are being computed take no slots of these engines with disaggregated
+    # prefill: only the number of users limits those in the system
     slots = Limits(load.concurrency) if gpus and load.concurrency else limits
     result = steady(load, groups, Server(serve, slots, engine.law.before_s))
+    # pipeline stages without a group of sequences are idle
     return replace(result, idle=result.idle + copies * (depth - stages))
 
 

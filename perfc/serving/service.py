@@ -45,6 +45,8 @@ MOST_ENGINES = 1 << 12
 """Maximum engines of a fleet; a larger number is a typing error."""
 FAR = 1.5
 """Ratio of the users that fit into the KV cache of two versions, above which a note is given."""
+NEAR_BELOW, NEAR_ABOVE = constants_next_to(__file__)["near_widths"].numbers
+"""Log-widths of kernel intervals on measured machines, already part of held-out intervals."""
 DECODER_PROMPT = {"whisper": 4}
 """Tokens that a family's decoder behind an encoder starts with, if not one: Whisper's start,
 language, task and times."""
@@ -80,29 +82,29 @@ def llm(
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
     load = Load(
-        DECODER_PROMPT.get(model.family, 1) if model.encoders else given["isl"] + image_tokens,
-        given["osl"],
-        0 if given["rate"] else given["concurrency"],  # a rate has no fixed number of users
-        given["rate"],
-        os.fspath(given["trace"]),
-        given["spread"],
-        given["cached_tokens"],
-        given["cached_share"],
-        given["requests"],
-        given["seed"],
-        added.get("offline", False),
-        given["opening_burst"],
+        isl=DECODER_PROMPT.get(model.family, 1) if model.encoders else given["isl"] + image_tokens,
+        osl=given["osl"],
+        concurrency=0 if given["rate"] else given["concurrency"],  # a rate has no number of users
+        rate=given["rate"],
+        trace=os.fspath(given["trace"]),
+        spread=given["spread"],
+        cached_tokens=given["cached_tokens"],
+        cached_share=given["cached_share"],
+        requests=given["requests"],
+        seed=given["seed"],
+        is_batch=added.get("offline", False),
+        opening_burst=given["opening_burst"],
     ).resolved()
     engine = _driven(engine, load, divided.data)
     return report_of(
         engine,
         load.checked(),
         divided.data,
-        (given["prefill_gpus"], _degrees(degrees) if degrees else None),
-        given["prices"] or Prices(),
-        given["grid"],
-        given["has_parts"],
-        longest_of(added, model, load.isl + load.osl),
+        prefill=(given["prefill_gpus"], _degrees(degrees) if degrees else None),
+        prices=given["prices"] or Prices(),
+        grid=given["grid"],
+        has_parts=given["has_parts"],
+        longest=longest_of(added, model, load.isl + load.osl),
     )
 
 
@@ -155,16 +157,18 @@ def older_notes(
     for older, newer in reversed([*pairwise(versions)]):
         before = engine_of(config, target, {**options, "runtime_version": older})
         plan = before.memory(isl, osl)
-        others = plan.sequences(isl + osl)
-        if max(users, others) > FAR * min(users, others):
+        older_users = plan.sequences(isl + osl)
+        if max(users, older_users) > FAR * min(users, older_users):
             pool = size_text(max(plan.pool_bytes, 0.0))
-            return (f"{engine.runtime} before {newer}: pool of {pool}, {plural(others, 'user')}",)
+            others = plural(older_users, "user")
+            return (f"{engine.runtime} before {newer}: pool of {pool}, {others}",)
     return ()
 
 
 def _degrees(parallel: Parallel | Mapping[str, object] | str) -> Parallel:
     """Return the degrees of parallelism of a served model."""
     if isinstance(parallel, str):
+        # [::2] leaves out the separator
         parallel = dict([p.partition("=")[::2] for p in parallel.split(",") if p])
     degrees = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     return degrees.require_serving()
@@ -194,7 +198,7 @@ def _driven(engine: Engine, load: Load, engines: int) -> Engine:
         engine.machine.vendor,
         has_experts=engine.model.has_experts,
     )
-    # the engine already has the host model of benchmarks if no server was measured
+    # where only benchmarks of its version were measured, the engine has their host model already
     is_of_benchmarks = BENCH in name and engine.law.source == law.source
     if not (load.is_batch or is_of_benchmarks):
         return engine
@@ -302,27 +306,27 @@ def _without_run(
     copies = engines * engine.parallel.attention_data
     memory = MemoryView.of(engine, plan, load, copies, longest)
     return ServingReport(
-        engine.model.name,
-        engine.machine.name,
-        engine.runtime,
-        engine.version or engine.kind.assumed,
-        engine.law.versions,
-        counts.resident,
-        counts.active,
-        precision.weights.value,
-        precision.experts.value if precision.experts else "",
-        precision.cached.code,
-        engine.parallel,
-        engines,
-        gpus,
-        engine.kind.token_budget,
-        engine.kind.max_num_seqs,
-        load,
-        DraftsView.of(engine.speculation, engine.model),
-        engine.model.adapters,
-        ImagesView.of(engine.model, engine.images),
-        memory,
-        plan.fits(isl + osl) and longest <= memory.largest_context,
+        model=engine.model.name,
+        target=engine.machine.name,
+        runtime=engine.runtime,
+        version=engine.version or engine.kind.assumed,
+        measured_versions=engine.law.versions,
+        parameters=counts.resident,
+        active_parameters=counts.active,
+        weights=precision.weights.value,
+        experts=precision.experts.value if precision.experts else "",
+        cache=precision.cached.code,
+        parallel=engine.parallel,
+        engines=engines,
+        gpus=gpus,
+        token_budget=engine.kind.token_budget,
+        max_num_seqs=engine.kind.max_num_seqs,
+        load=load,
+        drafts=DraftsView.of(engine.speculation, engine.model),
+        adapters=engine.model.adapters,
+        images=ImagesView.of(engine.model, engine.images),
+        memory=memory,
+        fits=plan.fits(isl + osl) and longest <= memory.largest_context,
     )
 
 
@@ -352,7 +356,3 @@ def _interval_factors(
     below = math.hypot(math.log(low), max(0.0, math.log(mid_s / low_s) - NEAR_BELOW))
     above = math.hypot(math.log(high), max(0.0, math.log(high_s / mid_s) - NEAR_ABOVE))
     return IntervalFactors(math.exp(-below), math.exp(above))
-
-
-NEAR_BELOW, NEAR_ABOVE = constants_next_to(__file__)["near_widths"].numbers
-"""Log-widths of kernel intervals on measured machines, already part of held-out intervals."""

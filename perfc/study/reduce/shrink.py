@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     import onnx
 
 MAX_TRIES = 64
-"""Maximum nodes that are removed one by one; each try analyzes a model."""
+"""Maximum nodes of a sub-model from which nodes are removed one by one. The whole search probes at
+most about four times as many sub-models, as each one is analyzed."""
 
 
 @record
 class Reduced:
-    """A sub-model, its node count out of the total, and the error it raises, if any."""
+    """A sub-model, the numbers of its nodes and of the model's, and the error it raises, if any."""
 
     model: onnx.ModelProto
     nodes: int
@@ -140,7 +141,7 @@ class Search:
 
     @staticmethod
     def values(cutter: Cutter, sound: Sequence[Any]) -> dict[str, Any]:
-        """Return inferred values of the nodes before the failing one."""
+        """Return inferred values of ``sound`` nodes, those before the failing one, by name."""
         if not sound:
             return {}
         try:
@@ -149,7 +150,10 @@ class Search:
             return {}
 
     def fewest(self, cutter: Cutter, beginning: Sequence[Any]) -> list[Any]:
-        """Return the last of these nodes with as few ancestors as still fail."""
+        """Return the last node of a failing prefix with as few ancestors as still fail.
+
+        The whole prefix is returned if no set of ancestors fails by itself.
+        """
         order = {id(n): i for i, n in enumerate(cutter.nodes)}
         depth = 0
         chosen = list(beginning)

@@ -60,9 +60,11 @@ def _values(text: str) -> Iterator[int]:
     parts = text.split(":")
     step = parts[2] if len(parts) == 3 else "1"
     numbers = [*parts[:2], step.removeprefix("*")]
+    # no size has more than 12 digits, and Python does not convert thousands of them
     if len(parts) > 3 or any(not n.isdecimal() or len(n) > 12 for n in numbers):
         raise _range_error(text)
-    first, last, by = int(parts[0]), int(parts[min(len(parts), 2) - 1]), int(numbers[-1])
+    # a single value is first and last
+    first, last, by = int(parts[0]), int(parts[:2][-1]), int(numbers[-1])
     is_product = step.startswith("*")
     # a step that does not grow would never end
     if first > last or by < (2 if is_product else 1) or (is_product and first < 1):

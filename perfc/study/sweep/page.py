@@ -45,14 +45,14 @@ def payload(sweep: Sweep, along: str) -> Json:
         # a size names the line only where it differs between points
         several = [o for o in others if any(o not in _named(sweep, q, along) for q in sweep.points)]
         lines.setdefault((p.target, *several), []).append(p)
-    # a size of 0 has no time per item
+    # without sizes of 0, which have no time per item
     drawn = {
         text(" · ".join(map(str, key))): [
             (p.dims[along], (p.time_s, *p.interval, p.floor_s)) for p in points if p.dims[along]
         ]
         for key, points in lines.items()
     }
-    per_item = {
+    per_item = {  # None, as ends of intervals without a prediction, stays None
         name: [(n, tuple(t and t / n for t in times)) for n, times in points]
         for name, points in drawn.items()
     }

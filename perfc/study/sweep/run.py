@@ -70,7 +70,8 @@ class Evaluator:
 
     def at(self, dims: Mapping[str, int]) -> Evaluator:
         """Return an evaluator whose formulas hold at ``dims``."""
-        # an analysis per point only where formulas do not hold at other sizes
+        # an analysis per point only where formulas do not hold at other sizes; its symbols have the
+        # values of ``dims`` already, so nothing is swept
         if not self.is_fixed:
             return self
         return replace(self, report=self.report.at(dims), swept=frozenset())
@@ -151,7 +152,7 @@ def regime_of(bounds: Iterable[KernelBound]) -> Regime:
 
 
 def operators(kernels: Sequence[KernelBound]) -> Sequence[KernelBound]:
-    """Return the kernels of a model's operators, which every size has."""
+    """Return the kernels of a model's operators, without helpers, which only some sizes have."""
     return [b for b in kernels if b.kernel.helper is None]
 
 
@@ -179,7 +180,7 @@ def sweep(
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
     swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
-    sizing = Sizing(report.source, report.source)
+    sizing = Sizing(report.source, report.source)  # the source is both to be typed and typed
     for machine in machines:
         evaluator = Evaluator(report, machine, sizing, swept, predict)
         for values in product(*(a.values for a in others)):
@@ -203,7 +204,16 @@ def sweep(
 
 @dataclass(slots=True)
 class SymbolLine:
-    """Points along one symbol, with the regime of each kernel."""
+    """Points along one symbol, with the regime of each kernel.
+
+    Args:
+        evaluator: evaluator of the model on one target.
+        along: symbol that varies, with its values.
+        fixed: values of the other symbols.
+        points: the model at each value of ``along``.
+        last: kernels of operators at the last value.
+        regimes: by value, the regime of the model, then of each kernel in the order of ``last``.
+    """
 
     evaluator: Evaluator
     along: Axis
@@ -239,7 +249,7 @@ class SymbolLine:
     def crossovers(self, top: int) -> Iterator[Crossover]:
         """Yield regimes of the model, then of the longest kernels at the last point."""
         yield self.crossover(0, "model", "")
-        # each point has other kernels: they cannot be followed along the line
+        # each point is another analysis with other kernels, which cannot be followed along the line
         if self.evaluator.is_fixed:
             return
         order = sorted(range(len(self.last)), key=lambda i: -self.last[i].time_s)
@@ -254,7 +264,7 @@ class SymbolLine:
 
         def at(value: int) -> Regime:
             if value not in self.regimes and self.evaluator.is_fixed:
-                # sizes between points may be invalid together
+                # an analysis at a size between points may fail: the regime of the point before
                 return self.regimes[max(v for v in self.along.values if v < value)][column]
             if value not in self.regimes:
                 env = self.evaluator.env(self.dims(value))

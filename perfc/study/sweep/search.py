@@ -8,11 +8,14 @@ from itertools import pairwise
 from .results import Regime, RegimeSpan
 
 LARGEST = 1 << 31
-"""Maximum extent of the search for the largest one that fits."""
+"""Extent up to which the search doubles; memory that still fits does not depend on the extent."""
 
 
 def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[RegimeSpan, ...]:
-    """Return spans over ``values``, with ends between points located by bisection."""
+    """Return spans over ``values``, with ends between points located by bisection.
+
+    ``at`` returns the regime at any value.
+    """
     spans = [RegimeSpan(at(values[0]), values[0], values[0])]
     for left, right in pairwise(values):
         for first in changes(left, right, at):

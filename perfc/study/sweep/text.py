@@ -17,7 +17,10 @@ MAX_SPANS = 4
 
 
 def within(s: Sweep, slo_s: float) -> Iterator[str]:
-    """Yield for each target the largest sizes that fit and take no longer than a time."""
+    """Yield for each target the largest sizes that fit and take no longer than ``slo_s``.
+
+    The second sizes are those of which the whole interval is within that time.
+    """
     for target in dict.fromkeys(p.target for p in s.points):
         points = [p for p in s.points if p.target == target and p.fits and p.time_s <= slo_s]
         sure = [p for p in points if p.predicted is None or p.predicted.high_s <= slo_s]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LONGEST = 100
 """Maximum number of characters of a name."""
 MAX_ROWS = 24
-"""Points of one target on a page."""
+"""Maximum points of one target in a printed table."""
 
 
 def document(sweep: Sweep) -> Document:
@@ -60,14 +60,14 @@ def thinned(sweep: Sweep) -> Sequence[Point]:
     if len(points) <= MAX_ROWS * targets:
         return points
     changes = [c for c in sweep.crossovers if c.what == "model"]
-    # the ends of all spans of regimes
-    name, ends = changes[0].symbol, {v for c in changes for s in c.spans for v in (s.first, s.last)}
+    name = changes[0].symbol
+    ends = {v for c in changes for s in c.spans for v in (s.first, s.last)}
     is_single = all(a.name == name or len(a.values) == 1 for a in sweep.axes)
     # if only one size is swept, powers of two are shown as well
     selected = [
         p for p in points if (v := p.dims[name]) in ends or (is_single and v & (v - 1) == 0)
     ]
-    # still too many: every n-th of them
+    # every n-th point if there are still too many, n rounded up
     return selected[:: max(-(-len(selected) // (MAX_ROWS * targets)), 1)]
 
 

@@ -75,6 +75,7 @@ def operators() -> tuple[type[Op], ...]:
 def find_operator(name: str) -> type[Op] | None:
     """Return the operator of a mnemonic or an ONNX name, with or without its domain."""
     wanted = name.lower()
+    # exact names first: an ONNX name may exist in several domains
     for cls in operators():
         if wanted == cls.mnemonic or wanted in (n.lower() for n in cls.onnx.split()):
             return cls

@@ -16,6 +16,7 @@ RANK = 20
 def ways(report: Report, gpus: int) -> Iterator[Way]:
     """Yield the step with a fused update, unless it is fused."""
     how = report.deployment
+    # a runtime that is a trainer always fuses the update
     is_fused = how.update is OptimizerLaunch.FUSED or how.table.is_trainer
     if how.train and not is_fused:
         yield Way("--update fused", report.with_(update=OptimizerLaunch.FUSED))

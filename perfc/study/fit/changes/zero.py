@@ -44,6 +44,7 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     ]
     exchange_s = exchanged_s(report, sum(parameters), gpus)
     for stage, roles in STAGES:
+        # of a layer, its largest tensor counts
         whole = WHOLE_LAYERS * max(parameters, default=0) if stage == 3 else 0
         # gathering the parameters once more is half of an all-reduce
         time_s = exchange_s * (1.5 if stage == 3 else 1.0)
