@@ -134,8 +134,7 @@ def search(
 ) -> SearchResult:
     """Return the cheapest setting and the Pareto front of cost against speed.
 
-    Every setting in the result is simulated by `llm`. An engine is left out if estimated settings
-    are cheaper and faster than all of its settings with kernels at their rooflines.
+    Every setting in the result is simulated by `llm`; `_estimated` rules engines out before that.
 
     Args:
         model: model to serve.
