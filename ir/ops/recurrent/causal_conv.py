@@ -80,24 +80,27 @@ class CausalConvWithState(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         x, w = self.maps(ins), shape_at(ins, 1)
-        # depthwise: a group per channel, whose number must be known
-        if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
+        if x is None or w is None or len(x) != len(w):
             return None
-        window, rank = w[2:], len(w) - 2
+        batch, channels, extents, window = x[0], x[1], x[2:], w[2:]
+        # depthwise: a group per channel, whose number must be known
+        if not isinstance(channels, int) or not channels:
+            return None
+        rank = len(window)
         # every axis is padded in front with as many elements as a window spans before its last
         histories = [(d - 1) * self.dilation for d in window]
         pads = tuple([(past if isinstance(past, int) else 0, 0) for past in histories])
         return SlidingWindow(
-            x[0],
-            x[1],
-            x[1],
-            x[2:],
-            x[2:],
+            batch,
+            channels,  # of the input and of the output
+            channels,
+            extents,
+            extents,
             window,
             (1,) * rank,
             (self.dilation,) * rank,
             pads,
-            groups=x[1],
+            groups=channels,
             carried=self.sequences(ins),
         )
 

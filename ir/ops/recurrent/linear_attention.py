@@ -23,7 +23,7 @@ from ... import (
 from ...problem import LinearAttention as Problem
 from ..attention.attention import axis, either, ranked
 
-# letters as in `LinearAttention`
+# letters as in the docstring of `LinearAttention`
 FORMULAS = {
     "mac": "b*t*d*v*(g*r + h)",
     "alu": "b*t*(g*(d*v*x + v*y) + h*v)",
@@ -92,8 +92,17 @@ class LinearAttention(Op):
         # exponentials of the decay per head: one, or one per row of the state
         per_head = 0 if decay is None or not gated else decay // g
         return {
-            **{"b": q[0], "t": q[1], "d": k[2] // g, "v": v[2] // g, "g": g, "h": heads},
-            **{"r": 1 + delta, "x": gated, "y": 2 * delta, "z": per_head},
+            "b": q[0],
+            "t": q[1],
+            "d": k[2] // g,
+            "v": v[2] // g,
+            "g": g,
+            "h": heads,
+            # a delta rule reads the state once more, and subtracts and scales what it read
+            "r": 1 + delta,
+            "x": gated,
+            "y": 2 * delta,
+            "z": per_head,
         }
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
@@ -101,6 +110,7 @@ class LinearAttention(Op):
         if not n:
             return None
         is_delta = "delta" in self.update_rule
+        # sequences, tokens of all, states and heads of keys per sequence, sizes of keys and values
         return Problem(n["b"], n["b"] * n["t"], n["g"], n["g"], n["d"], n["v"], is_delta)
 
 
@@ -159,9 +169,17 @@ class GatedDeltaNet(Op):
         decay = shape_at(ins, 4)
         # a decay with as many axes as queries has one per row of the state
         per_head = q[-1] if decay is not None and len(decay) == len(q) else 1
+        # letters as in `LinearAttention`; all tokens count as one sequence
         return {
-            **{"b": 1, "t": tokens, "d": q[-1], "v": v[-1], "g": v[-2]},
-            **{"h": dim_max(q[-2], v[-2]), "r": 1 + delta, "x": gated, "y": 2 * delta},
+            "b": 1,
+            "t": tokens,
+            "d": q[-1],
+            "v": v[-1],
+            "g": v[-2],
+            "h": dim_max(q[-2], v[-2]),
+            "r": 1 + delta,
+            "x": gated,
+            "y": 2 * delta,
             "z": per_head * gated,
         }
 

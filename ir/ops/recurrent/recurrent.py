@@ -103,7 +103,7 @@ class Recurrent(Op):
         names = self.activations or self.defaults * self.directions
         alu = sfu = 0
         for position, name in enumerate(names):
-            # activations are listed once per direction
+            # the list starts over with the second direction
             times = self.uses[position % len(self.uses)]
             vector, special = activation_cost(name)
             alu, sfu = alu + times * vector, sfu + times * special
@@ -114,6 +114,7 @@ class Recurrent(Op):
         if i is None or shape_at(ins, 0) is None:
             return {}
         (t, b), r, g = self._sizes(ins), self.directions, self.gates
+        # of unknown lengths one step is certain
         t = 1 if self._lengths(ins) is None else t
         alu, sfu = self._activation_costs()
         # a comparison with each of two limits

@@ -27,6 +27,7 @@ class RecurrentGrad(Op):
     least_results = 0
     formulas = {
         "mac": "2*t*b*r*g*h*(i + h)",
+        # about six per gate: the derivative of its activation, and the products and sums around it
         "alu": "t*b*r*g*h*6",
     }
     gates: Positive = 1
@@ -36,7 +37,7 @@ class RecurrentGrad(Op):
         return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in range(4, 4 + len(PARTS)))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        # behind the three gradients and Y
+        # the operands of the cell follow the three gradients and Y
         x, w = tensor(ins, 4).shape, tensor(ins, 5).shape
         if x is None or w is None:
             return {}

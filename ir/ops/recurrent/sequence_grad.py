@@ -58,7 +58,7 @@ class StateSpaceScanGrad(OfOperands, StateSpaceScan):
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = with_attributes(StateSpaceScan, self)
-        # five products for the two of the forward pass
+        # the backward pass has five products, the forward pass two
         return backward_of(forward.problem(ins[FORWARD:], outs), 2.5)
 
 
@@ -74,7 +74,7 @@ class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
     """
 
     mnemonic = "gated_delta_net_grad"
-    onnx = ""
+    onnx = ""  # not that of the forward pass
     operands = (
         "dY query key? value? cu_seqlens? decay? beta? initial_state? a_log? dt_bias? "
         "capture_count? state_update_active?"
@@ -93,7 +93,7 @@ class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
         updates, reads = e["g"] * e["r"], e["h"]
         if not isinstance(updates, int) or not isinstance(reads, int):
             return None
-        # quotient of the macs of both passes
+        # the macs of the backward pass over those of the forward pass, per token and element
         products = (3 * updates + 2 * reads) / (updates + reads)
         return backward_of(forward.problem(ins[FORWARD:], outs), products)
 
@@ -110,7 +110,7 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
     """
 
     mnemonic = "varlen_causal_conv_with_state_grad"
-    onnx = ""
+    onnx = ""  # not that of the forward pass
     operands = "dY input weight cumulative_sequence_length bias? initial_state capture_count?"
     formulas = {"mac": "3*e*k", "alu": "2*e*x", "sfu": "2*e*y"}
 

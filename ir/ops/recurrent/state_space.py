@@ -54,17 +54,23 @@ class StateSpaceScan(Op):
             return {}
         s = either(axis(state, 3))
         is_scalar = len(decay) == 1
+        p = x[1] // self.heads
         return {
-            **{"n": x[0], "h": self.heads, "p": x[1] // self.heads, "s": s, "m": int(is_scalar)},
-            "e": 0 if is_scalar else s * (x[1] // self.heads),
+            "n": x[0],
+            "h": self.heads,
+            "p": p,
+            "s": s,
+            "m": int(is_scalar),
+            # exponentials per head beyond that of a single decay
+            "e": 0 if is_scalar else s * p,
         }
 
     def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
         """Return the problem of Mamba-2 (one decay per head); Mamba has no matrix products."""
-        n, before = self.extents(ins, outs), axis(shape_at(ins, 2), 1)
+        n, width_of_b = self.extents(ins, outs), axis(shape_at(ins, 2), 1)
         sequences = axis(shape_at(ins, 5), 0)
-        if not n or not n["m"] or before is None or sequences is None:
+        if not n or not n["m"] or width_of_b is None or sequences is None:
             return None
-        # B is [n, g*s]
-        groups = before // n["s"]
+        # B is [n, g*s], as keys shared by the heads of a group
+        groups = width_of_b // n["s"]
         return LinearAttention(sequences, n["n"], n["h"], groups, n["s"], n["p"], is_delta=False)

@@ -6,6 +6,7 @@ import gzip
 import io
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from perfc.frontend.pytorch.torch_module import as_run, silenced, why
 EXAMPLES = 2
 """Batch of the export: exporters take 1 for an extent that broadcasts."""
 KEPT_ELEMENTS = 64
-"""Elements up to which a stored tensor keeps its contents; larger ones keep name, type, shape."""
+"""Elements up to which a stored tensor keeps its contents, since it may be a shape or axes that
+other shapes follow from; larger ones keep name, type, shape."""
 STRIPPED = "stripped"
-"""External file that larger ones point to, and that is never written."""
+"""External file that larger tensors point to, and that is never written."""
 Say = Callable[[str], None]
 
 
@@ -82,12 +84,12 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
         try:
             model = built(create_model, name, size)
             # zeros: only shapes are traced
-            given = torch.zeros(EXAMPLES, channels(model), size, size)
+            images = torch.zeros(EXAMPLES, channels(model), size, size)
             shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
             with as_run(model):
                 program = torch.onnx.export(
                     model,
-                    (given,),
+                    (images,),
                     dynamo=True,
                     optimize=False,
                     verbose=False,
@@ -120,10 +122,7 @@ def stripped(proto: Any) -> Any:
     from onnx import TensorProto
 
     for tensor in proto.graph.initializer:
-        count = 1
-        for extent in tensor.dims:
-            count *= extent
-        if count <= KEPT_ELEMENTS:
+        if prod(tensor.dims) <= KEPT_ELEMENTS:
             continue
         stub = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
         stub.data_location = TensorProto.EXTERNAL
@@ -135,7 +134,7 @@ def stripped(proto: Any) -> Any:
 def compressed(proto: Any) -> bytes:
     """Return a compressed file, the same bytes every time."""
     buffer = io.BytesIO()
-    # a head without time and name of a file
+    # the header of gzip without a time and a file name
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as stream:
         stream.write(proto.SerializeToString())
     return buffer.getvalue()

@@ -36,10 +36,10 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         source: what to fetch.
         output: folder of the tables.
         url: a mirror of the repository, or a clone of one's own; the public one by default.
-        commit: another commit than the pinned one, whose files may be others.
+        commit: a commit that replaces the pinned one; its files may differ.
 
     Raises:
-        FetchError: it cannot be cloned, or its files are not what was published.
+        FetchError: the source cannot be cloned, or its files are not what was published.
         MissingExtraError: a package that the tables of some source need is not installed.
     """
     missing = absent("train")
@@ -60,6 +60,7 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         ready: list[tuple[Path, Path]] = []
         for name in source.tables:
             frames = [tables[name] for tables in editions if name in tables]
+            # a single edition is not copied
             frame = pandas().concat(frames, ignore_index=True) if frames[1:] else frames[0]
             path = scratch / f"{name}.parquet"
             frame.to_parquet(path, index=False, compression="zstd")
@@ -73,9 +74,9 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
 
 
 def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> None:
-    """Check out some folders of a commit, without hooks, prompts or other histories' files.
+    """Check out some folders of a commit, without hooks, prompts or files of other folders.
 
-    A clone that is there is used.
+    An existing clone is used again.
 
     Raises:
         FetchError: no git, no such repository or no such commit.

@@ -19,7 +19,7 @@ LONGEST_CELL = 600
 """Maximum characters of a cell that are read."""
 MOST_CELLS = 64
 """Maximum cells of a line that are read."""
-# signs of code, which opens and ends with the same
+# lines that open and close a block of code
 FENCE = ("```", "~~~")
 RULE = re.compile(r"[\s|:-]+")
 """Line between the names of columns and the rows."""
@@ -27,6 +27,7 @@ MARKED = re.compile(r"[][<>*`\t]|\s\s")
 """Signs of a cell that needs cleaning: most cells have none, and are returned at once."""
 MARKS = (
     (re.compile(r"\[([^][]*)\]\([^()]*\)"), r"\1"),
+    # a line break after an underscore divides a name
     (re.compile(r"(?<=_)<br ?/?>"), ""),
     (re.compile(r"<[^<>]*>"), " "),
     (re.compile(r"\*\*|`"), ""),
@@ -96,7 +97,7 @@ def as_table(headings: tuple[str, ...], lead: str, lines: list[str]) -> Markdown
     """Return the table of its lines without the rule."""
     head, *rows = (tuple(cells_of(line)) for line in lines)
     names = filled(head)
-    # a first row without a label and without any digit is a second line of names
+    # a first row without a label and without a whole number is a second line of names
     if rows and not rows[0][0] and not any(c.isdecimal() for c in rows[0]):
         second = filled(rows.pop(0))
         names = [f"{a} {b}".strip() for a, b in zip(names, second, strict=False)]
@@ -131,12 +132,12 @@ def number_of(cell: str, path: Path) -> float:
     """Return a cell's number; thousands have commas.
 
     Raises:
-        FetchError: it is none, or infinite or negative.
+        FetchError: the cell has no number, or an infinite or negative one.
     """
     try:
         number = float(cell.replace(",", ""))
     except ValueError:
-        number = -1.0
+        number = -1.0  # fails the check below
     if not 0 <= number < 1e300:
         raise FetchError(f"{cell[:40]!r} is no number", where=str(path))
     return number

@@ -114,6 +114,7 @@ class PageForm:
                     for i, column in columns.items()
                     for parsed, time in self.in_cell(row[i], path)
                 ]
+                # rounded, since sums of decimal fractions are inexact
                 if self.total and times:
                     times = [(times[0][0], round(sum(time for _, time in times), 9))]
                 yield from times
@@ -129,7 +130,7 @@ class PageForm:
             yield fields, fields["time"]
 
     def named(self, fields: Fields) -> Fields:
-        """Return fields in the words of the table."""
+        """Return fields in the words of the table; those of the row replace those of the form."""
         merged = {**self.fields, **fields}
         blank = defaultdict(str, merged)
         # only texts of the description are templates: a page may have braces of its kind
@@ -185,7 +186,7 @@ class PageSource(PublicSource):
         """Yield the rows of a page.
 
         Raises:
-            FetchError: a time or a count that is none, or a table of another form.
+            FetchError: a time or a count is no number, or a table has another form.
         """
         facts: Fields = {"file": name}
         for pattern in self.facts:
@@ -254,6 +255,7 @@ class RunPageSource(PageSource):
 
     def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
         """Return a row of the table; numbers that a page leaves open are absent."""
+        # 0 stands for a number that is left open
         known_fields = {
             name: value for name, value in fields.items() if name not in WHOLE or value != "0"
         }
@@ -273,7 +275,7 @@ def count(fields: Fields, name: str, path: Path) -> int:
     """Return a field that is a whole number.
 
     Raises:
-        FetchError: it is none, or out of range.
+        FetchError: the field is no whole number, or out of range.
     """
     value = fields.get(name, "")
     # the length is looked at first: converting a very long text takes long

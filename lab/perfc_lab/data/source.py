@@ -99,11 +99,11 @@ def read_table(
         FetchError: too large, a pointer to a file that was not fetched, or without those columns.
     """
     pd = pandas()
-    content = checked(path)
+    file = checked(path)
     try:
-        # with `low_memory` pandas guesses the type of a column for each piece of a file
-        is_parquet = content.suffix == ".parquet"
-        frame = pd.read_parquet(content) if is_parquet else pd.read_csv(content, low_memory=False)
+        # with `low_memory` pandas would guess the type of a column for each piece of a file
+        is_parquet = file.suffix == ".parquet"
+        frame = pd.read_parquet(file) if is_parquet else pd.read_csv(file, low_memory=False)
     except (ValueError, OSError) as error:
         line = (str(error).splitlines() or [type(error).__name__])[0]
         raise FetchError(f"no table: {line}", where=str(path)) from None
@@ -154,7 +154,7 @@ def read_json(path: Path) -> object:
     """Return a JSON file.
 
     Raises:
-        FetchError: it is none, or too large.
+        FetchError: the file is not JSON, or too large.
     """
     try:
         return json.loads(checked(path).read_text(encoding="utf-8"))
@@ -166,7 +166,7 @@ def entry(value: object, path: Path, *keys: str | int) -> object:
     """Return the entry under ``keys`` in a value that :func:`read_json` read from ``path``.
 
     Raises:
-        FetchError: nothing does.
+        FetchError: there is none.
     """
     for key in keys:
         try:
@@ -194,10 +194,10 @@ def number(value: object, path: Path, *keys: str | int) -> float:
 
 
 def checked(path: Path) -> Path:
-    """Return the path, if the file is of bounded size and no pointer of Git LFS.
+    """Return the path, after a check of the file.
 
     Raises:
-        FetchError: it is not.
+        FetchError: the file is too large, or a pointer of Git LFS.
     """
     if path.stat().st_size > MAX_FILE_BYTES:
         raise FetchError(f"larger than {MAX_FILE_BYTES} bytes", where=str(path))
@@ -212,10 +212,10 @@ def checked(path: Path) -> Path:
 
 
 def pandas() -> Any:
-    """Return the module, where the extra is installed.
+    """Return the module of pandas, which an extra installs.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: it is not installed.
     """
     try:
         import pandas as pd

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 FILE = "silicon_sample.csv"
 """The one table of the source."""
-# degrees of parallelism of a deployment, and of each stage where stages are separate
+# degrees of parallelism of a deployment
 RANKS = ("tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
+# columns of each stage of a disaggregated deployment: prefill and decode run on separate GPUs
 DISAGGREGATED = tuple(
     f"{stage}_{name}"
     for stage in ("prefill", "decode")
@@ -59,6 +60,7 @@ class AicServing(PublicSource):
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Return the rows that have both latencies."""
+        # a commit has one of the folders
         path = files_in(clone, *(f"{folder}/{FILE}" for folder in SYSTEMS))[0]
         columns = {"id": "row_id", **{name: name for name in SAME}, **TIMES}
         frame = read_table(path, columns, {name: name for name in OPTIONAL})

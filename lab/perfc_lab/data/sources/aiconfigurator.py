@@ -172,7 +172,7 @@ class AiConfigurator(PublicSource):
 
 def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) -> pd.DataFrame:
     """Return tables of one kind: each framework's newest version, and all versions with power."""
-    # a table that is there as Parquet and as text is there twice
+    # files are sorted: of a table that is there as Parquet and as text, Parquet comes first
     paths: dict[Place, Path] = {}
     for path in files_in(clone, *(f"{root}/data/**/{stem}.*" for root in SYSTEMS)):
         parts = path.relative_to(clone.resolve()).parts
@@ -198,7 +198,7 @@ def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) 
 def timed(
     path: Path, place: Place, columns: Mapping[str, str], optional: Mapping[str, str] = POWER
 ) -> pd.DataFrame:
-    """Return rows of one file; what lies in a folder is of its system, framework and version."""
+    """Return rows of one file, in µs, with the system, framework and version of its folder."""
     frame = read_table(path, {**ROW, **columns}, optional)
     frame = measured(frame, path, "latency_us")
     frame["latency_us"] *= US_PER_MS
@@ -216,13 +216,16 @@ def timed(
 def products(path: Path, place: Place) -> pd.DataFrame:
     """Return the products ``y[m,n] = x[m,k] W[k,n]``."""
     frame = timed(path, place, GEMM, {**POWER, "power_limit": "power_limit_w"})
-    # vLLM's blocked fp8: the host takes longer than the kernel
+    # of vLLM's products in blocked fp8 the host takes longer than the kernel
     is_blocked = frame["dtype"].eq("fp8_block")
     return frame.assign(host_bound=is_blocked & (place.framework == "vllm"))
 
 
 def attention(path: Path, place: Place) -> pd.DataFrame:
-    """Return the prompts; without a column they follow no cached tokens and look at all of them."""
+    """Return the prompts.
+
+    Without the columns of `STEP`, prompts follow no cached tokens and have no window: 0 for both.
+    """
     frame = timed(path, place, {**HEADS, **CACHED}, {**STEP, **POWER})
     return frame.assign(**{name: frame[name].fillna(0).astype(int) for name in STEP.values()})
 
@@ -266,7 +269,7 @@ def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
     """Return one data sheet in our units; a rate that it does not give is unknown."""
 
     def of(part: str, key: str, unit: float = 1) -> float:
-        # `unit` is ours in theirs, as 10¹² operations a second
+        # `unit` is one of ours in the unit of the data sheet, such as 10¹² operations a second
         return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
 
     half = "bfloat16_tc_flops" if holds(sheet, path, "gpu", "bfloat16_tc_flops") else ""
@@ -302,7 +305,7 @@ def read_yaml(path: Path) -> object:
     """Return a small YAML file, its plain values alone.
 
     Raises:
-        FetchError: it is none, or too large.
+        FetchError: the file is not YAML, or too large.
         MissingExtraError: PyYAML is not installed.
     """
     try:
@@ -320,6 +323,6 @@ def read_yaml(path: Path) -> object:
 def numbers(version: str) -> tuple[int, ...]:
     """Return a version for comparing: ``1.3.0rc15`` before ``1.3.0``, after ``1.2.0``."""
     head, _, candidate = version.partition("rc")
-    # a release follows all of its candidates
     digits = [int(d) for d in head.split(".") if d.isdecimal()]
+    # a release follows all of its candidates
     return (*digits, int(candidate) if candidate.isdecimal() else 1_000_000)

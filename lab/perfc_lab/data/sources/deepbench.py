@@ -98,7 +98,6 @@ def tables_of(path: Path) -> pd.DataFrame:
         precision = right_of(cells, "precision")
         for start, row in enumerate(cells):
             headings = [heading(cell) for cell in row]
-
             for op, names in (("conv", CONVOLUTION), ("gemm", PRODUCT)):
                 places = placed(headings, names)
                 if places is not None:
@@ -118,7 +117,10 @@ def heading(cell: object) -> str:
 
 
 def placed(headings: Sequence[str], names: Mapping[str, tuple[str, ...]]) -> dict[str, int] | None:
-    """Return the position of each column of a table, if the headings are its."""
+    """Return the position of each column of a table by name.
+
+    None if the row has no heading for a column that is not optional.
+    """
     places = {
         column: headings.index(next(s for s in spellings if s in headings))
         for column, spellings in names.items()
@@ -160,7 +162,7 @@ def read_sheets(path: Path) -> dict[str, list[list[object]]]:
     """Return the cells of the sheets of a spreadsheet that hold results, by their names.
 
     Raises:
-        FetchError: it is none, or too large when unpacked.
+        FetchError: the file is no spreadsheet, or too large when unpacked.
         MissingExtraError: openpyxl is not installed.
     """
     try:
@@ -169,7 +171,7 @@ def read_sheets(path: Path) -> dict[str, list[list[object]]]:
         raise MissingExtraError("spreadsheets need openpyxl", hint=install("train")) from None
     try:
         with zipfile.ZipFile(checked(path)) as archive:
-            # Python's objects of cells are larger than the XML that they are read from
+            # Python's objects of cells take several times the memory of the XML that has them
             if sum(info.file_size for info in archive.infolist()) > MAX_FILE_BYTES // 4:
                 raise FetchError("too large when unpacked", where=str(path))
         book = load_workbook(path, read_only=True, data_only=True)

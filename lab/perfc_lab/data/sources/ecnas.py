@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "ecnas/vendors/ec_nasbench/nasbench/data"
-# search spaces: vertices and edges of a cell at most
+# search spaces by the maximum of vertices and edges of a cell
 SPACES = ("4V9E", "5V9E")
 
 

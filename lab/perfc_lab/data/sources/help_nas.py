@@ -61,7 +61,7 @@ def latencies(path: Path, space: str, count: int) -> pd.DataFrame:
     """Return the times on one device, in ms.
 
     Raises:
-        FetchError: they are not as many as architectures.
+        FetchError: the file has not one time for each architecture.
     """
     times = read_torch(path)
     if not isinstance(times, list) or len(times) != count:
@@ -96,7 +96,7 @@ def listed(value: object, path: Path) -> list[object]:
     """Return a list.
 
     Raises:
-        FetchError: it is none.
+        FetchError: the value is no list.
     """
     if not isinstance(value, list):
         raise FetchError("no list of architectures", where=str(path))

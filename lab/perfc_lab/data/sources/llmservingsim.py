@@ -114,7 +114,8 @@ def old_attention(path: Path) -> pd.DataFrame:
     times = {f"time_stats.attn_{kind}.median": kind for kind in ("prefill", "decode")}
     frame = read_table(path, {**columns, **times})
     is_prefill = frame["is_prefill"].astype(str).str.lower().eq("true")
-    # columns of the other kind are empty: a row is a prompt or a step of decoding
+    # A row is a prompt or a step of decoding, and columns of the other kind are empty. Only the
+    # chunk of a step is 0, since `measured` below leaves out rows where it is no number.
     frame = frame.assign(
         is_prefill=is_prefill,
         latency_us=frame["prefill"].where(is_prefill, frame["decode"]),
