@@ -20,18 +20,19 @@ from ..reading.proto import FileOrigin
 from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 27
-"""Maximum bytes of a program without its weights; a node takes about 2 KiB."""
+"""Maximum bytes of a program without its weights: 65,536 nodes of about 2 KiB."""
 MOST_DIRECTORY_BYTES = 1 << 26
-"""Maximum bytes of the zip directory; an entry takes about 100."""
+"""Maximum bytes of the zip directory: about 670,000 entries of 100 bytes."""
 MOST_CONSTANT_BYTES = 1 << 13
 """Maximum bytes of a constant whose elements are read: counters, indices and shapes."""
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Compressions of an entry; others take as much memory as the entry requests."""
+"""Compressions of an entry that are read; decoders of others reserve the memory that a file asks
+for."""
 FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 """Errors of `zipfile`: a damaged directory, damaged data, data that end early, encryption or a
 version of zip that it does not read, and names or offsets that are invalid."""
-# advice wherever another file than a saved program is given
 SAVE = "save torch.export.export(module, inputs) with torch.export.save(program, 'model.pt2')"
+"""Advice wherever another file than a saved program is given."""
 
 PROGRAM = re.compile(r"([^/]+/)?(models/[^/]+\.json|serialized_exported_program\.json)")
 """Names of the entry with the program; PyTorch before 2.8 writes the second.
@@ -51,7 +52,7 @@ OTHERS: tuple[tuple[str, str, str], ...] = (
     (r".*model\.weights\.h5|.*keras_metadata\.pb", "a Keras model", "convert it with tf2onnx"),
     (r".*\.onnx", "a zip archive with an ONNX file in it", "unpack it: unzip FILE"),
 )
-"""Pattern of an entry of other zip archives, their type, and what to do."""
+"""Pattern of an entry of other zip archives, their type, and what to do; the first match holds."""
 
 
 @record
@@ -60,10 +61,10 @@ class Archive:
 
     Args:
         program: object of the JSON document.
-        ties: name of the first parameter that has the same elements, by name of a parameter;
-            without those of earlier versions than 2.8.
-        constants: elements of small constants, by name; without those of earlier versions.
-        origin: path, size and digest of the documents.
+        ties: name of the first parameter that has the same elements, by name of a parameter; empty
+            for PyTorch before 2.8 and where no two parameters share elements.
+        constants: elements of small constants, by name; empty for PyTorch before 2.8.
+        origin: path of the archive, with size and digest of the documents in it.
     """
 
     program: dict[str, Any]
@@ -73,13 +74,13 @@ class Archive:
 
 
 class BoundedReader(io.BufferedReader):
-    """File of which no read is larger than a zip directory, which `zipfile` reads in one piece."""
+    """File that refuses reads larger than a zip directory, which `zipfile` reads in one piece."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return the next bytes: ``size`` of them, all without a size.
 
         Raises:
-            ModelError: more than a directory may have.
+            ModelError: the read returns more than a directory may have.
         """
         # one byte more than allowed shows that there are more
         limit = MOST_DIRECTORY_BYTES + 1
@@ -98,7 +99,7 @@ def read_archive(model: str | bytes, where: str) -> Archive:
         where: place of errors of the file system.
 
     Raises:
-        ModelError: damaged, too large, or another zip archive.
+        ModelError: the archive is damaged, too large, or of another type.
         LookupError, TypeError, AttributeError: its table of weights does not follow the schema.
     """
     path, file = (
@@ -137,7 +138,7 @@ def documents(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
     """Return the JSON documents of the program and of its weights; empty for absent weights.
 
     Raises:
-        ModelError: no program or several, too large, or compressed in another way.
+        ModelError: no program or several, or one that is too large or compressed in another way.
     """
     names = archive.namelist()
     programs = [name for name in names if PROGRAM.fullmatch(name)]
@@ -173,7 +174,8 @@ def content_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 def ties_of(archive: zipfile.ZipFile, weights: bytes) -> dict[str, str]:
     """Return the first parameter with the same elements, by name of a parameter.
 
-    PyTorch writes one file for all tensors without elements, as on the meta device: it ties none.
+    PyTorch writes one empty file for all tensors without elements, as on the meta device: sharing
+    it ties no parameters.
     """
     # most models tie nothing: their table is searched for equal files, not parsed
     files = FILES.findall(weights)
@@ -191,7 +193,7 @@ def ties_of(archive: zipfile.ZipFile, weights: bytes) -> dict[str, str]:
 
 
 def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """Return the elements of small constants by name; of contiguous ones that are no pickles.
+    """Return the elements of small constants by name, if they are contiguous and no pickles.
 
     Raises:
         ModelError: their table is too large or no JSON.
@@ -206,7 +208,7 @@ def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
     result: dict[str, bytes] = {}
     for name, constant in parsed(content_of(archive, entries[table[0]]))["config"].items():
         info = entries.get(f"{table[1]}{constant['path_name']}")
-        # elements in another order than row-major are not read
+        # strides that do not fall show another order of elements than row-major
         strides = [step["as_int"] for step in constant["tensor_meta"]["strides"]]
         is_contiguous = strides == sorted(strides, reverse=True) and not constant["use_pickle"]
         if info is not None and info.file_size <= MOST_CONSTANT_BYTES and is_contiguous:

@@ -33,6 +33,7 @@ def _attention(c: AtenCall) -> list[str]:
     metas = [c.meta(name) for name in ("query", "key", "value")]
     # the operator of ONNX has a batch and heads, no further axes
     if metas[0].rank > 4:
+        # further results, as sums of exponentials, are read by backward passes only
         return [written_out(c, mask)] * len(c.outputs)
     operands = [
         folded(c, c.tensor(name), m.sizes)
@@ -46,14 +47,15 @@ def _attention(c: AtenCall) -> list[str]:
         scale=None if scale is None else float(scale),
     )
     sizes = c.result.sizes
-    # without the batch or heads that were put in front
+    # remove the axes of batch or heads that `folded` added
     if len(sizes) != 4:
         result = c.reshaped(result, (None, None, *sizes[-2:]), sizes)
     return [result] * len(c.outputs)
 
 
 def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
-    """Return an operand of attention with a batch and heads before its rows."""
+    """Return an operand of attention with axes of batch and heads before its rows."""
+    # of rank 3 the first axis is the batch
     axes = range(1, 2) if len(sizes) == 3 else (0, 1)
     return value if len(sizes) == 4 else c.emit("Unsqueeze", value, c.ints(*axes))
 
@@ -81,7 +83,7 @@ def _recurrent(c: AtenCall) -> list[str]:
     directions = 2 if c.value("bidirectional", False) else 1
     batch_first = c.flag("batch_first")
     weights, initial_states = c.raws("params"), c.raws("hx") or [c.raw("hx")]
-    # weights by layer, within it by direction: two to five of each cell, see `one_layer`
+    # weights by layer and then by direction, two to five for each cell: see `one_layer`
     per_cell = len(weights) // (layers * directions)
     value = c.tensor("input")
     hidden = c.scope.meta(weights[1]).sizes[-1]
@@ -98,7 +100,7 @@ def _recurrent(c: AtenCall) -> list[str]:
         initial = [layer_state(c, raw, layer, directions, layers) for raw in initial_states]
         results = one_layer(c, name, value, cells, initial)
         states.append(results[1:])
-        # from ONNX [steps, directions, batch, hidden]; PyTorch joins the directions of a step
+        # ONNX has [steps, directions, batch, hidden]; PyTorch joins the directions of a step
         value = c.emit("Transpose", results[0], perm=(0, 2, 1, 3))
         value = c.reshaped(value, (*lead, directions, hidden), (*lead, scaled(directions, hidden)))
     if batch_first:
@@ -112,7 +114,7 @@ def _recurrent(c: AtenCall) -> list[str]:
 
 @lowers("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 def _cell(c: AtenCall) -> list[str]:
-    """Return the states after one step."""
+    """Return the states after one step: a layer of one step, whose result is the state."""
     cell = [raw for name in ("w_ih", "w_hh", "b_ih", "b_hh") if (raw := c.raw(name))]
     raws = [c.raw("input"), *(c.raws("hx") or [c.raw("hx")])]
     value, *initial = [c.emit("Unsqueeze", c.read(raw), c.ints(0)) for raw in raws]
@@ -121,7 +123,7 @@ def _cell(c: AtenCall) -> list[str]:
 
 
 def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int) -> str:
-    """Return the initial state of one layer."""
+    """Return the initial states of one layer, one for each direction, of those of all layers."""
     state = c.read(raw)
     if layers == 1:
         return state
@@ -132,7 +134,15 @@ def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int)
 def one_layer(
     c: AtenCall, name: str, value: str, cells: Sequence[Sequence[str]], initial: Sequence[str]
 ) -> list[str]:
-    """Return the result, last hidden state and last cell state of one layer."""
+    """Return the result, the last hidden state and, of an LSTM, the last cell state of one layer.
+
+    Args:
+        c: the call.
+        name: type of the cell, a key of `GATES`.
+        value: input of the layer, steps first.
+        cells: names of the weights of each direction.
+        initial: initial states.
+    """
 
     def joined(rows: Sequence[str]) -> str:
         parts = [c.emit("Unsqueeze", row, c.ints(0)) for row in rows]
@@ -140,19 +150,22 @@ def one_layer(
 
     weights = [[*map(c.read, cell)] for cell in cells]
     parts = [joined([cell[at] for cell in weights]) for at in range(2)]
-    # weights of a cell: input, hidden, two biases if any, and the projection of an LSTM if any
+    # weights of a cell: input, hidden, two biases if any, and the projection of an LSTM if any, so
+    # that an odd number shows a projection
     has_biases, is_projected = len(weights[0]) > 3, len(weights[0]) % 2 == 1
     biases = [c.emit("Concat", *cell[2:4], axis=0) for cell in weights] if has_biases else []
-    last = ["", joined([cell[-1] for cell in weights])] if is_projected else []
+    # after the peepholes of ONNX, which PyTorch has none of
+    projection = ["", joined([cell[-1] for cell in weights])] if is_projected else []
     gates = c.scope.meta(cells[0][0]).sizes[0]
     if not isinstance(gates, int):
         raise ValueError("a symbolic hidden size")
     operator = "RNN" if name.startswith("rnn") else name.upper()
     return c.several(
         operator,
-        (value, *parts, joined(biases) if biases else "", "", *initial, *last),
+        (value, *parts, joined(biases) if biases else "", "", *initial, *projection),
         3 if name == "lstm" else 2,
-        "aten" if last else "",
+        # ONNX has no projection: the operator is one of perfc for PyTorch
+        "aten" if projection else "",
         hidden_size=gates // GATES[name],
         direction="bidirectional" if len(cells) == 2 else "forward",
         linear_before_reset=1 if name == "gru" else None,

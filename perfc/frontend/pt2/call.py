@@ -63,17 +63,18 @@ class ProgramScope(ValueScope):
     """Names of a graph: of the program or of a higher-order operator.
 
     Args:
-        builder: messages made so far.
+        builder: messages of ONNX built so far.
         tensors: ``tensor_values`` of the graph.
         sizes: ``sym_int_values`` of the graph.
-        values: names of values by those of the graph.
+        values: names of values in ONNX by those of the graph.
         prefix: prefix of new names.
         is_autocast: whether ``torch.autocast`` converts operands.
-        views: the tensor that a view is of, by name.
         reduced: type of an autocast region that the export switched off, since its device was
             missing; 0 for none.
+        views: the tensor that a view is of, by name.
+        metas: types by name, where they were read or changed.
         frames: lines of the program that call the operator of the graph, outermost first.
-        path: path of the module of nodes without one.
+        path: path of the module for nodes that name none.
     """
 
     tensors: Mapping[str, Any]
@@ -102,12 +103,12 @@ class ProgramScope(ValueScope):
         given: Sequence[str],
         frames: tuple[str, ...] = (),
     ) -> ProgramScope:
-        """Return the names of a graph inside this one.
+        """Return the scope of a graph inside this one.
 
         Args:
             graph: a ``Graph`` of the schema.
             name: prefix of its names.
-            given: names of the values in this graph that it takes.
+            given: names, in this graph, of the operands of the inner one.
             frames: lines of the program that call it, outermost first.
         """
         result = ProgramScope(
@@ -127,7 +128,7 @@ class ProgramScope(ValueScope):
         return result
 
     def size(self, given: Mapping[str, Any]) -> Size:
-        """Return a ``SymIntArgument``."""
+        """Return the size of a ``SymIntArgument``, a number or the name of a size."""
         kind, value = member_of(given)
         return size_of(self.sizes[value]) if kind == "as_name" else int(value)
 
@@ -137,12 +138,12 @@ class AtenCall(Emitter):
     """One node of the program.
 
     Args:
-        scope: names around it.
+        scope: names of the graph that has the node.
         name: name of its first result.
-        path: name of its nodes, with the path of its module.
+        path: name of its nodes in ONNX, with the path of its module.
         frames: lines of the program that call it, outermost first.
         operator: name of its operator without overload and trailing underscore.
-        args: arguments by name.
+        args: kind and value of each argument in the file, by name.
         outputs: names of its results in the program.
     """
 
@@ -220,14 +221,14 @@ class AtenCall(Emitter):
     def read(self, raw: str) -> str:
         """Return the value of a tensor of the program, cast to the result's type by autocast.
 
-        Normalizations take their vectors in any type.
+        Vectors of normalizations are not cast: their kernels read them in any type.
         """
         value, stored, wanted = (
             self.scope.values[raw] if raw else "",
             self.scope.meta(raw),
             self.result,
         )
-        # scale and offset of a normalization
+        # any operand but the first is a scale, an offset or a statistic
         is_vector = "norm" in self.operator and raw not in (self.raw("input"), self.raw("self"))
         if self.scope.is_autocast and stored.is_float and wanted.is_float and not is_vector:
             return self.cast(value, stored.dtype, wanted.dtype)
@@ -284,19 +285,18 @@ class AtenCall(Emitter):
         return default if value is None else ELEMENT_TYPES.get(value, 0)
 
     def axis(self, name: str, default: int = 0, rank: int | None = None) -> int:
-        """Return an axis of ``self``, or one of ``rank`` axes, counted from the first."""
-        # negative axes count from the last
+        """Return an axis of ``self``, or of ``rank`` axes; negative ones count from the last."""
         axis = self.integer(name, default)
         return axis + (self.given.rank if rank is None else rank) if axis < 0 else axis
 
     def axes(self, name: str) -> list[int]:
-        """Return an argument of axes, counted from the first; all of them if omitted."""
+        """Return an argument of axes, negative ones wrapped; all axes if it is omitted."""
         rank = self.given.rank
         listed = self.integers(name, range(rank))
         return [a + rank if a < 0 else a for a in listed]
 
     def size(self, size: Size) -> str:
-        """Return a size as a scalar."""
+        """Return a size as a scalar value."""
         if isinstance(size, int):
             return self.scalar(size, DataType.INT64)
         return self.emit("Squeeze", self.scope.builder.extent(size))

@@ -24,7 +24,10 @@ def _tril(c: AtenCall) -> str:
 
 @lowers("diagonal", "trace", "diagonal_copy")
 def _diagonal(c: AtenCall) -> str:
-    """Return a diagonal: every element after a row and one more, of the last two axes."""
+    """Return a diagonal of two axes, or its sum.
+
+    In a flattened matrix, its elements are one row and one element away from each other.
+    """
     rank = c.given.rank
     axes = [c.integer(name, at) % rank for at, name in enumerate(("dim1", "dim2"))]
     order = [*(a for a in range(rank) if a not in axes), *axes]
@@ -33,7 +36,7 @@ def _diagonal(c: AtenCall) -> str:
     offset = c.integer("offset", 0)
     if not (isinstance(rows, int) and isinstance(columns, int)):
         raise ValueError("a diagonal of symbolic extents")
-    # above the diagonal columns are skipped, below it whole rows
+    # a diagonal above the main one begins some columns later, one below it some rows later
     start = offset if offset > 0 else -offset * columns
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     flat = c.reshaped(transposed(c, order), sizes, [*sizes[:-2], rows * columns])
@@ -50,6 +53,7 @@ def _diag_embed(c: AtenCall) -> str:
     axes = [c.integer(name, at) % rank for name, at in (("dim1", -2), ("dim2", -1))]
     if c.integer("offset", 0) or axes != [rank - 2, rank - 1] or rows != columns:
         raise ValueError("another diagonal than that of the last axes")
+    # the contents of the identity matrix do not change shapes or costs
     eye = c.scope.builder.filled((int(str(rows)), int(str(columns))), c.result.dtype)
     return c.emit("Mul", c.emit("Unsqueeze", c.x, c.ints(rank - 2)), eye)
 
@@ -57,6 +61,7 @@ def _diag_embed(c: AtenCall) -> str:
 @lowers("block_diag")
 def _block_diag(c: AtenCall) -> str:
     metas, columns, rows = [c.scope.meta(raw) for raw in c.raws("tensors")], c.result.sizes[1], []
+    # each block is padded with zeros to the width of all
     before = 0
     for value, meta in zip(c.tensors("tensors"), metas, strict=True):
         width = meta.sizes[1] if meta.rank == 2 else 0
@@ -65,5 +70,4 @@ def _block_diag(c: AtenCall) -> str:
         after = columns - before - width
         rows.append(c.emit("Pad", value, c.ints(0, before, 0, after), mode="constant"))
         before += width
-    # each block padded with zeros to the width of all
     return c.emit("Concat", *rows, axis=0)

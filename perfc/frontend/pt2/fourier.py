@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from .call import AtenCall, lowers
 
 FORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-"""Transforms of complex and of real signals, and their inverses."""
+"""Transforms and their inverses: of complex signals, to half of the frequencies of real signals
+(``r``), and between real frequencies and half of a signal (``h``)."""
 
 
 @lowers(*(f"fft_{form}{axes}" for form in FORMS for axes in ("", "2", "n")))
@@ -28,7 +29,7 @@ def _fft(c: AtenCall) -> str:
 def transformed(
     c: AtenCall, value: str, axes: Sequence[int], *, inverse: bool, onesided: bool
 ) -> str:
-    """Return a transform of a value to the extents of the result."""
+    """Return a transform of a value, whose extents along the axes become those of the result."""
     sizes = [size for axis in axes if isinstance(size := c.result.sizes[axis], int)]
     if len(sizes) < len(axes):
         raise ValueError("a transform of symbolic extents")
@@ -45,16 +46,18 @@ def transformed(
 
 @lowers("stft")
 def _stft(c: AtenCall) -> str:
-    """Return transforms of frames, the frequencies before the frames."""
+    """Return transforms of overlapping frames: [batch, frequencies, frames]."""
     if not c.flag("return_complex") or c.given.rank != 2:
         raise ValueError("pairs, or a single signal")
     length, window = c.integer("n_fft", 1), c.meta("window")
     operands = (
         c.emit("Unsqueeze", c.x, c.ints(2)),
+        # the default of PyTorch: frames overlap by three quarters
         c.size(c.integer("hop_length", length // 4)),
         c.tensor("window"),
         c.size(length),
     )
+    # half of the frequencies suffice unless the window is complex; type 0 is that of no window
     is_real = c.flag("onesided", default=not window.dtype or window.is_float)
     frames = c.emit("STFT", *operands, onesided=is_real)
     frames = c.emit("view_as_complex", frames, domain="aten")

@@ -39,6 +39,7 @@ def _take(c: AtenCall) -> str:
 
 @lowers("scatter", "scatter_add", "scatter_reduce")
 def _scatter(c: AtenCall) -> str:
+    # by words of scatter_reduce and of the older argument of scatter; ONNX has no mean
     mode = {
         "sum": "add",
         "amax": "max",
@@ -49,7 +50,7 @@ def _scatter(c: AtenCall) -> str:
     }
     reduction = "add" if "scatter_add" in c.operator else mode.get(c.value("reduce", ""), "none")
     index, source = c.tensor("index"), c.tensor("src")
-    # a number in place of a tensor
+    # without a tensor the source is a number
     if not source:
         dtype = c.result.dtype
         source = expanded(c, c.operand("value", dtype), (), c.meta("index").sizes)
@@ -84,7 +85,7 @@ def _index(c: AtenCall) -> str:
 
 
 def selected(c: AtenCall, axis: int, raw: str) -> str:
-    """Return the elements where a mask is true."""
+    """Return the elements where a mask is true; the mask begins at an axis."""
     mask = c.scope.meta(raw)
     if axis == 0 and mask.rank > 1:
         return c.emit("GatherND", c.x, places(c, raw))
@@ -92,7 +93,7 @@ def selected(c: AtenCall, axis: int, raw: str) -> str:
 
 
 def places(c: AtenCall, raw: str) -> str:
-    """Return the positions of the true elements of a mask, one row each."""
+    """Return the positions of the true elements of a mask, one row for each element."""
     rows = c.emit("NonZero", c.scope.values[raw])
     return c.emit("Transpose", rows, perm=(1, 0))
 
@@ -117,7 +118,7 @@ def index_tuples(c: AtenCall, raws: Sequence[str]) -> str:
 def _index_put(c: AtenCall) -> str:
     raws = [raw for raw in c.raws("indices") if raw]
     if len(raws) == 1 and c.scope.meta(raws[0]).dtype == DataType.BOOL:
-        # one number where a mask is true: a selection without positions
+        # a single number needs no positions, only a selection between it and the tensor
         if c.meta("values").rank == 0:
             mask = c.scope.values[raws[0]]
             for axis in range(c.scope.meta(raws[0]).rank, c.result.rank):
@@ -147,10 +148,11 @@ def _masked_scatter(c: AtenCall) -> str:
 @lowers("index_add", "index_copy", "index_reduce", "index_fill", "put")
 def _at_index(c: AtenCall) -> str:
     """Return a tensor with the elements at indices of an axis changed."""
-    kind = c.value("reduce", c.operator)
+    change = c.value("reduce", c.operator)
     value, index, metas = c.x, c.tensor("index"), (c.given, c.meta("index"))
     axis = c.axis("dim") if c.operator != "put" else 0
     shape = list(metas[0].sizes)
+    # ``put`` counts elements in the flattened tensor
     if c.operator == "put":
         value, shape = c.emit("Reshape", value, c.ints(-1)), [metas[1].sizes[0]]
     count = metas[1].sizes[0] if metas[1].rank else 1
@@ -164,7 +166,7 @@ def _at_index(c: AtenCall) -> str:
         source = c.operand("source", c.result.dtype)
     if c.value("alpha", 1) != 1:
         source = c.emit("Mul", source, c.operand("alpha", c.result.dtype))
-    # ScatterElements has no mean
+    # ScatterElements has no mean: a sum stands for it, without the division
     reduction = {"index_add": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
     scattered = c.emit(
         "ScatterElements",
@@ -172,14 +174,14 @@ def _at_index(c: AtenCall) -> str:
         index,
         source,
         axis=axis,
-        reduction="add" if c.value("accumulate", False) else reduction.get(kind, "none"),
+        reduction="add" if c.value("accumulate", False) else reduction.get(change, "none"),
     )
     return scattered if c.operator != "put" else c.reshaped(scattered, (None,), metas[0].sizes)
 
 
 @lowers("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 def _embedding_bag(c: AtenCall) -> list[str]:
-    """Return sums, means or maxima of rows; bags are taken as equally large."""
+    """Return sums, means or maxima of rows; where bags begin is unknown: all have equal sizes."""
     bags, width = c.result.sizes
     (count,) = c.meta("indices").sizes
     if not (isinstance(count, int) and isinstance(bags, int) and bags and count % bags == 0):

@@ -38,7 +38,7 @@ def _conv(c: AtenCall) -> str:
         value = c.emit("Unsqueeze", value, c.ints(0))
     operands, auto, pads = (value, c.tensor("weight"), c.tensor("bias")), None, None
     if isinstance(padding, str):
-        auto = {"same": "SAME_UPPER"}.get(padding, "VALID")
+        auto = "SAME_UPPER" if padding == "same" else "VALID"
     else:
         # both ends are padded equally; ONNX lists all begins, then all ends
         pads = tuple(c.integers("padding", [0], rank)) * 2
@@ -104,7 +104,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
     vectors = [
         per_channel(c, name, meta) for name in ("weight", "bias", "running_mean", "running_var")
     ]
-    # without running statistics a layer has those of its batch
+    # without running statistics, a layer normalizes by those of its batch, as in training
     is_training = c.flag("training") or not c.has("running_mean")
     result = c.several(
         "BatchNormalization",
@@ -121,7 +121,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
 def results(c: AtenCall, values: Sequence[str]) -> list[str]:
     """Return a result followed by statistics, which only a training step reads."""
     rest = list(values[1 : len(c.outputs)])
-    # statistics that nothing computes here have any contents
+    # statistics that no node computes are stored tensors, whose contents are not known
     for raw in c.outputs[1 + len(rest) :]:
         sizes = [s if isinstance(s, int) else 1 for s in c.scope.meta(raw).sizes]
         rest.append(c.scope.builder.filled(sizes, c.scope.meta(raw).dtype))
@@ -129,7 +129,7 @@ def results(c: AtenCall, values: Sequence[str]) -> list[str]:
 
 
 def trailing(c: AtenCall) -> tuple[str, int]:
-    """Return the weight of a normalization of the last axes, ones if omitted, and their first."""
+    """Return the weight of a normalization, ones if omitted, and its first axis, negative."""
     count, meta = len(c.value("normalized_shape")), c.meta("input")
     sizes = [s for s in meta.sizes[meta.rank - count :] if isinstance(s, int)]
     return c.tensor("weight") or c.scope.builder.filled(sizes, meta.dtype), -count
@@ -158,7 +158,7 @@ def _rms_norm(c: AtenCall) -> list[str]:
         c.tensor("input"),
         weight,
         axis=axis,
-        # of a module without one, PyTorch takes that of f32
+        # without an epsilon, PyTorch takes the machine epsilon of f32
         epsilon=float(epsilon) if epsilon else 1.1920929e-07,
     )
     return results(c, [result])
@@ -255,7 +255,7 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
     before, after = (m.sizes[-rank:] for m in (c.given, c.result))
     if tuple(before) == tuple(after):
         return [c.x] * len(c.outputs)
-    # one result per map needs no window, and none of symbolic extents can be computed
+    # one result per map needs no window, which symbolic extents would not give
     value = batched(c, rank)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
         operator = "GlobalMaxPool" if is_max else "GlobalAveragePool"
@@ -333,7 +333,7 @@ def _upsample(c: AtenCall) -> str:
         if kind == "nearest"
         else "pytorch_half_pixel"
     )
-    # nothing changes
+    # equal extents need no node
     if c.meta(x).sizes == c.result.sizes:
         return c.tensor(x)
     return c.emit(
@@ -346,7 +346,7 @@ def _upsample(c: AtenCall) -> str:
         coordinate_transformation_mode=coordinates,
         antialias=int("aa" in c.operator),
         nearest_mode="floor" if kind == "nearest" else None,
-        cubic_coeff_a=-0.75 if kind == "cubic" else None,
+        cubic_coeff_a=-0.75 if kind == "cubic" else None,  # the value of PyTorch's kernels
     )
 
 

@@ -15,7 +15,7 @@ from .call import AtenCall, lowers, times
 END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""
 MOST_DIFFERENCES = 8
-"""Maximum order of a difference along an axis."""
+"""Maximum order of a difference along an axis: each order adds three nodes."""
 PADDING_MODES = {
     "reflect": "reflect",
     "reflection": "reflect",
@@ -46,12 +46,13 @@ PADDING_MODES = {
     "atleast_3d",
 )
 def _view(c: AtenCall) -> str:
-    # the same bytes as another element type
+    # the same bytes, seen as another element type
     if c.result.dtype != c.given.dtype:
         return c.emit("BitCast", c.x, to=c.result.dtype)
     before, after = c.given.sizes, c.result.sizes
     if c.operator.startswith("unsqueeze"):
         return c.emit("Unsqueeze", c.x, c.ints(c.axis("dim", rank=len(after))))
+    # fewer axes without a shape: squeeze, or flatten, which has a first axis
     if len(after) < len(before) and "shape" not in c.args and "size" not in c.args:
         axes = [c.value("dim")] if isinstance(c.value("dim"), int) else c.value("dim")
         axes = axes if axes is not None else [i for i, s in enumerate(before) if s == 1]
@@ -112,6 +113,7 @@ def expanded(c: AtenCall, value: str, before: Sequence[Size], after: Sequence[Si
     """Return a value broadcast to other extents."""
     if tuple(before) == tuple(after):
         return value
+    # Expand keeps an extent where 1 is given, so that unchanged sizes need not be computed
     padded = [None] * (len(after) - len(before)) + list(before)
     shape = [1 if b is not None and b == a else a for b, a in zip(padded, after, strict=True)]
     return c.emit("Expand", value, c.extents(shape))
@@ -125,7 +127,7 @@ def _repeat(c: AtenCall) -> str:
     value = c.x
     if missing:
         value = c.emit("Unsqueeze", value, c.ints(*range(missing)))
-    # axes without a count are in front
+    # counts are of the last axes: the axes before them are not repeated
     counts = [1] * (len(c.result.sizes) - len(repeats)) + list(repeats)
     if all(n == 1 for n in counts):
         return value
@@ -137,7 +139,7 @@ def _repeat_interleave(c: AtenCall) -> str:
     sizes, count = list(c.given.sizes), c.value("repeats")
     axis = c.axis("dim")
     value = c.emit("Unsqueeze", c.x, c.ints(axis + 1))
-    # a new axis of repetitions behind, then merged
+    # an axis of repetitions follows the repeated one, and is then merged with it
     before = [*sizes[: axis + 1], 1, *sizes[axis + 1 :]]
     after = [*sizes[: axis + 1], count, *sizes[axis + 1 :]]
     return c.reshaped(expanded(c, value, before, after), after, c.result.sizes)
@@ -169,7 +171,7 @@ def _hstack(c: AtenCall) -> str:
     axis = 0 if "vstack" in c.operator or c.result.rank == 1 else 2 if "dstack" in c.operator else 1
     parts: list[str] = []
     for value, raw in zip(c.tensors("tensors"), c.raws("tensors"), strict=True):
-        # a vector is a row, but a column of column_stack
+        # column_stack reads a vector as a column, the others as a row
         sizes, after = c.scope.meta(raw).sizes, list(c.result.sizes)
         after[axis] = sizes[axis] if len(sizes) == len(after) else 1
         parts.append(c.reshaped(value, sizes, after))
@@ -192,7 +194,7 @@ def _hstack(c: AtenCall) -> str:
 def _split(c: AtenCall) -> list[str]:
     named = {"hsplit": min(1, c.given.rank - 1), "vsplit": 0, "dsplit": 2}
     axis = named.get(c.operator, c.axis("dim"))
-    # sizes of the results say all that the arguments of these operators do
+    # the sizes of the results suffice: these operators differ only in how arguments give them
     sizes = [c.scope.meta(raw).sizes[axis] for raw in c.outputs]
     if len(sizes) == 1:
         return [c.x]
@@ -238,18 +240,19 @@ def _copy(c: AtenCall) -> str:
     source = "src" if "src" in c.args else "value"
     value = c.operand(source, c.result.dtype)
     value = expanded(c, value, c.meta(source).sizes, c.result.sizes)
+    # `copy_` remains a node, as it moves elements; a fill only broadcasts a number
     return c.emit("copy", value, domain="aten") if source == "src" else c.emit("Identity", value)
 
 
 @lowers("select_scatter", "slice_scatter")
 def _replaced(c: AtenCall) -> str:
-    """Return a tensor of which a part along an axis is another one."""
+    """Return a tensor with a part along an axis replaced: what is before it, the part, the rest."""
     axis, value = c.axis("dim"), c.operand("src", c.result.dtype)
     extent = c.result.sizes[axis]
     is_one = c.operator.startswith("select")
     start = c.value("index" if is_one else "start", 0)
     size = 1 if is_one else c.meta("src").sizes[axis]
-    # select drops the axis that a part of one has
+    # the source of select_scatter lacks the axis, which has extent 1 in the part
     value = c.emit("Unsqueeze", value, c.ints(axis)) if is_one else value
     if c.integer("step", 1) != 1 or not (isinstance(start, int) and isinstance(size, int)):
         raise ValueError("a part with gaps or of symbolic extents")
@@ -260,8 +263,8 @@ def _replaced(c: AtenCall) -> str:
         for first, last in ((0, start), (start + size, END))
         if first < last and first != extent
     ]
-    at = int(start > 0)
-    parts.insert(at, value)
+    # after the elements before it, if there are any
+    parts.insert(int(start > 0), value)
     return c.emit("Concat", *parts, axis=axis) if len(parts) > 1 else c.emit("Identity", value)
 
 

@@ -35,7 +35,7 @@ QUANTIZED = (
     DataType.UINT4,
     DataType.INT2,
 )
-"""Types that have a scale; others with one are floats."""
+"""Element types of quantized tensors; the scale of a tensor of any other type has no effect."""
 
 
 @record
@@ -45,12 +45,12 @@ class FlatTensor:
     Args:
         name: its name in the file.
         meta: element type and extents.
-        data: elements, of a small constant.
+        data: elements of a small constant; None for any other tensor.
         is_stored: whether the file has its elements.
         is_variable: whether it keeps its elements from run to run.
         scales: scales of a quantized tensor; empty without quantization.
-        zeros: zero points.
-        axis: axis of several scales.
+        zeros: zero points, one for each scale; empty if all are 0.
+        axis: axis along which the scales differ, if there are several.
     """
 
     name: str
@@ -74,7 +74,7 @@ class FlatTensor:
 
     @property
     def is_parameter(self) -> bool:
-        """Return True for several stored numbers that are real or stand for real ones."""
+        """Return True for more than one real number, quantized or not, and for large constants."""
         is_one = all(s == 1 for s in self.meta.sizes)
         return not is_one and (self.meta.is_float or self.is_quantized or self.data is None)
 
@@ -87,9 +87,9 @@ class TensorScope(ValueScope):
         builder: messages made so far.
         tensors: tensors of the graph.
         plain: values in the order of axes of the file.
-        first: channels-first feature maps.
-        sources: stored tensor of one that is only converted from it.
-        depth: nesting of the graph.
+        first: channels-first feature maps; a tensor may be in both.
+        sources: index of the stored tensor by that of a tensor that is only converted from it.
+        depth: number of graphs around this one.
     """
 
     tensors: Sequence[FlatTensor]
@@ -110,13 +110,14 @@ class FlatCall(Emitter):
     """One operator of a graph.
 
     Args:
-        scope: values around it.
+        scope: values of the graph.
         name: name of its first result.
         path: name of its nodes.
-        operator: its name.
-        options: its options.
+        operator: name of the operator in the schema.
+        options: table of its options; None if it has none.
         inputs: indices of its operands; -1 for omitted ones.
         outputs: indices of its results.
+        conversions: number of its nodes so far that only convert operands and results.
     """
 
     scope: TensorScope
@@ -129,14 +130,14 @@ class FlatCall(Emitter):
     def place(self, op_type: str) -> str:
         """Return the name of the next node; the node of the operator has the name of its result."""
         if op_type not in CONVERSIONS:
-            # a class with slots is made twice: `super` would be of the first
+            # `super()` fails here: slots make the decorator define the class a second time
             return Emitter.place(self, op_type)
         self.conversions += 1
         return f"{self.path}.{op_type}{self.conversions}"
 
     def number(self, name: str, default: float = 0) -> float:
-        """Return an option."""
-        # a field of the table is its name and its format, its number is its position
+        """Return an option; ``default`` where the file leaves it out."""
+        # an entry is ``name:format``; its position is the number of the field in the file
         for index, entry in enumerate(OPTIONS[self.operator].split()):
             if entry.partition(":")[0] == name and self.options is not None:
                 return self.options.number(index, entry.partition(":")[2], default)
@@ -159,20 +160,20 @@ class FlatCall(Emitter):
         return self.scope.tensor(self.outputs[at])
 
     def integers(self, at: int) -> list[int]:
-        """Return the elements of an operand.
+        """Return the elements of an operand of whole numbers.
 
         Raises:
-            ValueError: it is computed.
+            ValueError: it is computed, large, or of another type.
         """
         tensor = self.tensor(at)
-        code = {DataType.INT32: 4, DataType.INT64: 8}.get(DataType(tensor.meta.dtype))
-        if tensor.data is None or code is None:
+        width = {DataType.INT32: 4, DataType.INT64: 8}.get(DataType(tensor.meta.dtype))
+        if tensor.data is None or width is None:
             raise ValueError("a computed operand")
-        steps = range(0, len(tensor.data), code)
-        return [int.from_bytes(tensor.data[s : s + code], "little", signed=True) for s in steps]
+        starts = range(0, len(tensor.data), width)
+        return [int.from_bytes(tensor.data[s : s + width], "little", signed=True) for s in starts]
 
     def axes(self, at: int) -> tuple[int, ...]:
-        """Return an operand of axes of the first one, counted from the first."""
+        """Return the axes of operand 0 that another operand lists; negative ones are wrapped."""
         rank = self.tensor(0).rank
         return tuple(a % rank for a in self.integers(at))
 
@@ -182,7 +183,10 @@ class FlatCall(Emitter):
         return any(i in self.scope.first and i not in self.scope.plain for i in self.inputs)
 
     def can_be_first(self, ats: Iterable[int]) -> bool:
-        """Return True if all operands can be channels-first, and one is."""
+        """Return True if all operands can be channels-first, and one is only so.
+
+        Stored operands can, as `stored` writes them in any order.
+        """
         tensors = [self.tensor(at) for at in ats]
         return self.is_first and all(t.rank == 4 or t.is_stored for t in tensors)
 
@@ -190,9 +194,9 @@ class FlatCall(Emitter):
         """Return an operand; empty for an omitted one.
 
         Args:
-            at: its place.
-            first: whether a feature map is channels-first.
-            real: whether a quantized one is converted to real numbers.
+            at: position of the operand.
+            first: whether to return a feature map channels-first.
+            real: whether to convert a quantized operand to real numbers.
         """
         if not self.has(at):
             return ""
@@ -205,17 +209,20 @@ class FlatCall(Emitter):
         return self.dequantized(value, tensor, tensor.axis) if real else value
 
     def broadcast(self, tensor: FlatTensor) -> tuple[int, ...]:
-        """Return axes of a constant that broadcasts to a channels-first map; -1 is a new one."""
+        """Return the order of axes in which a constant broadcasts to a channels-first map.
+
+        A new axis is -1: a vector of channels gets (0, -1, -1), for the extents [c, 1, 1].
+        """
         if tensor.rank == 0 or tensor.rank > 4:
             return tuple(range(tensor.rank))
-        # axes of a map that the constant lacks are new ones; those in front are left out
+        # axes of a map that the constant lacks are new ones; broadcasting adds those in front
         new = 4 - tensor.rank
         perm = tuple(a - new if a >= new else -1 for a in FIRST)
         leading = next(i for i, a in enumerate(perm) if a >= 0)
         return perm[leading:]
 
     def ordered(self, index: int, *, first: bool) -> str:
-        """Return a value in one order of the axes; a transposition makes it from the other."""
+        """Return a value in one order of the axes, transposed from the other order if need be."""
         scope = self.scope
         here, other = (scope.first, scope.plain) if first else (scope.plain, scope.first)
         if index not in here:
@@ -230,7 +237,10 @@ class FlatCall(Emitter):
         return here[index]
 
     def stored(self, at: int, perm: Sequence[int], *, real: bool = True) -> str:
-        """Return a stored operand with its axes in another order, -1 for new ones of extent 1."""
+        """Return an operand with its axes in another order; -1 is a new axis of extent 1.
+
+        A stored operand is written in that order, without a node; another one is transposed.
+        """
         tensor, builder = self.tensor(at), self.builder
         if not tensor.is_stored:
             value = self.ordered(self.inputs[at], first=False)
@@ -241,6 +251,7 @@ class FlatCall(Emitter):
                 else self.emit("Transpose", value, perm=tuple(perm))
             )
         index = self.scope.sources.get(self.inputs[at], self.inputs[at])
+        # several operators may read one tensor, and graphs number their tensors separately
         key = "stored", id(self.scope.tensors), index, tuple(perm)
         name = builder.constants.get(key)
         if name is None:
@@ -278,21 +289,22 @@ class FlatCall(Emitter):
         is_scalar = len(tensor.scales) == 1
         zeros = tensor.zeros or (0,) * len(tensor.scales)
         if len(zeros) != len(tensor.scales):
-            raise ValueError("as many zero points as scales")
+            raise ValueError("not as many zero points as scales")
         scale = self.builder.constant(tensor.scales, DataType.FLOAT, is_scalar=is_scalar)
-        # their zero point is 0, the default of ONNX
+        # the zero point of these types is 0, the default of ONNX
         if tensor.meta.dtype in (DataType.INT32, DataType.INT4, DataType.UINT4, DataType.INT2):
             return scale, ""
         return scale, self.builder.constant(zeros, tensor.meta.dtype, is_scalar=is_scalar)
 
     def bind(self, value: str, at: int = 0, *, first: bool = False, real: bool = True) -> None:
-        """Let a value be a result, after the activation that is fused into the operator.
+        """Make a value a result, after the activation that is fused into the operator.
 
         Args:
             value: the value.
-            at: place of the result.
-            first: whether it is channels-first.
-            real: whether it is still to be quantized.
+            at: position of the result.
+            first: whether the value is channels-first.
+            real: whether the value is of real numbers: a quantized result then needs a
+                quantization. Otherwise its elements were only moved, and no activation follows.
         """
         tensor = self.result(at)
         if real:
@@ -308,6 +320,7 @@ class FlatCall(Emitter):
 
     def activated(self, value: str) -> str:
         """Return a value after the fused activation."""
+        # 0 is no activation; operators without options are not in the table
         code = self.option("activation") if "activation" in OPTIONS.get(self.operator, "") else 0
         operator, *bounds = ACTIVATIONS[code].split() or [""]
         if not operator:
@@ -316,12 +329,12 @@ class FlatCall(Emitter):
         return self.emit(operator, value, *ends)
 
     def named(self, value: str, at: int, *, first: bool = False) -> None:
-        """Let a value be a result, with the name and the type that it has in the file."""
+        """Make a value a result, with the name and the type that it has in the file."""
         scope, builder, index = self.scope, self.builder, self.outputs[at]
         tensor = scope.tensors[index]
         last = builder.graph.node[-1] if builder.graph.node else None
         if last is not None and value in last.output and tensor.name not in builder.constants:
-            # the node is new: nothing reads its result yet
+            # the last node makes the value, and nothing reads it yet: it can be renamed
             if tensor.name:
                 last.output[last.output.index(value)] = value = tensor.name
                 builder.constants[value] = value

@@ -14,11 +14,11 @@ from perfc.ir import frozen
 from ..source import open_file, unreadable
 
 PAGE_BYTES = 1 << 14
-"""Bytes of a page: tables share pages, and weights fill many."""
+"""Bytes of a page. Tables share pages, and weights fill many, most of which are never read."""
 MOST_READ_BYTES = 1 << 27
 """Maximum bytes of the tables of a file, and of all vectors that are read."""
 MOST_TABLES = 1 << 20
-"""Maximum tables that are read; several places of a damaged file may refer to one."""
+"""Maximum tables that are read; in a damaged file, many references to one table take no bytes."""
 LONGEST_NAME_BYTES = 4096
 """Maximum bytes of a name that are read; the length stands in the file, damaged or not."""
 
@@ -28,7 +28,7 @@ class FlatFile:
 
     Args:
         model: path of a file, or the bytes of one.
-        where: place of errors.
+        where: name of the file in errors.
     """
 
     def __init__(self, model: str | bytes, where: str) -> None:
@@ -85,11 +85,11 @@ class FlatFile:
         return struct.unpack(f"<{count}{code}", self.read(position + 4, nbytes))
 
     def root(self) -> FlatTable:
-        """Return the outermost table."""
+        """Return the outermost table, whose position the file begins with."""
         return FlatTable(self, self.number(0, "I"))
 
     def digest(self) -> str:
-        """Return the SHA-256 of all pages that were read."""
+        """Return the SHA-256 of all pages that were read; of bytes, those are all pages."""
         pages = sorted(self._pages.items())
         return hashlib.sha256(b"".join(page for _, page in pages)).hexdigest()
 
@@ -137,7 +137,8 @@ class FlatTable:
         return self.position + offset if offset else 0
 
     def target(self, index: int) -> int:
-        """Return the position of what a field refers to; 0 if it is absent."""
+        """Return the position of what a field refers to; 0 if the field is absent."""
+        # the field holds the distance from itself
         place = self.place(index)
         return place + self.file.number(place, "I") if place else 0
 
@@ -176,7 +177,7 @@ class FlatTable:
         return list(self._tables(index))
 
     def _tables(self, index: int) -> Iterator[FlatTable]:
-        # each offset counts from its place in the vector, behind the number of elements
+        # offsets follow the number of elements; each counts from its position in the vector
         target, file = self.target(index), self.file
         offsets = file.vector(target, "I") if target else ()
         file.tables += len(offsets)

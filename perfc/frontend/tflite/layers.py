@@ -1,4 +1,9 @@
-"""Convolutions, products, pooling, normalizations and recurrent layers."""
+"""Convolutions, products, pooling, normalizations and recurrent layers of TensorFlow Lite.
+
+Each function lowers calls of the operators that its decorator names. Of the call ``c``, ``value``
+and ``bind`` take ``first`` for feature maps with channels before rows, as ONNX has them, and
+``real=False`` for elements that are moved without a conversion from quantized to real numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ def _window(c: FlatCall, axes: str = "hw") -> dict[str, Any]:
     """Return the attributes of a window that moves along axes."""
     return {
         "strides": tuple(c.option(f"stride_{a}", 1) for a in axes),
+        # the enum of the schema is 0 for SAME and 1 for VALID
         "auto_pad": "VALID" if c.option("padding") else "SAME_UPPER",
     }
 
@@ -32,7 +38,7 @@ def _conv(c: FlatCall) -> None:
 
 @lowers("CONV_3D")
 def _conv_3d(c: FlatCall) -> None:
-    # volumes are not tracked channels-first: both ways are transposed
+    # only maps of rank 4 are tracked channels-first: operand and result are transposed here
     x = c.emit("Transpose", c.value(0), perm=(0, 4, 1, 2, 3))
     # filters are [depth, h, w, inputs, outputs]
     weight = c.stored(1, (4, 3, 0, 1, 2))
@@ -58,7 +64,7 @@ def _pool(c: FlatCall) -> None:
 @lowers("FULLY_CONNECTED")
 def _fully_connected(c: FlatCall) -> None:
     x, value, inner = c.tensor(0), c.value(0), c.tensor(1).meta.sizes[1]
-    # without `keep` all axes but the last are rows
+    # without the option to keep the axes, all but the last one are joined to rows of a matrix
     if x.rank != 2 and (not c.option("keep") or x.rank < 2):
         value, rank = c.emit("Reshape", value, c.shape((-1, inner))), 2
     else:
@@ -69,6 +75,7 @@ def _fully_connected(c: FlatCall) -> None:
     else:
         result = c.emit("MatMul", value, c.stored(1, (1, 0)))
         result = c.emit("Add", result, bias) if bias else result
+    # rank 0 is that of a result without declared extents
     if c.result().rank not in (rank, 0):
         result = c.emit("Reshape", result, c.shape(c.result().meta.sizes))
     c.bind(result)
@@ -87,6 +94,7 @@ def _batch_matmul(c: FlatCall) -> None:
 
 @lowers("SOFTMAX", "LOG_SOFTMAX")
 def _softmax(c: FlatCall) -> None:
+    # the option beta, a factor before the exponential, is ignored
     first = c.can_be_first((0,))
     operator = "Softmax" if c.operator == "SOFTMAX" else "LogSoftmax"
     c.bind(c.emit(operator, c.value(0, first=first), axis=1 if first else -1), first=first)
@@ -162,18 +170,24 @@ def _lstm(c: FlatCall) -> None:
         tensor = c.tensor(at)
         name = c.builder.fresh(tensor.name or "weight")
         c.builder.stored(name, Meta(tensor.meta.dtype, sizes), is_parameter=tensor.is_stored)
+        # one scale serves the joined weights; a scale for each row would have to be joined too
         packed.append(c.dequantized(name, tensor, 0) if len(tensor.scales) == 1 else name)
     # ONNX has a bias for the product of the input and one for that of the state
     bias = c.builder.fresh(c.tensor(12).name or "bias")
     c.builder.stored(bias, Meta(DataType.FLOAT, (1, 8 * hidden)), is_parameter=True)
     layout = 0 if c.option("time_major") else 1
     result = c.emit("LSTM", c.value(0), *packed, bias, hidden_size=hidden, layout=layout)
+    # the axis of directions: [steps, directions, batch, hidden], or [batch, steps, directions, ...]
     c.bind(c.emit("Squeeze", result, c.ints(1 + layout)))
 
 
 @lowers("SVDF")
 def _svdf(c: FlatCall) -> None:
-    """Lower a product with each new input, and a filter over the last results of it."""
+    """Lower a product with each new input, and a filter over the last results of that product.
+
+    Operands: 0 input, 1 weights of the product, 2 weights of the filter over time, 3 bias, 4 the
+    memory of earlier results.
+    """
     filters, memory = c.tensor(2).meta.sizes
     rank = c.option("rank", 1)
     if not (isinstance(filters, int) and isinstance(memory, int)) or rank < 1:
@@ -184,6 +198,7 @@ def _svdf(c: FlatCall) -> None:
     states = c.emit("Slice", states, c.ints(1), c.ints(memory), c.ints(2))
     states = c.emit("Concat", states, c.emit("Unsqueeze", new, c.ints(2)), axis=2)
     result = c.emit("ReduceSum", c.emit("Mul", states, c.value(2)), c.ints(2), keepdims=0)
+    # each unit is the sum of ``rank`` filters
     result = c.emit("Reshape", result, c.ints(-1, filters // rank, rank))
     result = c.emit("ReduceSum", result, c.ints(2), keepdims=0)
     c.bind(c.emit("Add", result, c.value(3)) if c.has(3) else result)

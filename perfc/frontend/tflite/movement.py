@@ -1,4 +1,9 @@
-"""Operators that move elements; quantized ones are moved as they are."""
+"""Operators of TensorFlow Lite that move elements; quantized elements are moved as they are.
+
+Each function lowers calls of the operators that its decorator names. Of the call ``c``, ``value``
+and ``bind`` take ``first`` for feature maps with channels before rows, as ONNX has them, and
+``real=False`` for elements that are moved without a conversion from quantized to real numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,8 @@ from .call import FlatCall, lowers
 @lowers("RESHAPE")
 def _reshape(c: FlatCall) -> None:
     sizes = c.result().meta.sizes
+    # a computed shape is cast to the type that ONNX needs; of constants, the extents of the result
+    # come first, as the operand may have -1 where the file has a number
     if c.has(1) and c.tensor(1).data is None:
         shape = c.emit("Cast", c.value(1), to=int(DataType.INT64))
     elif all(isinstance(s, int) for s in sizes):
@@ -44,7 +51,7 @@ def _concatenation(c: FlatCall) -> None:
     ats, rank = range(len(c.inputs)), c.result().rank
     axis, first = c.option("axis") % (rank or 1), c.can_be_first(range(len(c.inputs)))
     operands = [c.tensor(at) for at in ats]
-    # operands with other scales than the result's are converted to it
+    # if an operand and the result have different scales, elements are not only moved
     real = any(t.scales != c.result().scales or t.zeros != c.result().zeros for t in operands)
     values = [c.value(at, first=first, real=real) for at in ats]
     result = c.emit("Concat", *values, axis=FIRST.index(axis) if first else axis)
@@ -69,6 +76,7 @@ def _pack(c: FlatCall) -> None:
 
 @lowers("SPLIT", "SPLIT_V")
 def _split(c: FlatCall) -> None:
+    # operands of SPLIT: axis and value; of SPLIT_V: value, extents of the parts and axis
     is_even = c.operator == "SPLIT"
     at, count = (1 if is_even else 0), len(c.outputs)
     rank = c.tensor(at).rank
@@ -110,7 +118,10 @@ def _slice(c: FlatCall) -> None:
 
 
 def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -> None:
-    """Bind part of the first operand; ends beyond the axis count as its end."""
+    """Bind a part of the first operand; bounds are by axis, in the order of the file.
+
+    An end beyond its axis counts as the end of the axis.
+    """
     first = c.can_be_first((0,))
     order: Sequence[int] = FIRST if first else range(len(begins))
     # axes that are taken whole need no bounds
@@ -130,7 +141,8 @@ def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -
     if c.result().rank < c.tensor(0).rank:
         shrunk = [a for a in range(len(begins)) if c.option("shrink") >> a & 1]
         result = c.emit("Squeeze", result, c.ints(*[tuple(order).index(a) for a in shrunk]))
-        # only without these axes has the rest the order of the file, or after a transposition
+        # the other axes of a map [n, c, h, w] have the order of the file only without these axes;
+        # without the batch alone, a transposition restores it
         if first and sorted(shrunk) not in ([0], [3], [1, 2], [0, 1, 2]):
             raise ValueError("an axis of an image is dropped")
         if first and sorted(shrunk) == [0]:
@@ -148,8 +160,9 @@ def _strided_slice(c: FlatCall) -> None:
         return
     begins, ends, steps = (c.integers(at) for at in (1, 2, 3))
     for axis, step in enumerate(steps):
+        # each of the three masks has a bit per axis: drop the axis, ignore its begin or its end
         if c.option("shrink") >> axis & 1:
-            # a bit per axis; one element, also the last one, whose position is -1
+            # one element; after the last one, at position -1, the end would be 0
             ends[axis] = begins[axis] + 1 or FARTHEST
             steps[axis] = 1
             continue
@@ -171,6 +184,7 @@ def _computed_slice(c: FlatCall) -> None:
 
 @lowers("PAD", "PADV2", "MIRROR_PAD")
 def _pad(c: FlatCall) -> None:
+    # begin and end by axis; ONNX has all begins first
     margins, rank = c.integers(1), c.tensor(0).rank
     first = c.can_be_first((0,))
     pairs = list(zip(margins[::2], margins[1::2], strict=True))
@@ -184,7 +198,7 @@ def _pad(c: FlatCall) -> None:
 
 @lowers("TILE", "BROADCAST_TO", "FILL")
 def _expand(c: FlatCall) -> None:
-    # FILL has the extents first
+    # positions of the value and of the extents or repeats: FILL has the extents first
     value, sizes = (1, 0) if c.operator == "FILL" else (0, 1)
     is_known = c.has(sizes) and c.tensor(sizes).data is not None
     shape = (
@@ -219,7 +233,7 @@ def _topk(c: FlatCall) -> None:
 
 @lowers("ONE_HOT")
 def _one_hot(c: FlatCall) -> None:
-    # values elsewhere, then at the index
+    # ONNX has one operand of two values: elsewhere and at the index, in TensorFlow Lite 3 and 2
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
     values = c.emit("Concat", *ends, axis=0)
     c.bind(c.emit("OneHot", c.value(0), c.value(1), values, axis=c.option("axis", -1)))

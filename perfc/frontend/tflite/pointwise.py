@@ -1,4 +1,10 @@
-"""Elementwise operators, and reductions."""
+"""Elementwise operators and reductions of TensorFlow Lite.
+
+Each function lowers calls of the operators that its decorator names. Of the call ``c``, ``value``
+and ``bind`` take ``first`` for feature maps with channels before rows, as ONNX has them, and
+``real=False`` where a conversion between quantized and real numbers would be wrong: whole numbers
+stay as they are in casts, and the index of a maximum needs no scale.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ _TABLE = data_next_to(__file__)
 ELEMENTWISE: Mapping[str, str] = _TABLE["elementwise"]
 REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
 BOUNDS: Mapping[str, tuple[float, float]] = _TABLE["bounds"]
-"""Operators that clip, with their bounds; the other tables have an operator of ONNX each."""
+"""Operators that clip, with their bounds. The other two tables have the ONNX operator of each."""
 
 
 def _operands(c: FlatCall) -> tuple[list[str], bool]:
@@ -65,6 +71,7 @@ def _composite(c: FlatCall) -> None:
         case "NOT_EQUAL":
             result = c.emit("Not", c.emit("Equal", *operands))
         case _:
+            # FLOOR_DIV; ONNX rounds quotients of whole numbers to 0, which costs the same
             result = c.emit("Div", *operands)
             result = c.emit("Floor", result) if c.result().meta.is_float else result
     c.bind(result, first=first)
@@ -80,6 +87,7 @@ def _cast(c: FlatCall) -> None:
 @lowers("QUANTIZE")
 def _quantize(c: FlatCall) -> None:
     first = c.can_be_first((0,))
+    # no operator of its own: `value` converts to real numbers, and `bind` to the result's scale
     c.bind(c.value(0, first=first), first=first)
 
 
@@ -100,7 +108,7 @@ def _dequantize(c: FlatCall) -> None:
 @lowers("FAKE_QUANT")
 def _fake_quant(c: FlatCall) -> None:
     (value,), first = _operands(c)
-    # steps of 8 bits
+    # 8 bits have 255 steps between both ends; the option for another width is not read
     step = (c.number("max") - c.number("min")) / 255
     scale = c.scale(FlatTensor("", Meta(DataType.UINT8, ()), scales=(step,)))
     result = c.emit("DequantizeLinear", c.emit("QuantizeLinear", value, *scale), *scale)
@@ -110,7 +118,8 @@ def _fake_quant(c: FlatCall) -> None:
 @lowers(*REDUCTIONS)
 def _reduce(c: FlatCall) -> None:
     axes, keep, first = c.axes(1), c.option("keep"), c.can_be_first((0,))
-    # without the axes of the image, channels are last again
+    # a reduction that drops axes keeps the order of the others. Only without rows and columns is
+    # that order the same in both layouts; any other reduction begins in the order of the file
     if first and not keep and not {1, 2} <= set(axes):
         first = False
     listed = tuple(FIRST.index(a) for a in axes) if first else axes

@@ -1,4 +1,4 @@
-"""TensorFlow Lite models in messages of ONNX, which the lowering of ONNX models takes."""
+"""TensorFlow Lite models in messages of ONNX, which the lowering of ONNX models reads."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .flatbuffer import FlatFile, FlatTable
 from .schema import CUSTOM, ELEMENT_TYPES, LATER, OPERATORS, PLACEHOLDER
 
 DEEPEST = 16
-"""Nesting of graphs."""
+"""Maximum nesting of graphs; a graph of a damaged file may call itself."""
 MOST_NODES = 200_000
-"""Maximum operators, those of graphs that are called several times included."""
+"""Maximum operators; those of a graph count at each call, which could double at each nesting."""
 
 
 def read_flat(model: str | bytes) -> ProtoModel:
@@ -49,16 +49,16 @@ def read_flat(model: str | bytes) -> ProtoModel:
 
 @mutable
 class FlatReader:
-    """Translates one model.
+    """Translation of one model.
 
     Args:
-        file: its bytes.
-        root: its outermost table.
+        file: bytes of the file.
+        root: outermost table of the file.
         graphs: graphs by number; the first one is the model.
-        buffers: places of the elements of stored tensors.
-        names: domain and name of the operators that the model uses.
+        buffers: tables that hold the elements of stored tensors, or their size.
+        names: domain and name of the operators that the model uses, by number.
         nodes: number of operators so far.
-        read: tensors of graphs by their position.
+        read: tensors of graphs by position of the graph.
     """
 
     file: FlatFile
@@ -70,7 +70,7 @@ class FlatReader:
     read: dict[int, list[FlatTensor]] = field(default_factory=dict)
 
     def model(self) -> ProtoModel:
-        """Return the first graph of the model; others are those of its control flow."""
+        """Return the model: its first graph, into which the graphs of control flow are lowered."""
         root = self.root
         # numbers of fields are their places in schema.fbs: of a model 1 operators, 2 graphs, 3
         # description, 4 buffers; of a graph 0 tensors, 1 inputs, 2 outputs, 3 operators, 4 name
@@ -100,12 +100,12 @@ class FlatReader:
 
     def plain(self, scope: TensorScope, index: int) -> str:
         """Return a result of a graph in the order of axes of the file."""
-        # an operator that moves nothing makes what is missing
+        # a call that emits no operator, only the transposition of a value that is channels-first
         end = FlatCall(scope, "output", "output", "RESHAPE", None, (index,), (index,))
         return end.value(0, real=False)
 
     def tensors(self, graph: FlatTable) -> list[FlatTensor]:
-        """Return the tensors of a graph, one object each, however often it is called."""
+        """Return the tensors of a graph; the same objects at every call of the graph."""
         if graph.position not in self.read:
             self.read[graph.position] = [self.tensor(table) for table in graph.tables(0)]
         return self.read[graph.position]
@@ -119,6 +119,7 @@ class FlatReader:
         dtype = ELEMENT_TYPES[code] if code < len(ELEMENT_TYPES) else DataType.UNDEFINED
         meta = Meta(int(dtype), tuple(s if s >= 0 else None for s in shape))
         index = table.integer(2, "I")
+        # buffer 0 is that of all tensors without elements
         buffer = self.buffers[index] if 0 < index < len(self.buffers) else None
         data = buffer.target(0) if buffer is not None else 0
         nbytes = self.file.number(data, "I") if data else 0
@@ -126,16 +127,17 @@ class FlatReader:
         is_stored = nbytes > 0 or (buffer is not None and buffer.integer(2, "Q") > 0)
         quantization = table.table(4)
         scales = _reals(quantization, 2) if quantization is not None else ()
+        # shapes and axes are read, which are never quantized; a scalar may be either
         is_read = is_small(dtype, meta.count, nbytes) and not (scales and shape)
         return FlatTensor(
             table.text(3),
             meta,
-            self.file.read(data + 4, nbytes) if is_read else None,
-            is_stored,
-            table.integer(5, "?") > 0,
-            scales,
-            quantization.vector(3, "q") if quantization is not None else (),
-            quantization.integer(6, "i") if quantization is not None else 0,
+            data=self.file.read(data + 4, nbytes) if is_read else None,
+            is_stored=is_stored,
+            is_variable=table.integer(5, "?") > 0,
+            scales=scales,
+            zeros=quantization.vector(3, "q") if quantization is not None else (),
+            axis=quantization.integer(6, "i") if quantization is not None else 0,
         )
 
     def lower(self, scope: TensorScope, graph: FlatTable) -> None:
@@ -154,13 +156,14 @@ class FlatReader:
 
     def lower_operator(self, scope: TensorScope, table: FlatTable) -> None:
         """Lower one operator; one without a lowering becomes an unknown operator."""
+        # of an operator 0 number of its name, 1 operands, 2 results, 4 options
         domain, name = self.names[table.integer(0, "I")]
         inputs, outputs = table.vector(1, "i"), table.vector(2, "i")
         if not outputs:
             return
-        # newer operators have their options in a second field
+        # newer operators have their options in a second field; a composite is one with a lowering
         options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
-        # names of fused operators are listed with semicolons
+        # the result of a fused operator lists the names of its parts with semicolons
         path = scope.tensor(outputs[0]).name.partition(";")[0] or name.lower()
         call = FlatCall(scope, path, path, name, options, inputs, outputs)
         self.declare_variables(scope, inputs)
@@ -182,7 +185,7 @@ class FlatReader:
             if index < 0 or index in scope.plain or index in scope.first:
                 continue
             tensor = scope.tensor(index)
-            # states of recurrent layers are variables
+            # states of recurrent layers are variables; a constant of extent 0 has nothing to store
             if tensor.is_variable or (not tensor.is_stored and 0 in tensor.meta.sizes):
                 name = scope.plain[index] = scope.builder.fresh(tensor.name or "variable")
                 scope.builder.stored(name, tensor.meta, is_parameter=False)
@@ -209,14 +212,23 @@ class FlatReader:
         names: Sequence[str],
         condition: int | None = None,
     ) -> None:
-        """Lower a graph into the graph of messages that the builder has now."""
+        """Lower a graph into the graph of messages that the builder is at.
+
+        Args:
+            call: operator with the graph.
+            index: number of the graph.
+            inputs: values that the graph reads.
+            names: names of the results.
+            condition: number of the graph that computes from the results whether a loop goes on,
+                which becomes the first result; None for a branch.
+        """
         results = self.called(call, index, inputs)
         if condition is not None:
             results = [*self.called(call, condition, results), *results]
         graph = call.builder.graph
         graph.name = f"{call.name}_{index}"
         for name, result in zip(names, results, strict=True):
-            # a result of a graph is made in it
+            # a graph of ONNX must make its results, but a branch may pass an outer value on
             call.builder.node("Identity", (result,), (name,), name, {})
             graph.output.append(ValueInfo(name))
 
@@ -236,7 +248,7 @@ def _if(reader: FlatReader, call: FlatCall) -> None:
 
 
 def _while(reader: FlatReader, call: FlatCall) -> None:
-    """Lower a loop: ONNX computes the condition before the loop, then at the end of its body."""
+    """Lower a loop: ONNX has the condition before the loop, and again at the end of its body."""
     inputs = [call.value(at, real=False) for at in range(len(call.inputs))]
     (condition,) = reader.called(call, call.option("cond"), inputs)
     outer = call.builder.enter()
@@ -263,6 +275,7 @@ FLOWS = {"IF": _if, "WHILE": _while, "STABLEHLO_COMPOSITE": _composite}
 
 def _operator(code: FlatTable) -> tuple[str, str]:
     """Return the domain and the name of an operator."""
+    # old files have the code in a byte, new ones in a number that may be absent where it is 0
     old = code.integer(0, "b")
     number = code.integer(3, "i") if old == PLACEHOLDER else max(old, code.integer(3, "i"))
     if number == CUSTOM:
@@ -273,6 +286,6 @@ def _operator(code: FlatTable) -> tuple[str, str]:
 
 
 def _reals(table: FlatTable, index: int) -> tuple[float, ...]:
-    """Return a vector of real numbers; empty unless all are scales."""
+    """Return a vector of scales; empty unless all numbers are positive and finite."""
     numbers: tuple[float, ...] = table.vector(index, "f")
     return numbers if all(0 < n < float("inf") for n in numbers) else ()

@@ -31,10 +31,11 @@ _NAMES = """ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO
 OPERATORS: tuple[str, ...] = tuple(_NAMES.split())
 """Operators by their code; later codes are those of `LATER`."""
 LATER: Mapping[int, str] = {203: "DILATE", 206: "STABLEHLO_COMPOSITE"}
+"""Operators with later codes that are not called by their number."""
 CUSTOM = OPERATORS.index("CUSTOM")
-"""Code of operators outside the schema, which have a name."""
+"""Code of operators outside the schema, whose name the file has as text."""
 PLACEHOLDER = OPERATORS.index("PLACEHOLDER")
-"""Code in the old field of one byte for a code that is larger."""
+"""Code in the old field of one byte where the code is too large for it: see the new field."""
 
 # in the order of TensorType; RESOURCE and VARIANT have no ONNX type
 _TYPES = """FLOAT FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 DOUBLE COMPLEX128
@@ -42,7 +43,7 @@ _TYPES = """FLOAT FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 DOU
 ELEMENT_TYPES = tuple(DataType[name] for name in _TYPES.split())
 """ONNX element types by ``TensorType``."""
 
-# an underscore is a field that no lowering reads, `?` a truth value
+# `_` is a field that no lowering reads, `?` a truth value, `b` an enum of a byte, `i` an int32
 _OPTIONS = """
 CONV_2D padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i
 DEPTHWISE_CONV_2D padding:b stride_w:i stride_h:i multiplier:i activation:b dilation_w:i
