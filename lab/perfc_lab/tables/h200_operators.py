@@ -1,6 +1,7 @@
-"""Read the operators that were measured on an H200 as models of one node, with their times.
+"""Read operators that were measured on an H200, each as a model of one node with its time.
 
-Files are those of `datasets/h200`; fits of laws of kernels compare perfc's estimates with them.
+The files are those of `datasets/h200`. Laws of kernels are fitted to one half of the operators, and
+compared with the other.
 """
 
 from __future__ import annotations
@@ -32,15 +33,17 @@ from .own_runs import measured_rows
 
 FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
 SWEEP = FILE.with_name("mtd.csv.gz")
-"""A sweep of convolutions."""
-# family of its rows, which become convolutions
+"""File of a sweep of convolutions."""
+# family of the rows of the sweep, which become those of family "conv"
 SWEPT = "mtd_conv"
 LAWS = FILE.with_name("laws.csv.gz")
-"""Operators with the kernels of one call."""
+"""File of operators with the kernels of one call; no law is fitted to these."""
 _DATA = data_next_to(__file__)
 NAMES, EXTENTS, KINDS = _DATA["names"], _DATA["extents"], _DATA["kinds"]
-"""Operators by their name in the files, and extents and kinds of `LAWS` in terms of `FILE`."""
-csv.field_size_limit(1 << 30)  # hundreds of kernels of one call
+"""Operators of perfc by their name in the files; extents, families and kinds of `FILE` by those of
+`LAWS`."""
+# a cell of `LAWS` has hundreds of kernels, longer than the default limit of 128 KiB
+csv.field_size_limit(1 << 30)
 
 
 @record
@@ -50,10 +53,10 @@ class OperatorRow:
     Args:
         family: kind of operator in the file.
         dtype: ``fp16``, ``bf16``, ``fp32`` or ``tf32``.
-        params: extents by name.
+        params: extents by name, as in `_made`, and other parameters.
         module: the operator as a model.
-        time_s: time in a recorded graph with its inputs in the cache, if they fit, or of its
-            kernels alone.
+        time_s: time in a recorded graph, with its inputs in the cache if they fit; for rows with
+            kernels their sum, if that is shorter.
         kernels: names and microseconds of the kernels of one call, if they were recorded.
     """
 
@@ -66,17 +69,18 @@ class OperatorRow:
 
     @property
     def is_last(self) -> bool:
-        """Return True if the feature maps lie channels last."""
+        """Return True if channels are the last axis of the feature maps in memory."""
         return bool(self.params.get("cl"))
 
 
 def rows(path: Path = FILE) -> Iterator[OperatorRow]:
-    """Yield the operators of a file that perfc can describe in one node, in order."""
+    """Yield the operators of a file that perfc can describe in one node, in their order."""
     for row in measured_rows(path):
-        if "kernels" in row:
+        if "kernels" in row:  # the file is `LAWS`
             yield from _recorded(row)
             continue
         params = json.loads(row["params"])
+        # the sweep has forward convolutions without groups, dilation and bias; `f` is their filters
         if row["family"] == SWEPT and row["pass"] == "fwd":
             row["family"] = "conv"
             params |= {"co": params["f"], "g": 1, "d": 1, "bias": 0}
@@ -88,30 +92,32 @@ def rows(path: Path = FILE) -> Iterator[OperatorRow]:
 
 def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
     """Yield the operator of a row of `LAWS`, with its parameters as in `FILE`."""
-    # defaults of parameters that a kind of operator does not have
+    # defaults of parameters that the row of another kind of operator lacks
     p = {"d": 1, "tb": 0, "op": "", "kind": "", **json.loads(row["parameters"])}
     p |= {new: p[old] for new, old in EXTENTS.items() if old in p and new not in p}
+    # the pooling of `LAWS` is padded by half its window; `g` of attention is queries per key head
     p |= {"n": p.get("n", p.get("elements")), "p": p.get("k", 0) // 2, "op": p["kind"]}
     p |= {"hkv": p.get("h", 0) // p.get("g", 1), **KINDS.get(p["kind"], {})}
-    # a mask says what is seen, and a single query sees all keys
+    # a mask takes the place of causality, and a single query is the last token: it sees all keys
     if p.get("mask") or p.get("q") == 1:
         p["causal"] = 0
     module = module_of(p.get("family", row["family"]), p, type_of(row["type"]))
     if module is not None:
         kernels = json.loads(row["kernels"])
-        # gaps of the host are in the time of short calls, trials of algorithms in the kernels
+        # the time of a short call includes gaps of the host, the sum of kernels the trials of other
+        # algorithms: the smaller of the two has less of what is not the operator
         time_s = min(float(row["hot_us"]), sum(time_us for _, time_us in kernels)) * 1e-6
         yield OperatorRow(row["family"], row["type"], p, module, time_s, kernels)
 
 
 def type_of(name: str) -> DType:
-    """Return the type of elements by its name in a file; those of TF32 are stored in f32."""
+    """Return the element type by its name in a file; operands of TF32 are stored in f32."""
     # "fp16" is F16, "bf16" is BF16, "tf32" is F32
     return DType[name.upper().replace("P", "").replace("TF", "F")]
 
 
 def halves(path: Path = FILE) -> tuple[list[OperatorRow], list[OperatorRow]]:
-    """Return rows to fit and rows to judge, every second by extents of a family and type."""
+    """Return rows to fit and rows to judge: every second of a family and type, by its extents."""
     fit, judge = [], []
     for group in grouped(rows(path), lambda row: (row.family, row.dtype)).values():
         group.sort(key=lambda r: json.dumps(r.params))
@@ -121,15 +127,16 @@ def halves(path: Path = FILE) -> tuple[list[OperatorRow], list[OperatorRow]]:
 
 
 def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
-    """Return the operator as a model; None for a family of several operators or of gradients."""
+    """Return the operator as a model; None for a family that is several operators or gradients."""
     operator_and_operands = _made(family, p, dtype)
     if operator_and_operands is None:
         return None
     op, *operands = operator_and_operands
     inputs = tuple(operands)
-    graph_inputs = tuple(v for v in inputs if v.known is None)  # axes are known, and no inputs
+    # operands of known content, as the axes of a reduction, are no inputs of the model
+    graph_inputs = tuple(v for v in inputs if v.known is None)
     nodes: tuple[Node, ...] = ()
-    # a second operand that is stored transposed has a node in front
+    # `tb`: the second operand is stored transposed, so that a node transposes it first
     if family == "bmm" and p["tb"]:
         stored = Value("T", TensorType(dtype, (p["b"], p["n"], p["k"])))
         right = Value("B", UNKNOWN)
@@ -141,20 +148,22 @@ def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
 
 
 def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | None:
-    """Return an operator and its operands, or None for a family that is none.
+    """Return an operator and its operands; None for a family that is no single operator.
 
     Args:
         family: kind of operator in a file.
-        p: its extents: ``b`` batch, ``c`` channels, ``h`` and ``w``, ``k`` window or depth, ``g``
-            groups, ``d`` dilation or width of a head.
+        p: extents: ``b`` batch, ``c`` channels, ``ci`` and ``co`` those of input and result, ``h``
+            height or heads, ``w`` width, ``k`` window or reduced axis, ``s`` stride, ``p`` padding,
+            ``g`` groups, ``d`` dilation or width of a head.
         dtype: type of the elements.
     """
 
-    # a tensor; operands of one operator need different names
     def t(*shape: int, of: DType = dtype, name: str = "") -> Value:
+        """Return a tensor; operands of one operator need different names."""
         return Value(name or f"x{len(shape)}_{'_'.join(map(str, shape))}", TensorType(of, shape))
 
     def image() -> Value:
+        """Return a feature map."""
         return t(p["b"], p["c"], p["h"], p["w"])
 
     match family:
@@ -179,6 +188,7 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
         case "layernorm" | "layer_norm" | "rmsnorm":
             each = [t(p["cols"], name=n) for n in ("scale", "shift")]
             op = operator("rms_norm" if family == "rmsnorm" else "layer_norm")(axis=-1)
+            # RMS normalisation has no shift
             return op, t(p["rows"], p["cols"]), *each[: 1 if family == "rmsnorm" else 2]
         case "softmax":
             return operator("softmax")(axis=-1), t(p["rows"], p["cols"])
@@ -186,7 +196,7 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
             name = "max_pool" if p["op"] == "max" else "average_pool"
             window, pads = (p["k"],) * 2, (p["p"],) * 4
             return operator(name)(kernel_shape=window, strides=(p["s"],) * 2, pads=pads), image()
-        case "adpool" if p["o"] == 1:
+        case "adpool" if p["o"] == 1:  # adaptive pooling to one position
             return operator("global_average_pool")(), image()
         case "sdpa":
             op = operator("attention")(is_causal=int(p["causal"]))
@@ -205,21 +215,24 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
         case "binary" if "bcast" in p["op"]:
             n, c = p["n"], p["c"]
             name = NAMES[p["op"]]
+            # `c` values of the second operand, along the rows or for each channel of the first
             if n % c:
                 return None
             other = t(c, name="b") if p["op"].endswith("row") else t(c, 1, name="b")
             first = t(n // c, c) if p["op"].endswith("row") else t(1, c, n // c)
             return operator(name)(), first, other
-        # with a number there is one tensor to read, as in a negation
-        case "binary" if p["op"] in ("add_scalar",):
+        # an operator of a tensor and a number reads one tensor, as a negation does
+        case "binary" if p["op"] == "add_scalar":
             return operator("neg")(), t(p["n"])
         case "binary" if p["op"] in ("sub", "mul", "div", "pow"):
             return operator(p["op"])(), t(p["n"]), t(p["n"], name="b")
         case "cast":
             to = type_of(p["op"][3:])  # "to_fp16"
+            # the type of the row is the narrow one, on whichever side of the cast
             source = DType.F32 if to is not DType.F32 else dtype
             return operator("cast")(to=to), t(p["n"], of=source)
         case "concat":
+            # `cs`: extents along the joined axis, the first or the second
             shapes = [(p["b"], c, p["h"], p["h"]) for c in p["cs"]]
             if p["dim"] == 0:
                 shapes = [(c, p["b"], p["h"], p["h"]) for c in p["cs"]]
@@ -230,6 +243,7 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
             return operator(f"reduce_{p['op']}")(), t(p["rows"], p["cols"]), axes
         case "gather":
             index = t(p["n"], p["d"], of=DType.I64, name="index")
+            # a table of `v` rows of `d` elements
             return operator("gather_elements")(axis=0), t(p["v"], p["d"]), index
         case "embedding":
             return operator("gather")(axis=0), t(p["v"], p["d"]), t(p["n"], of=DType.I64)
@@ -238,7 +252,7 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
 
 
 def _conv(p: Mapping[str, Any]) -> Op:
-    """Return a square convolution of the extents of a file."""
+    """Return a convolution with a square window, from the extents of a row."""
     return operator("conv")(
         group=p["g"],
         kernel_shape=(p["k"],) * 2,

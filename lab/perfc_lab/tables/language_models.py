@@ -1,8 +1,8 @@
-"""Common parts of profiles of language models: whose layers rows are of, and their traffic.
+"""Columns of rows from profiles of language models: model and layer of a row, and its traffic.
 
-Rows name their model by a number, `MODEL`. Those of layers besides state how many machines share
-the model, `SHARDS`, and how often a block of it has the layer, `IN_BLOCK`, 0 where the table lacks
-other layers of the block.
+`MODEL` is the number of the model. Rows of layers have two more columns: `SHARDS`, the number of
+machines that share the model, and `IN_BLOCK`, the times that a block of the model has the layer, or
+0 if the table lacks other layers of the block, so that no time of a block can be summed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 HALF_BYTES = 2
 """Bytes of an element of bf16 and f16."""
 COMPUTED = "bf16"
-"""Type that f16 stands for: one unit multiplies both at one rate; nearly all rows are bf16."""
+"""Type that all rows count as: f16 is multiplied by the same unit at the same rate, and nearly all
+rows are bf16."""
 SHARDS, IN_BLOCK = "shards", "in_block"
-"""Columns that are no parameters of a class."""
-# models that two profiles have under different names
+"""Columns of rows that are no parameters of a kernel class; see the module."""
+# names for models that two profiles name differently
 LLAMA_3_8B, LLAMA_3_70B = "Llama 3 8B", "Llama 3 70B"
 NAMES = {
     "meta-llama/Llama-3.1-8B": LLAMA_3_8B,
@@ -38,7 +39,7 @@ NAMES = {
     "meta-llama/Llama-3.1-70B": LLAMA_3_70B,
     "meta-llama/Meta-Llama-3-70B": LLAMA_3_70B,
 }
-"""Models whose layers have the same extents, under one name."""
+"""Common name of models whose layers have the same extents, by their names in profiles."""
 KNOWN = (
     LLAMA_3_8B,
     LLAMA_3_70B,
@@ -51,9 +52,9 @@ KNOWN = (
     "Qwen/Qwen3-30B-A3B-Instruct-2507",
     "Qwen/Qwen3-32B",
 )
-"""Every model, in the order of its number."""
+"""Every model; its place is its number."""
 OF_HEADS = "qk_norm"
-"""The layer that normalises each head."""
+"""Name of the layer that normalises each head."""
 TWICE = frozenset({"layernorm", "add"})
 """Layers that a block has twice."""
 OUTSIDE = frozenset({"lm_head", "embedding", "emb", "final_layernorm", "sampler"})
@@ -62,14 +63,14 @@ OUTSIDE = frozenset({"lm_head", "embedding", "emb", "final_layernorm", "sampler"
 
 @record
 class TokenExtents:
-    """Elements of a token in a model's layers, on one machine.
+    """Elements of a token in a model's layers, on one of the machines that share it.
 
     Args:
-        hidden: between layers.
-        inner: inside the feed-forward layer.
-        rotated: rotated elements of queries and keys together.
-        heads: they have together.
-        is_gated: whether an activation multiplies one half by the other.
+        hidden: elements between layers.
+        inner: elements inside the feed-forward layer.
+        rotated: elements of queries and keys together, which rotary embedding turns.
+        heads: heads of queries and keys together.
+        is_gated: whether the activation multiplies one half of the inner elements by the other.
     """
 
     hidden: float
@@ -80,25 +81,26 @@ class TokenExtents:
 
 
 def number(model: str) -> float:
-    """Return the number of a model, −1 of one that is not among `KNOWN`."""
+    """Return the number of a model; −1 if it is not among `KNOWN`."""
     name = NAMES.get(model, model)
     return float(KNOWN.index(name)) if name in KNOWN else -1.0
 
 
 def in_block(layer: str) -> float:
-    """Return how often a block of a dense model has a layer."""
+    """Return how often a block of a dense model has a layer; 0 for a layer outside of blocks."""
     return 0.0 if layer in OUTSIDE else 1.0 + (layer in TWICE)
 
 
 def moved(layer: str, e: TokenExtents) -> tuple[TokenOperation, float, float] | None:
-    """Return the operation, elements read and written of a token.
+    """Return the operation of a layer, and the elements that it reads and writes per token.
 
-    None for a layer that is none of them.
+    None for a layer that is not of the class ``tokenwise``, such as a product.
     """
     match layer:
         case "layernorm" | "final_layernorm":
-            # with the sum before it, in one kernel
+            # one kernel with the residual sum before it: two tensors read, two written
             return TokenOperation.NORMALIZATION, 2 * e.hidden, 2 * e.hidden
+        # the same norms in a profile where the sum is a separate layer
         case "input_layernorm" | "post_attention_layernorm":
             return TokenOperation.NORMALIZATION, e.hidden, e.hidden
         case layer if layer == OF_HEADS:
@@ -127,10 +129,11 @@ def token_rows(
 
     Args:
         frame: with columns ``device``, ``model``, ``tensor_parallel`` and ``latency_us``.
-        framework: whose kernels they are.
-        layer: column of the layer's name.
-        tokens: column of their number.
-        extents: extents of a model on one of so many machines, from the rows that share both.
+        framework: framework whose kernels were profiled.
+        layer: name of the column with the layer.
+        tokens: name of the column with the number of tokens.
+        extents: returns the extents of a token, from the model, the number of machines that share
+            it and their rows; None for an unknown model.
         target: name of the target of a device.
     """
     for device, block in frame.groupby("device", observed=True, sort=True):
@@ -154,7 +157,7 @@ def _token_columns(
     tokens: str,
     extents: Callable[[str, float, pd.DataFrame], TokenExtents | None],
 ) -> tuple[dict[str, Array], Array] | None:
-    """Return columns and microseconds of a device's rows whose layers are `tokenwise`."""
+    """Return columns and times in µs of a device's ``tokenwise`` layers; None without any."""
     parts: list[pd.DataFrame] = []
     keys = ["model", "tensor_parallel", layer]
     for values, part in block.groupby(keys, observed=True, sort=True):
@@ -167,7 +170,7 @@ def _token_columns(
         operation, read, written = moved_columns
         count = part[tokens].to_numpy(np.float64)
         columns: dict[str, Any] = {
-            # a norm of heads takes each for a token
+            # a norm of heads normalises each head as another norm does a token
             "tokens": count * (extents_of_part.heads if name == OF_HEADS else 1.0),
             "read_bytes": HALF_BYTES * read * count,
             "write_bytes": HALF_BYTES * written * count,
@@ -182,6 +185,6 @@ def _token_columns(
     import pandas as pd
 
     whole = pd.concat(parts)
-    # what is left after `pop` are the columns of the class
+    # `pop` removes the time, so that the columns of the class remain
     latency_us: Array = whole.pop("latency_us").to_numpy(np.float64)
     return {str(n): whole[n].to_numpy(np.float64) for n in whole.columns}, latency_us

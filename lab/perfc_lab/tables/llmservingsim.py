@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 HEAD_DIM = 128.0
 """Extent of a head in all its models."""
 TARGETS = {"A6000": "rtx-a6000"}
-"""Devices whose names are no target's."""
+"""Target by device, where the device's name is not the name of a target."""
 OLD = "v0_torch_profiler"
-"""The older of two profilers; the newer one times kernels of vLLM."""
+"""The older of two profilers, whose kernel of attention is unknown; the newer one times vLLM's."""
 
 
 @frozen
@@ -41,7 +41,7 @@ class ModelExtents:
         inner: elements inside the feed-forward layer, or inside one expert.
         heads: query heads.
         kv_heads: heads of keys and values.
-        vocabulary: tokens.
+        vocabulary: number of different tokens.
     """
 
     hidden: int
@@ -59,38 +59,39 @@ MODELS: Mapping[str, ModelExtents] = {
     "Qwen/Qwen3-30B-A3B-Instruct-2507": ModelExtents(2048, 768, 32, 4, 151936),
     "Qwen/Qwen3-32B": ModelExtents(5120, 25600, 64, 8, 151936),
 }
-"""Extents of the models, from their published configurations."""
+"""Extents of the models from their published configurations, in the order of the fields."""
 DENSE_MODELS = frozenset({"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B", "Qwen/Qwen3-32B"})
 """Models without experts."""
 NO_ATTENTION = frozenset({"Qwen/Qwen3-32B"})
-"""Models of which the layers are taken alone."""
+"""Models whose rows of attention are left out; their rows of layers are read."""
 DENSE, STEP = 64, 16
-"""Lengths up to the first are all kept, above only those at and behind multiples of the second:
-two lengths side by side differ by noise, and the older profiler has every one up to 2048."""
+"""Numbers of tokens that are read: all up to 64, above those that are a multiple of 16 or one more.
+The older profiler has every number up to 2048, and neighbours differ by noise alone."""
 
 
 class LlmServingSimAttention(TableSource):
     """``llmservingsim_attention.parquet``: vLLM's attention kernels, MIT.
 
-    The older profiler states tokens of a cache in a way that fits neither one sequence nor all, so
-    that its single tokens are left out; of its prompts ``kv_prefill`` counts the new tokens, of the
-    newer one's not.
+    Of the older profiler only prompts are read: its number of cached tokens of a decoding step fits
+    neither one sequence nor all of them. Its ``kv_prefill`` includes the new tokens of a prompt,
+    that of the newer profiler does not.
     """
 
     name: ClassVar[str] = "llmservingsim_attention"
     files: ClassVar[tuple[str, ...]] = ("llmservingsim_attention.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Yield the blocks by device, profiler, model and its shards."""
+        """Yield the blocks by device, profiler, model and number of its shards."""
         frame = read_parquet(folder / self.files[0]).fillna({"n_decode": 0})
         frame = frame[frame["model"].isin(sorted(MODELS.keys() - NO_ATTENTION))]
         keys = ["device", "profiler", "model", "tensor_parallel"]
         for (device, profiler, model, shards), block in frame.groupby(keys, observed=True):
             prompts = block[(block["prefill_chunk"] > 0) & (block["n_decode"] == 0)]
             tokens = block[(block["prefill_chunk"] == 0) & (block["n_decode"] > 0)]
-            # prompts and single tokens in one kernel
+            # one kernel for prompts and single tokens
             mixed = block[(block["prefill_chunk"] > 0) & (block["n_decode"] > 0)]
             extents = MODELS[str(model)]
+            # query heads and key heads on one machine
             heads = [n / float(str(shards)) for n in (extents.heads, extents.kv_heads)]
             classes = {
                 "attention_prefill": prompts,
@@ -118,14 +119,17 @@ class LlmServingSimAttention(TableSource):
 
 
 def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
-    """Return the batch, new tokens and those that they see."""
+    """Return the lengths of a class of attention: batch, new tokens, and tokens attended to.
+
+    The class follows from the first row, as all rows of ``part`` are prompts, single tokens or
+    mixed. ``old`` says that the rows are those of the older profiler.
+    """
 
     def column(name: str) -> Array:
         values: Array = part[name].to_numpy(np.float64)
         return values
 
     chunk, decodes = column("prefill_chunk"), column("n_decode")
-    # a part has one kind of kernel, so that its first row shows which
     if chunk[0] == 0:
         return {"batch": decodes, "cached_len": column("kv_decode")}
     seen = column("kv_prefill") + (0 if old else chunk)
@@ -138,21 +142,22 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
 class LlmServingSimLayers(TableSource):
     """``llmservingsim_layers.parquet``: layers of shards of language models, MIT.
 
-    Experts are whole where a model is sharded: so timed, at the rates of whole ones. They are left
-    out there. So are the older profiler's layers that are no products, several kernels each.
+    Experts of sharded models are left out, as the profiler timed whole experts there. So are layers
+    of the older profiler that are no products, as each is several kernels.
     """
 
     name: ClassVar[str] = "llmservingsim_layers"
     files: ClassVar[tuple[str, ...]] = ("llmservingsim_layers.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Yield the blocks by device."""
+        """Yield the blocks by device: layers of the class ``tokenwise``, then products."""
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
-        # layers that are no products first: the newer profiler times each as one kernel
+        # the newer profiler times layers that are no products as one kernel each
         newer = frame[frame["profiler"] != OLD]
         yield from token_rows(newer, "vllm", "layer", "x", token_extents, target)
+        # the column ``x`` is the number of tokens
         frame = frame[(frame["x"] <= DENSE) | (frame["x"] % STEP <= 1)]
         keys = ["model", "tensor_parallel", "layer"]
         for device, block in frame.groupby("device", observed=True, sort=True):
@@ -181,7 +186,10 @@ class LlmServingSimLayers(TableSource):
 
 
 def times_in_block(part: pd.DataFrame, model: str, layer: str) -> Array:
-    """Return how often a block has a layer, for the newer profiler's dense models."""
+    """Return how often a block has a layer; 0 unless the profile has all layers of a block.
+
+    It has them for the dense models of the newer profiler.
+    """
     is_whole = (part["profiler"] != OLD).to_numpy() & (model in DENSE_MODELS)
     return np.where(is_whole, in_block(layer), 0.0)
 
@@ -201,7 +209,10 @@ def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents
 
 
 def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, int] | None:
-    """Return columns and reduction of a layer's product on one machine; None for what is none."""
+    """Return the columns and the reduced extent of a layer's product; None for another layer.
+
+    They are those on one of the ``shards`` machines that share the model.
+    """
     # q, k, v, gate and up are divided by columns, o and down by the reduction
     head = int(HEAD_DIM)
     heads, kv_heads = model.heads * head // shards, model.kv_heads * head // shards

@@ -1,4 +1,4 @@
-"""Operators of NeuSight's tables: one eager call each, FP32 with TF32 off, launch inside.
+"""Operators of NeuSight's tables: eager calls in FP32 with TF32 off, launch included.
 
 They become rows of five classes in f32, from ``matmul_f32`` to ``elementwise``.
 """
@@ -25,18 +25,20 @@ if TYPE_CHECKING:
 ITEM = 4
 """Bytes of an element of f32."""
 PUBLISHED_TEST = "published_test"
-"""Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
+"""Column that is 1 for rows of NeuSight's test folder, whose shapes are beyond those that it trains
+on."""
 LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
-"""Layout of the operands of operators; see `operand_layout.layout`."""
+"""Usual layout of the operands of each operator; see `operand_layout.layout`."""
 POINTWISE: Mapping[str, list[int]] = data_next_to(__file__)
-"""Operands, those of full size, simple and special operations an element, as the IR counts."""
+"""Counts by operator: operands, operands of full size, and simple and special operations per
+element, as the IR counts them."""
 
 
 class NeuSightTable(TableSource):
     """``neusight_ops.parquet``: operator tables of NeuSight, MIT; PyTorch 2.1 (NVIDIA), 2.4 (AMD).
 
-    The mean of the five fastest of 25 calls between two events, so that the host's launch is
-    inside; 24 to 34 µs on the NVIDIA hosts, 12 to 14 on the AMD one.
+    A time is the mean of the five fastest of 25 calls, each between two events. It includes the
+    launch by the host, 24 to 34 µs on the hosts of NVIDIA's GPUs, 12 to 14 µs on that of AMD's.
     """
 
     name: ClassVar[str] = "neusight"
@@ -48,12 +50,14 @@ class NeuSightTable(TableSource):
         keys = ["op", "device", "split"]
         for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
             class_name, columns = parameters(str(operator), block)
+            # one value per row, as a block is of one folder
             columns[PUBLISHED_TEST] = (block["split"] == part).to_numpy(float) * (part == "test")
+            # the name of the kernel says which layout it read; no name counts as the usual layout
             if usual := LAYOUTS.get(str(operator)):
                 read = block["kernel_name"].astype(str).map(layout)
                 columns[OTHER_LAYOUT] = (~read.isin(["", usual])).to_numpy(float)
                 if usual == LAYOUTS["linear"]:
-                    # what the call was given, whichever operator it is filed under
+                    # the layout that the kernel read, whichever operator the row is filed under
                     columns["transposed"] = (~read.str.startswith("n")).to_numpy(float)
             yield Rows(
                 class_name,
@@ -79,7 +83,8 @@ def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array
         case "bmm":
             return "matmul_f32", {name: c[name] for name in ("m", "n", "k", "batch")}
         case "linear":
-            # one product of all rows, by weights that torch stores as [n, k]; m * 0 + 1 is ones
+            # one product of the rows of all batches with weights that PyTorch stores as [n, k];
+            # m * 0 + 1 is a column of ones
             product = {"m": c["batch"] * c["m"], "n": c["n"], "k": c["k"]}
             return "matmul_f32", {**product, "batch": c["m"] * 0 + 1, "transposed": c["m"] * 0 + 1}
         case "softmax":
@@ -93,17 +98,17 @@ def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array
 
 
 def pointwise(operator: str, elements: Array) -> dict[str, Array]:
-    """Return the counts of a pointwise operator."""
-    operands, tensors, alu, sfu = POINTWISE[operator]
+    """Return the parameters of a pointwise operator, from its number of elements in each row."""
+    operands, full_size, alu, sfu = POINTWISE[operator]
     return {
         "elements": elements,
-        "read_bytes": ITEM * tensors * elements,
+        "read_bytes": ITEM * full_size * elements,
         "write_bytes": ITEM * elements,
         "alu": alu * elements,
         "sfu": sfu * elements,
-        # the same number for every row
+        # a column of one number
         "operands": elements * 0 + operands,
-        "tensor_operands": elements * 0 + tensors,
+        "tensor_operands": elements * 0 + full_size,
     }
 
 

@@ -33,7 +33,7 @@ TARGETS: Mapping[str, str] = {
     "TITAN RTX": "titan-rtx",
     "TITAN Xp": "titan-xp",
 }
-"""Targets by the device's name in the table; others are the name without spaces."""
+"""Target by the device's name in the table; for other devices it is their name without spaces."""
 GRAPHS: Mapping[str, str] = {
     "bert-base-uncased": "hf__bert-base",
     "bert-base-cased": "hf__bert-base",
@@ -50,32 +50,34 @@ GRAPHS: Mapping[str, str] = {
     "torchvision/mobilenet_v3_large": "timm__mobilenetv3_large_100",
     "torchvision/mnasnet1_0": "timm__mnasnet_100",
 }
-"""Graphs by the name of a model; timm's graph of the same name stands for torchvision's."""
+"""Graph by the name of a model in the table. timm's graph stands for torchvision's of the same
+network."""
 SIZE = 224
-"""Pixels of an image where a publication gives no size."""
+"""Height and width of an image where a publication gives no size."""
 NAMES: Mapping[str, str] = {"onnxruntime-tensorrt": "ort-tensorrt"}
 """Runtimes of perfc by their name in the table, where the two differ."""
 OPTIMIZED = {"onnxruntime": "ort-optimized"}
-"""Runtimes of graphs that were optimised beforehand."""
+"""Runtime that stands for another one on graphs that were optimised beforehand."""
 ORT_VERSION, TORCH_VERSION, TORCH_2 = "1.15", (1, 13), (2, 0)
-"""Versions of rows that give none: all but a few are older than ONNX Runtime 1.20, and PyTorch 2
-where its compiler was measured in the same publication."""
+"""Versions assumed for rows without one: ONNX Runtime, where nearly all rows are older than 1.20;
+PyTorch; and PyTorch in a publication that measured its compiler too."""
 WEAK = re.compile(
     r"(?<!input size )(?<!size of the card )not stated|presumed|whole pipeline"
     r"|encoder layers only|naive copies|NMS|reduce-overhead|memory arena off"
 )
-"""Notes of rows that are left out."""
+"""Notes of rows that are left out: settings are not given, or more or less than the model was
+timed."""
 COPY_BYTES_PER_S = 6e9
-"""Rate of copies from pageable memory, PCIe 3."""
+"""Assumed rate of copies from pageable memory over PCIe 3."""
 MOST_COPIED = 0.05
-"""Share of a run at most that copying its input takes."""
+"""Maximum share of a run that the copy of its input may take; rows above it are left out."""
 
 
 def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
     """Yield the forward passes that have a graph, a target, a batch and no weak note.
 
     Args:
-        folder: folder of the table; none are yielded where it is not there.
+        folder: folder of the table; without a table nothing is yielded.
         graphs: folder of the graphs.
     """
     path = folder / TABLE
@@ -83,10 +85,11 @@ def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
         return
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    # publications that measured PyTorch 2's compiler
     compiled = {row["source_file"] for row in rows if row["runtime"] == "inductor"}
     for row in rows:
         is_timed = row["mode"] == "inference" and row["batch"] and row["latency_ms"]
-        # a note on compiled rows is in those of eager PyTorch, too
+        # rows of eager PyTorch repeat the note on compiled rows, which does not concern them
         is_compiled = row["runtime"] == "inductor"
         note = row["note"] if is_compiled else row["note"].partition("compiled rows")[0]
         if not is_timed or WEAK.search(f"{row['model']} {note}"):
@@ -97,7 +100,7 @@ def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
             continue
         version = VERSION.match(row["runtime_version"])
         usual = TORCH_2 if row["source_file"] in compiled else TORCH_VERSION
-        # the version of a row is that of PyTorch where PyTorch ran the model
+        # `steps` says that PyTorch ran the model; then the version of the row is PyTorch's
         framework = (
             (int(version[1]), int(version[2])) if version and deployment.table.steps else usual
         )
@@ -105,7 +108,7 @@ def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
 
 
 def copies_much(row: Mapping[str, str], time_s: float) -> bool:
-    """Return True if a run contains the copy of an input that takes much of it."""
+    """Return True if the time includes a copy of the input that takes a large share of it."""
     if not row["includes_io"].startswith("yes") or not row["input_shape"]:
         return False
     # an input of f32, 4 bytes an element
@@ -134,6 +137,7 @@ def deployment_of(row: Mapping[str, str]) -> Deployment | None:
         dims["seq"] = int(float(row["seq_len"]))
     match = VERSION.match(row["runtime_version"])
     version = f"{match[1]}.{match[2]}" if match else ORT_VERSION
+    # a version is set only where perfc has another table of the runtime for it
     is_older = of_version(table, tuple(map(int, version.split(".")))) is not table
     return Deployment(
         target,
@@ -146,10 +150,11 @@ def deployment_of(row: Mapping[str, str]) -> Deployment | None:
 
 
 def graph_of(row: Mapping[str, str], graphs: Path) -> str:
-    """Return the file of a row's graph; "" where none is there."""
+    """Return the name of the file of a row's graph; "" if there is no file."""
     library, _, name = row["model"].partition("/")
     stems = [f"timm__{name}", f"tv__{name}"] if library in ("timm", "torchvision") else []
     stem = GRAPHS.get(row["model"])
+    # the last extent of the input, its width
     size = row["input_shape"].rpartition("x")[2] or SIZE
     files = [
         f"{name}{end}.onnx.gz" for name in ([stem] if stem else stems) for end in (f"__{size}", "")

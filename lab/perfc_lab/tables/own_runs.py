@@ -1,6 +1,6 @@
-"""Read the whole models that perfc's authors measured, from the folder ``datasets``.
+"""Read whole models that were measured for perfc, from the folder ``datasets``.
 
-Their graphs are those of the same models in published tables.
+A row becomes a `WholeModel` on the graph that published tables use for the same model.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .whole_models import PRECISIONS, WholeModel
 
 FOLDER = Path(__file__).resolve().parents[3] / "datasets"
 MACHINES: Mapping[str, tuple[str, tuple[int, int]]] = {"h200": ("h200-sxm-141gb", (2, 11))}
-"""Target and version of PyTorch by folder."""
+"""Target and version of PyTorch by folder of ``datasets``."""
 COLUMNS: Mapping[str, str] = {"eager": "eager_ms", "cudagraph": "graph_ms"}
-"""Column of the time by runtime."""
+"""Column with the time in ms, by runtime."""
 
 
 def measured_rows(path: Path) -> Iterator[dict[str, str]]:
@@ -29,7 +29,7 @@ def measured_rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def own_runs(graphs: Path) -> Iterator[WholeModel]:
-    """Yield the forward passes whose model has a graph of the measured size.
+    """Yield the forward passes whose model has a graph of the measured size, by runtime.
 
     Args:
         graphs: folder of the graphs.

@@ -1,7 +1,7 @@
 """Training steps that NVIDIA published of its PyTorch examples, each as its script ran it.
 
-The table states graph, card, precision and throughput. Batch, layout of feature maps and optimiser
-are in the scripts that made it: github.com/NVIDIA/DeepLearningExamples, under PyTorch,
+The table has graph, card, precision and throughput. Batch, layout of feature maps and optimizer are
+those of the scripts that measured it: github.com/NVIDIA/DeepLearningExamples, under PyTorch,
 ``Classification/ConvNets/configs.yml`` (commit 0fadac23), ``Segmentation/nnUNet/scripts/
 benchmark.py`` (4da7bf28) and ``LanguageModeling/BERT``.
 """
@@ -47,21 +47,26 @@ BATCHES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "efficientnet_widese_b0": {"A100": (256, 256), "16GB": (128, 64), "32GB": (256, 128)},
     "efficientnet_b4": {"A100": (128, 64), "16GB": (32, 16), "32GB": (64, 32)},
 }
-"""Images of a step under autocast and without, on an A100 and on V100s of two sizes."""
+"""Images of a step, under autocast and without, by network and card: A100, or V100 by its
+memory."""
 GRAPHS = {"efficientnet_b4": "timm__tf_efficientnet_b4__380.onnx.gz"}
-"""The graph of the measured size, where the table names one of another."""
+"""Graph of the measured image size, for networks where the table names a graph of another size."""
 CHANNELS_LAST = frozenset({*BATCHES, "nnunet-3d"})
-"""Networks run with channels last under autocast: ``memory_format: nhwc``, ``--layout NDHWC``."""
+"""Networks that run with channels last under autocast: their scripts have ``memory_format: nhwc``
+or ``--layout NDHWC``."""
 ADAM = frozenset({"nnunet-2d", "nnunet-3d", "efficientnet_widese_b0", "efficientnet_b4"})
-"""Networks trained with Adam, or with RMSprop and momentum, which has as many states."""
+"""Networks trained with Adam, or with RMSprop and momentum, which has as many states per
+parameter."""
 FINE_TUNED, BINNED = 384, 512
-"""Lengths of BERT's sequences: SQuAD, with Adam after every batch; phase 2 of pre-training, whose
-batches are as long as their longest sequence, ``--bin-size``. In pre-training hundreds of batches
-share an update."""
+"""Lengths of BERT's sequences. 384 is fine-tuning on SQuAD, with an update by Adam after every
+batch. 512 is phase 2 of pre-training, where a batch is only as long as its longest sequence
+(``--bin-size``), and hundreds of batches share an update."""
 PYTORCH = (1, 13)
-"""The newest of these containers, NGC 22.11, has it; attention is unfused before 2.0."""
+"""Version of PyTorch in NGC 22.11, the newest container of the scripts; attention is unfused before
+2.0."""
 MOST_SCALING = 1.1
-"""Eight cards over eight times one card; beyond it one of the two rows is wrong."""
+"""Maximum throughput of eight cards over eight times that of one card, with 10 % for rounding and
+noise; above it one of the two rows is wrong."""
 CARDS = 8
 """GPUs of the rows that are compared with those of one GPU."""
 
@@ -75,14 +80,14 @@ class SkipReason(Enum):
 
 @frozen
 class PublishedStep:
-    """A row.
+    """A published step of training.
 
     Args:
-        architecture: what is held out together.
-        graph: name of its file.
-        deployment: how it ran, its extents and target included.
+        architecture: name of the network; steps of one architecture are held out together.
+        graph: name of the graph's file.
+        deployment: machine, runtime, precision, optimizer and extents of the step.
         time_s: time of one batch, data loading included.
-        left_out: why it is not to be learned from or scored; None of others.
+        left_out: why the step is neither learned from nor scored; None if it is.
     """
 
     architecture: str
@@ -93,7 +98,7 @@ class PublishedStep:
 
 
 def published_steps(folder: Path) -> Iterator[PublishedStep]:
-    """Yield the steps on one card under eager PyTorch whose graph is there.
+    """Yield the steps on one card under eager PyTorch whose graph the table names.
 
     Raises:
         DataError: no table, or none with the columns expected.
@@ -110,7 +115,7 @@ def published_steps(folder: Path) -> Iterator[PublishedStep]:
 
 
 def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep | None:
-    """Return a row as it ran; None where its batch is not known.
+    """Return the step of a row, as its script ran it; None if its batch is not known.
 
     Args:
         row: row of the table, by column.
@@ -119,7 +124,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     name, gpu, device = str(row["canonical_model"]), str(row["gpu"]), str(row["device"])
     is_amp = row["precision"] == AMP
     batch = row["batch"]
-    # where the table has no batch it is that of the script, for the size of the card
+    # without a batch in the table it is that of the script, which depends on the card's memory
     if not isinstance(batch, int):
         size = "A100" if gpu == "A100" else next((s for s in ("16GB", "32GB") if s in device), "")
         batches = BATCHES.get(name, {}).get(size)
@@ -131,7 +136,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     dims = {"batch": batch, **({"seq": seq} if isinstance(seq, int) else {})}
     is_last = is_amp and name in CHANNELS_LAST
     optimizer = "adam" if name in ADAM or seq == FINE_TUNED else "momentum"
-    # only models of sequences have attention, which that version does not fuse
+    # models of sequences have attention, which the table of this version does not fuse
     runtime = of_steps(Steps.EAGER, PYTORCH).name if isinstance(seq, int) else TRAINING_DEFAULT
     how = Deployment().with_values(
         {
@@ -157,9 +162,9 @@ def is_contradicted(row: Mapping[str, object], rate: float, several: pd.DataFram
     equal = several
     for column in ("canonical_model", "device", "precision"):
         equal = equal[equal[column] == row[column]]
-    # rows without a length or a batch are compared without it
+    # rows without a number of tokens or a batch are compared without that
     for column in ("seq_len", "batch"):
         if isinstance(row[column], int):
             equal = equal[equal[column] == row[column]]
-    most = equal["throughput_per_s"].max() if len(equal) else 0.0
-    return bool(most > MOST_SCALING * CARDS * rate)
+    fastest = equal["throughput_per_s"].max() if len(equal) else 0.0
+    return bool(fastest > MOST_SCALING * CARDS * rate)

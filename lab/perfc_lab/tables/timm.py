@@ -1,6 +1,6 @@
-"""Whole models of timm's benchmark, on the graphs of the same models.
+"""Read the table of timm's benchmark as lines, each with the name of its model's graph.
 
-`datasets.timm` builds its rows from them.
+`datasets/timm.py` turns the lines into rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TARGETS: Mapping[str, str] = {
     "RTX 4090": "rtx4090",
     "RTX PRO 6000 Blackwell Max-Q": "rtx-pro-6000-max-q",
 }
-"""Devices of the benchmark by their targets; processors are left out."""
+"""Target by device of the benchmark; processors are left out."""
 # precisions by the table's names; rows in others are left out
 PRECISIONS: Mapping[str, Precision] = {
     "amp_fp16": Precision.AMP_F16,
@@ -39,9 +39,9 @@ class TimmLine:
         architecture: timm's name of the model.
         setting: precision, layout, version of PyTorch, and whether it trains or is compiled.
         target: the machine.
-        batch: images.
+        batch: images of a step.
         time_s: time of a step.
-        parameters: that the model had, None where the table does not say.
+        parameters: number of the model's parameters; None if the table does not have it.
     """
 
     file: str
@@ -85,7 +85,7 @@ def measured(folder: Path) -> Iterator[TimmLine]:
     frame = with_columns(folder / TABLE, names)
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
-    # millions of parameters, which a table may lack
+    # millions of parameters; not every table has the column
     published = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
     for (
         device,

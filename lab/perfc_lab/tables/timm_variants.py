@@ -1,8 +1,8 @@
-"""Which form of a graph a row of timm's benchmark was measured on: as trained, or deployed.
+"""Decide which form of a graph a row of timm's benchmark was measured on: as trained, or deployed.
 
-Models with linear branches are exported as they are trained, and the benchmark's newer tables ran
-some of them with ``--reparam``, which folds those branches. A table says how many parameters the
-model had that was run, and no two forms of one graph have the same number.
+Models with linear branches are exported as they are trained. The newer tables of the benchmark ran
+some of them with ``--reparam``, which folds the branches into one convolution. Tables have the
+number of parameters of the model that ran, which differs between the forms of a graph.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
 
 ROUNDING = 5e3
-"""Rounding error of the table's number of parameters: half of its last digit, in millions."""
+"""Maximum rounding error of the published number of parameters: half of its last digit, 0.01
+million."""
 NEARER = 0.5
-"""Part of the distance of the graph as it is that a folded form is off at most."""
+"""Maximum error of a folded form, as a share of the error of the graph as trained, for the folded
+form to be chosen; errors are differences from the published number of parameters."""
 LEARNED_OF_NORM = 3
-"""Operands of a normalisation before its statistics, which no optimiser changes."""
+"""Number of first operands of a normalisation that count: input, scale and shift. The statistics
+after them are no parameters, as no optimizer changes them."""
 
 
 def read_variants(path: Path) -> tuple[list[Module], Analyses]:
@@ -41,7 +44,7 @@ def read_variants(path: Path) -> tuple[list[Module], Analyses]:
 
 
 def _canonical(path: Path, am: Analyses) -> Module:
-    """Return a model file typed and in canonical form, which variants are counted in."""
+    """Return a model file typed and in canonical form, the form in which parameters are counted."""
     from perfc.frontend import load
     from perfc.passes.inference.shapes import Shapes
     from perfc.passes.rewriting.canonicalize import Canonicalize
@@ -50,10 +53,10 @@ def _canonical(path: Path, am: Analyses) -> Module:
 
 
 def variants(module: Module, am: Analyses) -> list[Module]:
-    """Return a typed, canonical module, and what is left of it where its branches fold.
+    """Return all forms of a typed, canonical module: as trained, then its folded forms.
 
-    Branches alone, and the normalisations behind convolutions too; nothing but the module itself
-    where no branches fold, since nobody deploys such a model in another form.
+    In the first folded form branches are folded, in the second also the normalisations after
+    convolutions. A module without such branches has one form, since nobody deploys it in another.
     """
     from perfc.passes.rewriting.canonicalize import Canonicalize
     from perfc.passes.rewriting.reparameterize import Reparameterize
@@ -68,9 +71,10 @@ def variants(module: Module, am: Analyses) -> list[Module]:
 
 
 def parameters(module: Module) -> int:
-    """Return the elements of learned tensors, counted wherever they are read.
+    """Return the number of elements of learned tensors, counted at each node that reads one.
 
-    Exporters that leave the content of weights out store equal shapes once.
+    Exporters that leave the content of weights out store weights of one shape as one tensor, which
+    stands for a different weight at each node.
     """
     count = 0
     for node in module.graph:
@@ -81,7 +85,7 @@ def parameters(module: Module) -> int:
 
 
 def _learned(v: Value | None) -> int:
-    """Return the elements of a parameter; 0 of anything else."""
+    """Return the number of elements of a parameter; 0 for any other value."""
     if v is None or v.weight is None or not v.weight.is_parameter:
         return 0
     numel = v.type.numel if isinstance(v.type, TensorType) else None
@@ -91,21 +95,23 @@ def _learned(v: Value | None) -> int:
 def forms(counts: Sequence[int], published: Sequence[float | None]) -> list[int]:
     """Return the form of the graph that each row ran, by its published parameters.
 
-    The graph as it is, unless the row states fewer parameters than another row of the graph, or
-    all state the same, and a folded form comes much nearer to them: heads that differ, and tensors
-    that several nodes share, shift all forms equally. Of equally near ones the last.
+    ``counts`` are the parameters of the forms. If published numbers differ, the rows with the
+    largest ran the graph as trained, form 0. Any other row ran the form with the nearest number, if
+    that is much nearer than form 0: other heads of a model, and tensors that several nodes share,
+    shift the numbers of all forms equally. Of equally near forms the last one counts.
 
     >>> forms([28_226_000, 25_500_000], [28.21e6, 25.5e6, None])
     [0, 1, 0]
     """
     numbers = {s for s in published if s is not None}
-    # folding only removes parameters: of several numbers the largest is that of the whole graph
+    # folding only removes parameters: of several numbers the largest is that of the graph as
+    # trained
     as_trained = max(numbers) if len(numbers) > 1 else None
     return [0 if s is None or s == as_trained else _nearest(counts, s) for s in published]
 
 
 def _nearest(counts: Sequence[int], published: float) -> int:
-    """Return the form of nearest parameters; 0, the graph as it is, if none is much nearer."""
+    """Return the form with the nearest number of parameters; 0 if none is much nearer than 0."""
     errors = [max(abs(count - published) - ROUNDING, 0.0) for count in counts]
     best = min(range(len(counts)), key=lambda i: (errors[i], -i))
     return best if errors[best] <= NEARER * errors[0] and errors[0] > 0 else 0

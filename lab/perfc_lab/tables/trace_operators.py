@@ -1,7 +1,7 @@
-"""Read the kernels of Kineto traces as models of one node, with the time of each.
+"""Read the kernels of Kineto traces, each with its time and its operator as a model of one node.
 
-An operator's kernels are those with its number, ``External id``; the layout of its operands is in
-its ``Input Dims`` and ``Input Strides``.
+A kernel belongs to the operator with the same number, ``External id``. Shapes and layouts of
+operands are the operator's ``Input Dims`` and ``Input Strides``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from .h200_operators import module_of
 # types of elements by PyTorch's names in traces
 TYPES = {"c10::Half": DType.F16, "c10::BFloat16": DType.BF16, "float": DType.F32}
 LAYOUTS = ("nchwToNhwc", "nhwcToNchw", "batched_transpose")
-"""Words of kernels that change the layout of a convolution's tensors."""
-# functions of one tensor, by the operator of PyTorch; `clamp_min_` and `relu_` stand as ReLU6
+"""Words in the names of kernels that change the layout of a convolution's tensors."""
+# functions of one tensor by the operator of PyTorch; those of `clamp_min_` and `relu_` have the
+# traffic of ReLU6
 UNARY = {"gelu": "gelu", "silu": "silu", "clamp_min_": "relu6", "neg": "neg", "relu_": "relu6"}
 
 
 @record
 class TraceRow:
-    """Equal kernels of a trace.
+    """Kernels of a trace with equal operators, operands and names, as one row.
 
     Args:
         name: operator of PyTorch.
@@ -43,8 +44,9 @@ class TraceRow:
         count: number of such kernels.
         indexed: share of elements whose address is computed.
         crossed: share of elements read along another axis than written.
-        helper: purpose of a kernel that the operator needs besides its own; "" for its own.
-        is_last: whether feature maps lie channels last.
+        helper: purpose of a kernel that an operator launches in addition to its main one; "" for
+            that.
+        is_last: whether channels are the last axis of feature maps in memory.
     """
 
     name: str
@@ -80,15 +82,16 @@ def rows(path: Path) -> Iterator[TraceRow]:
         if call is None:
             continue
         shown = json.dumps([call["args"].get(k) for k in ("Input Dims", "Input Strides")])
-        # several kernels of one name in a call are different work
+        # the second kernel of one name in a call does other work than the first: both have a row
         nth = seen[call["args"]["External id"], e["name"]]
         seen[call["args"]["External id"], e["name"]] += 1
+        # the start of a name is enough, as C++ names of templates are long
         key = call["name"], f"{e['name'][:90]} {nth}", shown
         groups.setdefault(key, []).append(float(e["dur"]))
         first[key] = call["args"]
-    for (name, kernel, _), times in groups.items():
+    for (name, kernel, shown), times in groups.items():
         short = name.removeprefix("aten::")
-        description = described(short, kernel, first[name, kernel, _])
+        description = described(short, kernel, first[name, kernel, shown])
         if description is not None:
             module, indexed, crossed, helper = description
             mean = sum(times) / len(times) * 1e-6
@@ -102,20 +105,21 @@ def rows(path: Path) -> Iterator[TraceRow]:
                 indexed,
                 crossed,
                 helper,
-                is_last(first[name, kernel, _]),
+                is_last(first[name, kernel, shown]),
             )
 
 
 def is_last(args: Mapping[str, Any]) -> bool:
-    """Return True for a feature map whose channels are the densest axis."""
+    """Return True if the first operand is a feature map whose channels are next to each other."""
     dims, strides = args["Input Dims"][0], args["Input Strides"][0]
     is_map = len(dims) == 4 and all(isinstance(d, int) for d in dims)
     return is_map and strides[1] == 1 < dims[1]
 
 
 def calls(path: Path) -> list[TraceRow]:
-    """Return operators with the time of all their kernels together, a row for equal calls."""
+    """Return a row per operator with equal operands: the mean time of all kernels of a call."""
     device, events, cpu = opened(path)
+    # seconds of kernels and memory fills by the number of their call
     spent: dict[int, float] = {}
     for e in events:
         if e.get("cat") in ("kernel", "gpu_memset") and e["args"].get("External id") in cpu:
@@ -128,7 +132,7 @@ def calls(path: Path) -> list[TraceRow]:
         groups.setdefault(key, (name, args, []))[2].append(time_s)
     result: list[TraceRow] = []
     for name, args, times in groups.values():
-        # any kernel's name will do: it only says which helper a kernel is
+        # no kernel here: the name of a main kernel, so that no helper is described
         description = described(name, "batch_norm", args)
         if description is not None:
             module, indexed, crossed, _ = description
@@ -139,16 +143,16 @@ def calls(path: Path) -> list[TraceRow]:
 
 
 def fills(path: Path) -> list[float]:
-    """Return the times of memset nodes in seconds."""
+    """Return the times of memory fills in seconds."""
     return [float(e["dur"]) * 1e-6 for e in opened(path)[1] if e.get("cat") == "gpu_memset"]
 
 
 def described(
     name: str, kernel: str, args: Mapping[str, Any]
 ) -> tuple[Module, float, float, str] | None:
-    """Return the model of an operator and what `TraceRow` has of its kernel.
+    """Return the model of an operator, and three fields of `TraceRow` for its kernel.
 
-    These are the shares of indexed and crossed elements, and the purpose of a helper.
+    The fields are ``indexed``, ``crossed`` and ``helper``. None if perfc has no model of one node.
     """
     dims, types = args.get("Input Dims") or [], args.get("Input type") or []
     strides, values = args.get("Input Strides") or [], args.get("Concrete Inputs") or []
@@ -158,6 +162,7 @@ def described(
         return None
     dtype, x = TYPES[types[0]], dims[0]
     indexed, crossed = addressing(dims, strides)
+    # operands in PyTorch's order, shapes as `h200_operators.module_of` names extents
     match name:
         case "cudnn_convolution" | "miopen_convolution":
             return convolution(kernel, dims, values, dtype)
@@ -166,6 +171,7 @@ def described(
             helper = "" if "batch_norm" in kernel else "statistics"
             return _of(family, p, dtype, helper=helper)
         case "max_pool2d_with_indices":
+            # operands 1 to 3 are pairs of height and width as text, of which the first is read
             window, stride, pad = (ast.literal_eval(values[i])[0] for i in (1, 2, 3))
             p = dict(zip("bchw", x, strict=True)) | {"k": window, "s": stride, "p": pad}
             return _of("pool", p | {"op": "max"}, dtype)
@@ -174,7 +180,7 @@ def described(
         case "_softmax":
             return _of("softmax", {"rows": math.prod(x[:-1]), "cols": x[-1]}, dtype)
         case "addmm":
-            (m, k), n = dims[1], dims[2][1]
+            (m, k), n = dims[1], dims[2][1]  # operand 0 is the bias
             return _of("gemm", {"m": m, "n": n, "k": k, "bias": 1}, dtype)
         case "mm":
             return _of("gemm", {"m": x[0], "n": dims[1][1], "k": x[1], "bias": 0}, dtype)
@@ -204,7 +210,7 @@ def _of(
     crossed: float = 0.0,
     helper: str = "",
 ) -> tuple[Module, float, float, str] | None:
-    """Return what `described` does, for an operator of `module_of`; None if it has no model."""
+    """Return the result of `described` for an operator of `module_of`; None if it has no model."""
     module = module_of(family, p, dtype)
     return None if module is None else (module, indexed, crossed, helper)
 
@@ -212,17 +218,17 @@ def _of(
 def binary(
     dims: list[list[int]], dtype: DType, indexed: float, crossed: float
 ) -> tuple[Module, float, float, str] | None:
-    """Return a function of two tensors, or of a tensor and a number.
+    """Return the result of `described` for a function of two tensors, or of a tensor and a number.
 
-    `neg` and `mul` stand for all functions of one and of two operands.
+    The model is `neg` for any function that reads one tensor, and `mul` for two: traffic is equal.
     """
     n = math.prod(dims[0])
-    # a number is an operand without extents or of one element
+    # an operand without extents or of one element is a number
     if len(dims) < 2 or math.prod(dims[1] or [1]) == 1:
         return _of("unary", {"n": n, "op": "neg"}, dtype, indexed=indexed, crossed=crossed)
     if math.prod(dims[1]) == n:
         return _of("binary", {"n": n, "op": "mul"}, dtype, indexed=indexed, crossed=crossed)
-    # the smaller operand is broadcast; one value a channel is the bias of a convolution
+    # else the second operand is broadcast; one value per channel is the bias of a convolution
     c = math.prod(dims[1])
     is_bias = len(dims[1]) == 4 and dims[1][0] == dims[1][2] == 1
     p = {"n": n, "c": c, "op": "add_bcast_row"}
@@ -232,21 +238,29 @@ def binary(
 def joined(
     dims: list[list[int]], strides: list[list[int]]
 ) -> tuple[Module, float, float, str] | None:
-    """Return tensors in 16 bits one after another along the axis that differs or comes last."""
+    """Return the result of `described` for a concatenation of tensors in 16 bits.
+
+    The model joins rows: a tensor has as many rows as the one with the fewest, of any length.
+    Tensors with gaps or permuted axes need computed addresses.
+    """
     if any(len(d) != len(dims[0]) for d in dims) or len(dims[0]) < 2:
         return None
     dense = all(tuple(s) == contiguous(tuple(d)) for d, s in zip(dims, strides, strict=True))
-    whole = [math.prod(d) // d[-1] for d in dims]
-    p = {"b": min(whole), "h": 1, "cs": [math.prod(d) // min(whole) for d in dims], "dim": 1}
+    rows_count = min(math.prod(d) // d[-1] for d in dims)
+    p = {"b": rows_count, "h": 1, "cs": [math.prod(d) // rows_count for d in dims], "dim": 1}
     return _of("concat", p, DType.F16, indexed=0.0 if dense else 1.0)
 
 
 def convolution(
     kernel: str, dims: list[list[int]], values: list[str], dtype: DType
 ) -> tuple[Module, float, float, str] | None:
-    """Return a convolution, or the conversion of its input, filters or result."""
+    """Return the result of `described` for a convolution, or for a change of layout around it.
+
+    None for a window that is not square.
+    """
+    # input and filters; `depth` is the input channels of a group
     (b, ci, h, w), (co, depth, k, across) = dims[0], dims[1]
-    # MIOpen's have the bias first
+    # padding, stride and dilation begin at operand 2, or at 3 after the bias that MIOpen's have
     first = 2 if values[2] else 3
     pad, stride, dilation = (ast.literal_eval(v)[0] for v in values[first : first + 3])
     if k != across:
@@ -264,7 +278,8 @@ def convolution(
         "g": ci // depth,
         "bias": 0,
     }
-    # kernels that change a layout run before and after the convolution
+    # kernels that change a layout run before and after the convolution; the second kernel of one
+    # name before it (its name ends with 1) converts the weights
     helper = ""
     if any(word in kernel for word in LAYOUTS):
         is_out = LAYOUTS[1] in kernel
@@ -274,7 +289,7 @@ def convolution(
 
 
 def addressing(dims: list[Any], strides: list[Any]) -> tuple[float, float]:
-    """Return the shares of elements with computed addresses, and read across the result."""
+    """Return the shares of elements with a computed address, and read across the result's order."""
     tensors = [
         (tuple(d), tuple(s))
         for d, s in zip(dims, strides, strict=False)

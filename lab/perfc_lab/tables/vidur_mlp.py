@@ -1,4 +1,4 @@
-"""Layers of Vidur's profiles, in f16, kernels summed by a profiler: products and all others.
+"""Layers of Vidur's profiles in f16: products and other layers, each the sum of its kernels' times.
 
 They become rows of the classes ``matmul`` and ``tokenwise``.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TARGETS: Mapping[str, str] = {"a100": "a100-sxm4-80gb", "h100": "h100-sxm5-80gb"}
-"""Target by device, for names that belong to no target or to several."""
+"""Target by device, for names of devices that stand for no target or for several."""
 
 
 class VidurMlp(TableSource):
@@ -33,7 +33,7 @@ class VidurMlp(TableSource):
     files: ClassVar[tuple[str, ...]] = ("vidur_mlp.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Yield the blocks by device."""
+        """Yield the blocks by device: layers of the class ``tokenwise``, then products."""
         frame = read_parquet(folder / self.files[0])
         frame = frame[frame["latency_median_us"] > 0]
         yield from token_rows(
@@ -44,6 +44,7 @@ class VidurMlp(TableSource):
             extents,
             target,
         )
+        # only products have these extents
         frame = frame[frame["gemm_m"].notna()]
         for device, block in frame.groupby("device", observed=True, sort=True):
             shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}
@@ -71,10 +72,13 @@ def target(device: str) -> str:
 
 
 def extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents:
-    """Return the extents of a token in a layer of a model on a shard, as the table gives them."""
+    """Return the extents of a token in a model's layers on one of ``shards`` machines.
+
+    All rows of a model have the same, so that the first row gives them.
+    """
     of_model = rows.iloc[0]
     hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])
-    # heads that rotary embedding turns: those of queries and of keys, not of values
+    # rotary embedding turns queries and keys, not values
     heads = (queries + float(of_model["n_kv_head"])) / shards
     inner = float(of_model["n_expanded_embd"]) / shards
     is_gated = bool(of_model["use_gated_mlp"])
