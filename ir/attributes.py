@@ -76,18 +76,20 @@ _ALIASES: dict[str, Any] = {
     "Dim": int | Poly,
     "Type": TensorType | SequenceType | OptionalType | MapType | UnknownType,
 }
-"""Type aliases that modules of the IR spell as strings in annotations."""
+"""Type aliases in annotations of modules that import them for type checkers alone, so that their
+names cannot be looked up when the program runs."""
 
 
 @lru_cache(maxsize=1024)
 def field_types(cls: type[Record]) -> Mapping[str, Any]:
     """Return field annotations as types, without those whose names are not imported."""
     resolved: dict[str, Any] = {}
+    # field by field: one name that cannot be resolved must not lose the types of all others
     for f in fields(cls):
         owner = next(c for c in cls.__mro__ if f.name in vars(c).get("__annotations__", ()))
-        one = types.SimpleNamespace(__annotations__={f.name: f.type})
+        holder = types.SimpleNamespace(__annotations__={f.name: f.type})
         try:
-            resolved |= typing.get_type_hints(one, vars(sys.modules[owner.__module__]), _ALIASES)
+            resolved |= typing.get_type_hints(holder, vars(sys.modules[owner.__module__]), _ALIASES)
         except (NameError, TypeError):
             continue
     return resolved
@@ -107,23 +109,25 @@ def convert(value: object, hint: Any) -> object:
     if origin is tuple:
         return _convert_tuple(value, typing.get_args(hint))
     if origin is not None:
-        return value
+        return value  # other generic types, such as mappings, are not checked
     if hint is None or hint is type(None):
         return None if value is None else MISFIT
     return _convert_plain(value, hint)
 
 
 def _convert_plain(value: object, hint: Any) -> object:
-    """Return `convert` for an annotation that is a class."""
+    """Return ``value`` converted to an annotation that is a class, or MISFIT."""
     if not isinstance(hint, type):
-        return value
+        return value  # type variables and the like are not checked
     if hint is DType and isinstance(value, str):
         return BY_CODE.get(value, MISFIT)
     if issubclass(hint, Enum) and isinstance(value, str | bool):
-        # bool is a subclass of int in Python, but not a number in the text form
-        typed = ((m, (m.value, type(m.value))) for m in hint)
-        named = (m for m, one in typed if one == (value, type(value)) or m.name == value)
-        return next(named, MISFIT)
+        # types are compared too, since True == 1 in Python, but not in the text form
+        typed = ((member, (member.value, type(member.value))) for member in hint)
+        same = (
+            m for m, typed_value in typed if typed_value == (value, type(value)) or m.name == value
+        )
+        return next(same, MISFIT)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint is int and isinstance(value, bool | Poly):
@@ -132,7 +136,7 @@ def _convert_plain(value: object, hint: Any) -> object:
 
 
 def _convert_tuple(value: object, args: tuple[Any, ...]) -> object:
-    """Return `convert` for a tuple of one repeated type, or of a type per entry."""
+    """Return ``value`` converted to a tuple of one repeated type, or of a type per entry."""
     if not isinstance(value, tuple):
         return MISFIT
     if len(args) == 2 and args[1] is Ellipsis:

@@ -14,7 +14,7 @@ from .tensors.types import DType
 Extents: TypeAlias = "Mapping[str, Dim]"
 """Values of the variables of formulas."""
 Parts: TypeAlias = "Mapping[int, Dim]"
-"""Bytes or elements of operands by position."""
+"""Bytes or elements of operands, by the positions of the operands."""
 
 
 def dim_sum(parts: Iterable[Dim]) -> Dim:
@@ -44,7 +44,7 @@ class Work:
         alu: additions, multiplications, comparisons … on the vector unit.
         sfu: exp, log, tanh, erf, sqrt, division … on the special-function unit.
         integer: integer and index arithmetic; not counted as FLOP.
-        dtype: element type of the MACs; None for that of the first operand.
+        dtype: element type of the MACs; None if it is that of the operator's first operand.
         effective_mac: MACs that affect the result if a mask makes some of them redundant (causal
             attention); None if all do.
         is_bound: True if some of the work depends on data, so that the true count

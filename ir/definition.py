@@ -29,9 +29,11 @@ Naturals: TypeAlias = tuple[int, ...]
 """A list of numbers of at least 0."""
 
 LEAST = {"Positive": 1, "Positives": 1, "Natural": 0, "Naturals": 0}
-"""Minimum value by annotation, without ``| None``."""
+"""Minimum value by the text of an annotation without ``| None``: the four names are aliases, which
+differ from ``int`` in their text alone."""
 LONGEST_LIST = 1 << 16
-"""Maximum entries of an attribute; longer lists are reduced before they become attributes."""
+"""Maximum entries of an attribute. It limits the memory that a damaged or hostile model file can
+take; lists of axes, strides and sizes are far shorter."""
 
 
 @record
@@ -56,7 +58,7 @@ class Operands:
         (0, 1)
         """
         marked = text.split()
-        # of an input with ``+``, the first is required
+        # an input marked ``+`` counts as required, since at least one must be given
         required = tuple(i for i, name in enumerate(marked) if name[-1] not in "?*")
         names = tuple(name.rstrip("?*+") for name in marked)
         return Operands(names, required, bool(marked) and marked[-1][-1] in "*+")
@@ -66,7 +68,7 @@ def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> st
     """Return the error in the number of operands or results of a node; "" if there is none."""
     signature = cls.signature
     given = len(inputs)
-    # an operand may be left out by None as well
+    # an operand is left out by a shorter list of inputs or by None in its place
     for position in signature.required:
         if position >= given or inputs[position] is None:
             return f"input {signature.names[position]} ({position}) is missing"
@@ -81,7 +83,7 @@ def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> st
 
 
 def range_problem(op: Op) -> str:
-    """Return the error in the attributes of an operator, "" if there is none."""
+    """Return the error in the attributes of an operator; "" if there is none."""
     for f, least in _limited(type(op)):
         value: object = getattr(op, f.name)
         match value:
@@ -102,7 +104,10 @@ _LIMITED: dict[type[Op], tuple[tuple[Field[Any], int | None], ...]] = {}
 
 
 def _limited(cls: type[Op]) -> tuple[tuple[Field[Any], int | None], ...]:
-    """Return attributes that have a minimum, with their minimum; computed once."""
+    """Return the attributes that `range_problem` checks, with their minimum; None for no minimum.
+
+    Lists without a minimum are included, as their length is limited. Computed once per class.
+    """
     limited = _LIMITED.get(cls)
     if limited is None:
         limited = _LIMITED[cls] = tuple(

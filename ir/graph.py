@@ -105,7 +105,7 @@ class Phase(Enum):
     BACKWARD = "backward"
     OPTIMIZER = "optimizer"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
 
 CHECKPOINTED = "torch/utils/checkpoint.py"
@@ -255,14 +255,14 @@ class Basis(Enum):
     FITTING = "fits the other extents"
     NOTHING = "nothing is known of it"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
     def labelled(self, name: str) -> str:
         """Return a symbol's name with its axis, unless the name contains it: ``batch s72``."""
         is_axis = self in (Basis.BATCH, Basis.SEQUENCE)
-        # three letters of it are enough, as in ``seq_len``
-        says_so = self.value[:3] in name.lower()
-        return f"{self.value} {name}" if is_axis and not says_so else name
+        # three letters are enough to see the axis in a name: ``seq_len``
+        names_axis = self.value[:3] in name.lower()
+        return f"{self.value} {name}" if is_axis and not names_axis else name
 
 
 @record
@@ -277,7 +277,7 @@ class SymbolDecl:
         basis: reason for the default.
         tie: the default in terms of other symbols, ``past + seq``; None if independent.
         is_bound: True if types contain the number instead of the symbol, so that formulas are valid
-            only for it.
+            only for this number.
     """
 
     name: str
@@ -338,12 +338,17 @@ class Module:
         return {s.name: s.label for s in self.symbols}
 
     def defaults(self, given: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Return values of symbols: those ``given``, else defaults, which may depend on others."""
+        """Return values of symbols: those ``given``, else defaults, which may depend on others.
+
+        See `assumed`.
+        """
         return assumed(self.symbols, given or {})
 
 
 def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[str, int]:
     """Return values of symbols: those ``given``, else the defaults.
+
+    The default of a tied symbol follows the values of the symbols in its tie.
 
     >>> from perfc.ir.symbolic.dim import symbol
     >>> past = SymbolDecl("past", 128)
@@ -357,7 +362,7 @@ def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[st
         values[s.name] = given.get(s.name, s.default)
         if s.tie is not None and s.name not in given:
             unresolved.append(s)
-    # a default may depend on symbols that depend on others: those without open ones come first
+    # ties may depend on other tied symbols: in each round those follow whose symbols are resolved
     open_names = {s.name for s in unresolved}
     while unresolved:
         ready = [s for s in unresolved if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
@@ -365,7 +370,7 @@ def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[st
             # a difference of given values may be below the range of the symbol
             values[s.name] = max(evaluate(s.tie or 0, values), s.lo)
         open_names.difference_update(s.name for s in ready)
-        # symbols tied in a cycle keep their defaults
+        # no progress: the rest is tied in a cycle, and such symbols keep their defaults
         unresolved = [s for s in unresolved if s.name in open_names] if ready else []
     return values
 

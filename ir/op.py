@@ -55,7 +55,7 @@ class Kind(Enum):
     CLASSICAL = "classical"
     OPAQUE = "opaque"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
 
 REGISTRY: dict[str, type[Op]] = {}
@@ -116,15 +116,17 @@ class Op:
         if cls.__doc__ and "{" in cls.__doc__:
             for unit, formula in cls.formulas.items():
                 cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
-        # only of the class itself: inherited operands are parsed already
+        # `cls.__dict__` holds what the class itself declares: inherited operands are parsed
+        # already, and an inherited name belongs to the base class
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
         if "onnx" in cls.__dict__:
+            # operators without an ONNX name are defined here alone, so that their list is complete
             in_standard = any(not name.startswith("com.") for name in cls.onnx.split())
             cls.is_closed = in_standard or not cls.onnx
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
-            # `dataclass(slots=True)` and reloads create the class again with the same name
+            # decorators that return a new class, and reloads, define a class again by its name
             if known.__qualname__ != cls.__qualname__ or known.__module__ != cls.__module__:
                 raise TypeError(f"operator {cls.mnemonic!r} is defined twice")
             for name in cls.__dict__.get("onnx", "").split():
@@ -152,7 +154,10 @@ class Op:
         return (first if dtype is first.dtype else TensorType(dtype, first.shape),)
 
     def is_exactly(self, *classes: type[Op]) -> bool:
-        """Return True if it is one of these classes, retyped or not, but not a subclass of them."""
+        """Return True if its mnemonic is that of one of these classes, not of a subclass of them.
+
+        Classes that share a mnemonic, such as a retyped copy of an operator, are the same here.
+        """
         return REGISTRY.get(self.mnemonic) in classes
 
     def result_dtype(self, ins: Inputs) -> DType:
@@ -173,7 +178,7 @@ class Op:
             return None
         if self.formulas.keys().isdisjoint(UNITS):
             return NO_WORK
-        # no letters: an extent is unknown, and so is the work
+        # `extents` is empty if an extent is unknown, and so is the work
         letters = self.extents(ins, outs)
         return work_of(self.formulas, letters, self.mac_dtype(ins)) if letters else None
 
@@ -208,7 +213,10 @@ class Op:
         return {"e": count(outs[0])} if self.formulas else {}
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
-        """Return named extents, None if unknown or if no kind of problem applies."""
+        """Return the extents that predictors of kernels read, as one of `perfc.ir.problem`.
+
+        None if they are unknown or if no class of problems fits the operator.
+        """
         return None
 
     def gradient(self, at: Adjoint) -> Gradients | None:
@@ -247,7 +255,7 @@ def attribute_text(value: object) -> str:
         case tuple():
             return f"[{', '.join(attribute_text(v) for v in value)}]"
         case str():
-            import json
+            import json  # here and below: few operators have texts, and the import takes time
 
             return json.dumps(value)
         case bytes():
@@ -263,21 +271,23 @@ def attribute_text(value: object) -> str:
 UNRANKED = TensorType(DType.UNKNOWN, None)
 """Type of a missing operand, or of one that is no tensor."""
 ABSENT = TensorType(DType.UNKNOWN, (0,))
-"""Placeholder for an unused output in lists of types by position."""
+"""Placeholder for an unused output in lists of types by position; compared by identity, since a
+real result may have this type."""
 UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
-"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
+"""Errors that methods of an operator raise on an attribute or operand that no definition foresees.
+Callers catch them and report the result as unknown."""
 
 
 Operator = TypeVar("Operator", bound=Op)
 
 
 def exactly(op: Op, kind: type[Operator]) -> TypeGuard[Operator]:
-    """Return True if an operator is of a class, retyped or not, but of no subclass of it."""
+    """Return `Op.is_exactly` for one class, as a guard that type checkers understand."""
     return op.is_exactly(kind)
 
 
 def with_attributes(kind: type[Operator], op: Op) -> Operator:
-    """Return an operator of a class with the attributes of another that the class has."""
+    """Return an operator of class ``kind`` with the attributes of ``op`` that the class has too."""
     return kind(**{f.name: getattr(op, f.name) for f in fields(kind) if hasattr(op, f.name)})
 
 
@@ -363,7 +373,7 @@ def each_once(ins: Inputs, outs: Types) -> Traffic:
 
 
 def first_counted(_op: object, ins: Inputs, outs: Types) -> Extents:
-    """Return ``e``, the elements of the first operand."""
+    """Return ``e``, the elements of the first operand; some classes use it as `extents`."""
     return {"e": count(tensor(ins, 0))}
 
 

@@ -17,9 +17,9 @@ class Predictor(Enum):
     LAW = "law"
     """Physical laws of a class of kernels, from the target's data sheet."""
     LEARNED = "learned"
-    """The operator predictor, from the target's data sheet."""
+    """The operator predictor: forests of a class of kernels, from the target's data sheet."""
     ROOFLINE = "roofline"
-    """Sustained rates, times what kernels of the kind usually take of them."""
+    """Roofline time at sustained rates, times the usual ratio of kernels of the kind to it."""
 
 
 @record
@@ -57,14 +57,14 @@ class Estimate(Timed):
     Args:
         predictor: which predictor gives the time.
         class_name: class of kernels that were measured to fit it.
-        wait_s: part of the time in which the device waits for its host.
-        gap_s: part of the time between launches, in which the device is idle as well.
+        wait_s: part of ``time`` in which the device waits for its host.
+        gap_s: part of ``time`` between launches, in which the device is idle as well.
         is_extrapolating: True if kernel or machine differ so much from the measured ones that a
             large error is expected.
         is_measured: True if kernels of the class were measured on this machine or a near one.
         is_own: True if kernels of the class were measured on this machine itself.
         in_run: narrower interval that enters the sum of a run, where errors of kernels cancel; None
-            where it is ``time``.
+            if ``time`` itself enters the sum.
         correction: factor in ``time``, fitted to kernels measured on this machine (`adapt`).
     """
 
@@ -94,7 +94,7 @@ class Estimate(Timed):
         return self.time_s - self.idle_s
 
     def scaled(self, factor: float, least_s: float = 0.0) -> Estimate:
-        """Return the estimate with every part of its time scaled, and no end below a time."""
+        """Return the estimate with every part of its time scaled, and no end below ``least_s``."""
         return changed(
             self,
             time=(self.time * factor).at_least(least_s),
@@ -110,7 +110,10 @@ class Estimate(Timed):
         return changed(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
 
     def launched(self, gap: Interval) -> Estimate:
-        """Return the maximum of the kernel and the gap between its launches, end by end."""
+        """Return the estimate with the maximum of its time and the gap between launches.
+
+        The maximum is that of each end; what exceeds the kernel is idle time.
+        """
         time = self.time.slower_of(gap)
         in_run = self.in_run and self.in_run.slower_of(gap)
         return changed(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
@@ -131,11 +134,11 @@ class Estimate(Timed):
         """
         if self.predictor is Predictor.LAW:
             return device_s + self.gap_s * factor
-        # launch overhead within measured times is not added a second time
+        # measured times include their launches, so that a launch counts at most as this time
         return max(device_s, min(gap_s, self.time_s))
 
     def waiting(self, host: Interval) -> Estimate:
-        """Return the estimate with a wait for the host added."""
+        """Return the estimate with a wait for the host added; it had none before."""
         in_run = self.in_run and self.in_run + host
         return changed(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
 
@@ -178,7 +181,7 @@ class RunEstimate(Timed):
     """Predicted time of a run: its kernels and a fixed time.
 
     Args:
-        fixed_s: part of the time that belongs to no kernel: start, end, and nodes on the host.
+        fixed_s: part of ``time`` that belongs to no kernel: start, end, and nodes on the host.
         predictor: name of a predictor of whole runs; "" for the timeline of the kernels.
     """
 

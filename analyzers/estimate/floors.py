@@ -22,13 +22,13 @@ def above_floors(times_s: Array, floors_s: Array, sum_s: float) -> Array:
     >>> above_floors(np.array([1.0, 3.0, 4.0]), np.array([0.9, 0.0, 0.0]), 4.0)
     array([0.9       , 1.32857143, 1.77142857])
     """
-    is_low, result = np.zeros(len(times_s), bool), floors_s
+    at_floor = np.zeros(len(times_s), bool)
     while True:
-        free_s = float(times_s[~is_low].sum())
-        left_s = max(sum_s - float(floors_s[is_low].sum()), 0.0)
-        result = np.where(is_low, floors_s, times_s * (left_s / free_s if free_s else 0.0))
-        below = ~is_low & (result < floors_s)
+        free_s = float(times_s[~at_floor].sum())
+        shared_s = max(sum_s - float(floors_s[at_floor].sum()), 0.0)
+        result = np.where(at_floor, floors_s, times_s * (shared_s / free_s if free_s else 0.0))
+        below = ~at_floor & (result < floors_s)
         if not below.any():
             return result
-        # the set only grows, so rounding cannot cause an endless loop
-        is_low |= below
+        # each round only adds times at their bounds, so that rounding cannot cause an endless loop
+        at_floor |= below

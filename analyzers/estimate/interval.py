@@ -13,7 +13,8 @@ MIDDLE_SHARE = 0.41
 0.6745 / 1.6449 standard deviations."""
 
 HIGH_ERROR, MEDIUM_ERROR = 0.10, 0.25
-"""Largest median error of a prediction with high confidence, and with medium confidence."""
+"""Largest median error of a prediction with high confidence, and with medium confidence: an agreed
+border, so that confidence means the same for all predictors."""
 
 
 @record
@@ -72,7 +73,8 @@ class Interval:
         """
         if self.low <= 0 or not math.isfinite(self.high):
             return math.inf
-        # half of the logarithmic width is the half-width of the central 90 %
+        # half of the logarithmic width is the half-width of the central 90 %; the central 50 % hold
+        # half of all errors, so that their half-width is the median error
         return math.expm1(MIDDLE_SHARE * math.log(self.high / self.low) / 2)
 
     def share_below(self, value: float) -> float:

@@ -17,7 +17,8 @@ from ..graph.rows import GraphRow, Measurements, Quantity, drawn
 from ..graph.weights import GraphCard, load
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
-"""Numbers of rows at which the error of the remaining rows is computed."""
+"""Points of the learning curve: numbers of rows to adapt to, each doubled, since the error falls
+more and more slowly. The error is that of the remaining rows."""
 
 
 @entity
@@ -58,11 +59,12 @@ def adapted(card: Path, data: Measurements, target: str, *, seed: int = 0) -> Ad
     if target in original.targets:
         raise DataError(f"{target} was trained on", where=str(card), hint="train with its rows")
     # one row of each architecture first, then all others
-    ordered = mine.of(drawn(mine.rows, seed, len(mine)))
-    rest = [r for r in mine.rows if r not in set(ordered.rows)]
-    ordered = mine.of([*ordered.rows, *rest])
-    # the last row is always left over, to compute an error from
+    first = drawn(mine.rows, seed, len(mine))
+    rest = [r for r in mine.rows if r not in set(first)]
+    ordered = mine.of([*first, *rest])
+    # fewer than all rows, so that at least one remains to compute an error from
     curve = tuple((n, error(card, ordered, n, quantity)) for n in STEPS if n < len(ordered))
+    # loaded once more, since `error` adapted other copies to fewer rows
     predictor = load(card)[0]
     predictor.adapt(ordered)
     return Adapted(predictor, card_of(original, predictor, ordered), curve)
@@ -80,13 +82,19 @@ def error(card: Path, rows: Measurements, count: int, quantity: Quantity) -> flo
 
 
 def card_of(card: GraphCard, made: GraphPredictor, rows: Measurements) -> GraphCard:
-    """Return the card of adapted weights."""
+    """Return the card of adapted weights.
+
+    Args:
+        card: card of the original weights.
+        made: predictor adapted to ``rows``.
+        rows: measured rows of one machine.
+    """
     target = rows.rows[0].target
     return replace(
         card,
         split=f"{card.split}; adapted to {len(rows)} rows of {target}",
         targets=tuple(sorted({*card.targets, target})),
-        modes=tuple(sorted({*card.modes, *(r.part for r in rows.rows)})),
+        modes=tuple(sorted({*card.modes, *(r.part for r in rows.rows)})),  # `part` is the mode
         runs=tuple(sorted({*card.runs, *runs_of(rows.rows)})),
         factor=made.factor,
         metrics={},  # those of the original card are of other rows

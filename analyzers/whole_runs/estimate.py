@@ -34,8 +34,9 @@ WIDENING, STRANGE_WIDENING = (
     constants_next_to(__file__)[f"{name}_widening"].number for name in ("outside", "machine")
 )
 """Factors of the logarithmic half-width of an extrapolated run: outside of the training rows, and
-on a machine without rows."""
+on a machine without rows. ``constants.toml`` in this folder names the rows behind them."""
 UNFAMILIAR = "no training graph has a similar structure"
+"""Note on a run whose interval the predictor itself has widened."""
 
 
 @record
@@ -112,7 +113,10 @@ def by_card(
 def run_of(
     source: Module, card: Path, machine: Machine, setting: Setting, env: Env, floor_s: float = 0.0
 ) -> WholeRunEstimate:
-    """Return the estimate at the values of the symbols; the input's leading one is the batch."""
+    """Return the estimate at the values of the symbols.
+
+    The batch is the symbol that `batch_symbol` reads from the leading axis of the inputs.
+    """
     symbol = batch_symbol(source)
     fixed = {name: value for name, value in env.items() if name != symbol}
     batch = env[symbol] if symbol is not None else None
@@ -150,19 +154,19 @@ def estimate(
     name = shipped.known_name(target)
     card = card or shipped.covering(name, setting, quantity) or shipped.named("", quantity)
     weights, weights_card = shipped.loaded(card)
-    size = batch_size(module, batch, dims or {})
+    samples = batch_size(module, batch, dims or {})
     # reading the weights is not part of `taken_s`: it happens once per process
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
-    # a data set of one row, whose measured time is unknown, as predictors take data sets
-    (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
+    # predictors take data sets: this one has a single row, whose measured time is unknown (NaN)
+    (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, samples, math.nan)])
     row = replace(row, floor_s=max(row.floor_s, floor_s))
     data = Measurements("model", {"model": graph}, (row,))
     numbers = weights.estimates(data)
     other = {q: float(values[0]) for q, values in weights.other_quantities(data).items()}
     taken_s = time.perf_counter() - start
     outside, widening = reach_of(weights_card, row, graph, weights, is_far=bool(numbers.far[0]))
-    # after widening, so that ends beyond a physical limit are moved to it
+    # limits apply after widening, which may move an end of the interval beyond a physical limit
     limits = PhysicalLimits.of(graph, row)
     run, notes = limited(_interval(numbers, card, widening), weights, limits)
     other, other_notes = limits.others(other, run.mid)
@@ -176,7 +180,7 @@ def estimate(
         weights_card,
         taken_s,
         setting,
-        size,
+        samples,
         tuple(other.items()),
     )
 
@@ -184,13 +188,18 @@ def estimate(
 def reach_of(
     card: GraphCard, row: GraphRow, graph: ModelGraph, made: GraphPredictor, *, is_far: bool
 ) -> tuple[tuple[str, ...], float]:
-    """Return the reasons why a run extrapolates a card, and the factor that widens its interval."""
-    # a machine without rows widens more than a setting or a size outside of the rows
+    """Return the reasons why a run extrapolates a card, and the factor that widens its interval.
+
+    ``is_far`` is True if the predictor sees features outside of its training range. A predictor
+    that ``reaches_machines`` has intervals from held-out machines, so that a new machine widens
+    its interval no more than any other reason.
+    """
     is_strange = row.target not in card.targets
     inner = tuple(reasons(card, row, Extent.of(graph, row.batch), by_launch=made.reads_launches))
     if not inner and is_far:
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
+    # a machine without rows widens more than a setting or a size outside of the rows
     widening = WIDENING if outside else 1.0
     return outside, STRANGE_WIDENING if is_strange and not made.reaches_machines else widening
 
@@ -213,6 +222,7 @@ def limited(
     """Return a prediction within physical limits, and notes on ends that they changed.
 
     Predictors that read launches predict device time; others were fitted to runs with their hosts.
+    The ends of a predicted time, memory or power have limits; other quantities have none.
     """
     match made.quantity:
         case Quantity.TIME:
@@ -230,7 +240,9 @@ def limited(
 def unrecorded(row: GraphRow, limits: PhysicalLimits, run: Interval) -> Iterator[str]:
     """Yield a note if a run recorded as a CUDA graph would be longer with launches by its host."""
     machine, setting = load_machine(row.target), row.setting
+    # zero host time per launch: the setting takes the run as recorded, and the graph replays it
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
+    # None: the host time per launch that was fitted for this machine
     gap = host_gap(machine, replace(setting, host_launch_s=None))
     longest_s = gap.high * limits.launches
     if is_recorded and longest_s > run.high:
@@ -238,7 +250,7 @@ def unrecorded(row: GraphRow, limits: PhysicalLimits, run: Interval) -> Iterator
 
 
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
-    """Return the note that no training graph is similar; the interval is wider already."""
+    """Return the note that no training graph is similar; () if one is, or if it is not computed."""
     return (UNFAMILIAR,) if numbers.unfamiliar is not None and bool(numbers.unfamiliar[0]) else ()
 
 

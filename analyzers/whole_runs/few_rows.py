@@ -18,27 +18,30 @@ from ..steps.setting import Precision, RunMode
 from .kernel_sums import KINDS
 from .pooled import SHARES_START
 
+# the rows on which these constants were chosen are in ``constants.toml`` of this folder
 _FITTED = constants_next_to(__file__)
 _DEVIATIONS, _BY_MODE = (_FITTED[n].by_name for n in ("offset_deviations", "mode_deviations"))
 MACHINE, UNTRAINED = _DEVIATIONS["machine"], _DEVIATIONS["untrained"]
 WAY, KIND = _DEVIATIONS["way"], _DEVIATIONS["kind"]
-"""Prior standard deviations of offsets: of a machine, of an execution mode without training rows,
-of other modes, of a kind of launches."""
+"""Prior standard deviations of logarithmic offsets: of a machine, of an execution mode without
+training rows (``UNTRAINED``), of other modes (``WAY``), of a kind of launches."""
 LIKE = _FITTED["offset_like"].number
 """Prior standard deviation of the similarity to a machine of the training rows."""
 AGE, KIND_OF_WAY = _BY_MODE["age"], _BY_MODE["kind"]
-"""Prior deviations of a mode at a version of the framework, and of a kind of launches in a mode."""
+"""Prior deviations of a mode at an age (range of framework versions), and of a kind of launches in
+a mode."""
 LOG_BATCHES = _FITTED["log_batches"].number
 """Doublings of the batch over which an offset may grow by as much as that of a mode."""
 AGES = ((2, 0), (2, 9))
-"""First versions of PyTorch with different kernels; runs between them have one age."""
+"""First versions of PyTorch whose kernels differ from those before. They bound three ages: before
+2.0, from 2.0, and from 2.9; all runs of one age share an offset."""
 
 
 def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Array:
     """Return the design matrix of the offsets, ``[rows, columns]``.
 
-    Columns are a constant, the batch, execution modes, precisions, framework versions and shares of
-    kinds of launches. Then follow the relative times on training machines, modes per version, and
+    Columns are a constant, the batch, execution modes, precisions, ages of the framework and shares
+    of kinds of launches. Then follow the relative times on training machines, modes per age, and
     the shares again for compiled, channels-last and old-framework rows.
 
     Args:
@@ -84,7 +87,8 @@ def deviations(trained: Collection[str], machines: int) -> Array:
         trained: names of the execution modes of the training rows.
         machines: number of training machines.
     """
-    # in the order of the columns of `design`
+    # in the order of the columns of `design`: constant, batch, modes, precisions, ages, shares,
+    # machines, modes per age, shares under three conditions
     modes = [WAY if m.value in trained else UNTRAINED for m in RunMode]
     plain = [MACHINE, WAY, *modes, *[WAY] * (len(Precision) + len(AGES)), *[KIND] * KINDS]
     at_age = [AGE] * (len(RunMode) * (len(AGES) + 1))

@@ -29,7 +29,8 @@ from ..steps.launch_stack import SumStack
 
 KINDS = len(LaunchKind)
 LEAST_SHARE = 0.004
-"""Share of a run's time below which a launch is not evaluated by the trees."""
+"""Share of a run's time below which a launch is not evaluated by the trees: even a factor of two on
+such a launch changes the run by less than 1 %."""
 CONTEXT = ("compiled", "training")
 """Features of a launch besides those of `perfc.analyzers.steps.features`."""
 
@@ -40,7 +41,7 @@ class LaunchSums:
 
     Args:
         stack: launches; its ``time_s`` is the measured quantity, in the unit of that quantity.
-        times: number of launches of each.
+        times: how often each distinct launch is repeated in its run.
     """
 
     stack: SumStack
@@ -52,7 +53,10 @@ class LaunchSums:
 
 
 class RunConfiguration(NamedTuple):
-    """Key of a set of multipliers: machine, precision and execution mode."""
+    """Key of a set of multipliers.
+
+    Machine, precision, framework with version, execution mode, and layout of images.
+    """
 
     target: str
     precision: str
@@ -99,8 +103,8 @@ def tabulated_runs(
     """
     # sorted, so that indices do not depend on the order of rows
     known = tuple(sorted({configuration_of(r) for r in data.rows}))
-    place = {configuration: i for i, configuration in enumerate(known)}
-    names: tuple[str, ...] = ()
+    index_of = {configuration: i for i, configuration in enumerate(known)}
+    names: tuple[str, ...] = ()  # the features are those of every row, so the last row sets them
     values, kind, scale, floor, index, times = [], [], [], [], [], []
     for i, row in enumerate(data.rows):
         columns = distinct(data.kernels(row)).at(row.batch)
@@ -122,7 +126,7 @@ def tabulated_runs(
         np.concatenate(scale),
         np.concatenate(floor),
         np.concatenate(index),
-        np.array([place[configuration_of(r)] for r in data.rows]),
+        np.array([index_of[configuration_of(r)] for r in data.rows]),
         known,
         wanted,
     )
@@ -130,7 +134,7 @@ def tabulated_runs(
 
 
 def by_kind(stack: SumStack, per_launch: Array) -> Array:
-    """Return the sums by run and kind, ``[runs, kinds]``."""
+    """Return the sums of ``per_launch`` by run and kind, ``[runs, kinds]``."""
     # one bin per run and kind, in row-major order
     flat = np.bincount(stack.row * KINDS + stack.kind, per_launch, len(stack) * KINDS)
     return flat.reshape(len(stack), KINDS).astype(np.float64)
@@ -149,9 +153,10 @@ class KindRates:
     table: Array
 
     def of(self, configuration: RunConfiguration) -> Array:
-        """Return the multipliers of a key, else the geometric mean of those of most similar keys.
+        """Return the multipliers of a key.
 
-        Similarity compares execution mode first, then precision, framework and machine.
+        An unknown key gets the geometric mean of the nearest known keys: by execution mode and
+        layout first, then by mode, precision, framework and machine.
         """
 
         def similarity(other: RunConfiguration) -> tuple[bool, ...]:
@@ -212,5 +217,8 @@ class Pruned:
         return cls(long, by_kind(short, short.scale_s))
 
     def seconds(self, log_factor: Array) -> Array:
-        """Return the time by run and kind with factors of the long launches, ``[runs, kinds]``."""
+        """Return the time by run and kind, ``[runs, kinds]``.
+
+        ``log_factor`` is the logarithm of the trees' factor of each long launch.
+        """
         return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))

@@ -18,9 +18,9 @@ from .pooled import pooled
 from .similarity import OperatorSimilarity
 
 
-@dataclass(eq=False)
+@dataclass(eq=False)  # compared by identity: arrays have no single truth value
 class Trees:
-    """A forest that sums its trees for every row."""
+    """A forest that sums its trees for every row; the name under which fits and files hold it."""
 
     forest: Forest
 
@@ -31,12 +31,12 @@ class Trees:
 
 @entity
 class Learned:
-    """All fitted parts.
+    """All fitted parts of `PhysicsResidual`, as its file of weights stores them.
 
     Args:
-        unit: amount of the quantity per second of kernels; 1 for times.
+        unit: amount of the quantity per second of kernels, such as watts or bytes; 1 for times.
         rates: multipliers of kinds of launches.
-        factors: forests of the logarithm of launches' factors, one per cross-fitted part.
+        factors: forests of the logarithm of launches' factors, one per part of the cross-fit.
         residual: forest of the logarithm of the remaining factor of a run, by pooled features.
         spread: forest of the logarithm of the expected error, by pooled features.
         low: minimum of each pooled feature in the training rows.
@@ -64,8 +64,8 @@ class Learned:
 
     def sums(self, pruned: Pruned) -> Array:
         """Return the time of each kind with the mean factor of all parts, ``[runs, kinds]``."""
-        # the mean of logarithms: a geometric mean of the parts' factors
-        factors = [one(pruned.stack.values) for one in self.factors]
+        # forests give logarithms, so that their mean is the geometric mean of the parts' factors
+        factors = [trees(pruned.stack.values) for trees in self.factors]
         return pruned.seconds(np.mean(factors, axis=0))
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:

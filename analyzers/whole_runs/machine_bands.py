@@ -30,10 +30,11 @@ class RunBands:
         seen: interval on training machines; two spreads on either side before a fit.
         unseen: intervals on unmeasured machines.
         adapted: interval on a machine with a few rows.
-        unfamiliar: interval of graphs without a similar training graph; the least width of such
-            graphs on other machines.
+        unfamiliar: interval of graphs without a similar training graph; on other machines such
+            graphs have at least this interval.
     """
 
+    # two standard deviations hold 95 % of normal errors, until a fit replaces them
     seen: Band = field(default_factory=lambda: Band(-2.0, 2.0))
     unseen: Unseen | None = None
     adapted: Band | None = None
@@ -55,12 +56,13 @@ class RunBands:
             unfamiliar: True for graphs without a similar training graph.
         """
         low, high = around_zero(self.seen, width)
+        # AT_ONCE is a distance of machines: the least that counts for whole runs
         far = Bands(self.seen, self.unseen).ends(width, AT_ONCE, measured=False)
-        # `far` for machines without training rows; rows of the user replace it where they exist
+        # machines without training rows have the interval `far`, unless `adapt` had rows of them
         low, high = (np.where(trained, *pair) for pair in zip((low, high), far, strict=True))
         if self.adapted is not None:
-            near = around_zero(self.adapted, width)
-            low, high = (np.where(moved, *pair) for pair in zip(near, (low, high), strict=True))
+            adapted = around_zero(self.adapted, width)
+            low, high = (np.where(moved, *pair) for pair in zip(adapted, (low, high), strict=True))
         if self.unfamiliar is None or unfamiliar is None:
             return low, high
         # never narrower than the interval that the machine alone gives
@@ -73,7 +75,8 @@ class RunBands:
 
 def from_few(scores: Array) -> Band:
     """Return the symmetric interval from the scores of a few held-out rows (split conformal)."""
-    # the rank that covers one more row; of very few rows it is the largest score
+    # the rank at which one more row of the same kind is covered with probability COVERAGE; with
+    # very few rows this rank exceeds their number, and the largest score has to do
     rank = min(int(np.ceil((len(scores) + 1) * COVERAGE)), len(scores))
-    reach = float(np.sort(np.abs(scores))[rank - 1])
-    return Band(-reach, reach)
+    half_width = float(np.sort(np.abs(scores))[rank - 1])
+    return Band(-half_width, half_width)

@@ -2,9 +2,9 @@
 
 A residual corrects predictions of its graph on other machines.
 
-They form a hierarchy of random effects: a graph, the graph in one execution mode, and that at one
-batch. Each mean is shrunk towards that of the level above, which counts as one more row. Unmeasured
-graphs have no offset; forests learn effects that similar graphs share.
+They form a hierarchy of random effects: a graph, the graph in one execution mode, and the graph in
+this mode at one batch. Each mean is shrunk towards the mean of the level above, which counts as one
+more row. Unmeasured graphs have no offset; forests learn effects that similar graphs share.
 """
 
 from __future__ import annotations
@@ -49,27 +49,30 @@ class OffsetMemory:
         wanted = np.array([[*levels(data.graph(r).ops, r)] for r in data.rows], np.uint64)
         if not len(self.keys) or not len(wanted):
             return np.zeros(len(wanted))
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        # searchsorted gives one past the end for keys above all stored ones: any index will do,
+        # since the comparison below rejects it
+        index = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         # a level is stored only if those above it are, so that the count of matches is the depth
-        depth = (self.keys[at] == wanted).sum(axis=1)
-        lowest = at[np.arange(len(at)), np.maximum(depth - 1, 0)]
-        return np.where(depth > 0, self.offsets[lowest].astype(np.float64), 0.0)
+        depth = (self.keys[index] == wanted).sum(axis=1)
+        # at depth 0 the column -1 is replaced by any valid one; the last line drops its offset
+        deepest = index[np.arange(len(index)), np.maximum(depth - 1, 0)]
+        return np.where(depth > 0, self.offsets[deepest].astype(np.float64), 0.0)
 
 
 def levels(ops: OpGraph, row: GraphRow) -> Iterator[int]:
-    """Yield the keys of a row: of the graph, of its execution mode, and of its batch."""
+    """Yield the keys of a row from the top: its graph, with the execution mode, with the batch."""
     parts = [fingerprint(ops)]
     yield key_of(parts)
-    parts.append(row.part)
+    parts.append(row.part)  # the execution mode
     yield key_of(parts)
     parts.append(str(row.batch))
     yield key_of(parts)
 
 
 def key_of(parts: Sequence[str]) -> int:
-    """Return a 64-bit digest of texts, never 0."""
+    """Return a 64-bit digest of texts."""
     digest = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") or 1
+    return int.from_bytes(digest, "little")
 
 
 @lru_cache(maxsize=8192)
@@ -77,6 +80,8 @@ def fingerprint(ops: OpGraph) -> str:
     """Return the digest of a graph's operators, tensors and sizes, without names."""
     digest = hashlib.blake2b("\n".join(ops.ops).encode(), digest_size=16)
     for table in (ops.fixed, ops.scaled, ops.edges, ops.whole):
-        # in single precision, as data sets store them: a graph encoded now has the same digest
+        # rounded to single precision, as data sets store tables, so that a graph that is encoded
+        # now has the digest of its stored form; the bytes hashed are those of doubles, the type of
+        # a graph's tables, as in the keys of shipped weights
         digest.update(np.asarray(table, np.float32).astype(np.float64).tobytes())
     return digest.hexdigest()

@@ -20,12 +20,13 @@ from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 
 LEAST_SPREAD = math.exp(2 * math.log1p(MEDIUM_ERROR + HIGH_ERROR) / MIDDLE_SHARE)
-"""Minimum ratio of the ends of a raised estimate: so wide that `Interval.middle_error` is above
-that of medium confidence."""
+"""Minimum ratio of the ends of a raised estimate, the reverse of `Interval.middle_error`: at this
+ratio the error is clearly above the largest one of medium confidence, so that confidence is low."""
 RAISED, MEMORY = "raised to", "weights, live tensors and context"
 """Parts of the notes."""
 LEAST_MOVE = 0.005
-"""Least relative change of a quantity that is noted."""
+"""Least relative change of a quantity that is noted: a smaller one hardly shows in the three digits
+that a note prints."""
 
 
 @record
@@ -53,11 +54,12 @@ class PhysicalLimits:
         """Return the limits of a run of an encoded model; the row has its lower bound."""
         machine, setting = load_machine(row.target), row.setting
         whole, launches = graph.ops.whole_at(row.batch), launches_of(graph, row)
-        # sizes of the graph are those of f32; under autocast, weights stay f32
+        # sizes of the graph are those of f32; under autocast, weights stay f32 while live tensors
+        # take the type of the precision
         share = setting.precision.bits / 32
-        weights = whole["weight_bytes"] * (1.0 if setting.precision.is_mixed else share)
+        weights_bytes = whole["weight_bytes"] * (1.0 if setting.precision.is_mixed else share)
         if setting.training:
-            weights *= 2  # a gradient for each weight
+            weights_bytes *= 2  # a gradient for each weight; optimizers may have no state at all
         context = 0 if machine.kind == "cpu" else CONTEXT_BYTES
         board_w = Sheet(machine).power_w
         is_known = machine.kind != "cpu" and board_w > 0
@@ -65,7 +67,7 @@ class PhysicalLimits:
             row.floor_s,
             launches,
             host_gap(machine, setting) * launches,
-            weights + whole["peak_bytes"] * share + context,
+            weights_bytes + whole["peak_bytes"] * share + context,
             idle_w(machine, power_model()) if is_known else 0.0,
             board_w if is_known else math.inf,
         )
@@ -78,7 +80,9 @@ class PhysicalLimits:
             is_device_alone: True if it is device time, which the host's launches overlap.
         """
         notes: tuple[str, ...] = ()
-        # launches overlap the work of the device: the slower of both is the time of the run
+        # device time: the host launches while the device works, so that the slower of the two is
+        # the time of the run. A time fitted to whole runs contains its host and is only raised, if
+        # the host alone takes longer than the prediction and the lower bound
         if is_device_alone:
             if self.host.mid > run.mid:
                 notes = (f"launches take its host {1e3 * self.host.mid:.2g} ms",)
@@ -120,6 +124,7 @@ class PhysicalLimits:
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:
     """Return the number of launches of a run; each cast of a weight counts as one."""
     columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
+    # one row of the columns stands for the casts of all weights that a kernel reads
     casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
     return float(columns.times.sum()) + float(casts.sum())
 
@@ -131,6 +136,12 @@ def raised(
 
     A raised estimate has no more information than its limit, so that its interval is wide; NaN ends
     stay NaN.
+
+    Args:
+        run: predicted value.
+        least: its limit.
+        name: name of the quantity, for the note.
+        what: name of the limit, for the note.
     """
     if run.mid > least.mid:
         return run, ()
@@ -149,5 +160,6 @@ def moved(quantity: Quantity, given: float, limited: float) -> Iterator[str]:
     }
     ratio = limited / given
     if abs(ratio - 1) > LEAST_MOVE:
+        # "memory_bytes" is "memory" in the note
         name, verb = quantity.value.partition("_")[0], RAISED if ratio > 1 else "lowered to"
         yield f"{name} {verb} {reasons[quantity]}, {ratio:.3g} times it"

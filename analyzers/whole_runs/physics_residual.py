@@ -4,8 +4,9 @@
 target, times the multiplier of its kind, times a factor of boosted trees that are fitted to sums
 (`kernel_sums`). ``g`` is a forest over times, counts, bounds and features of the kernels, pooled
 over the graph (`pooled`). ``m`` is the residual of the same graph in training (`memory`). Sums are
-cross-fitted: the residual is fitted to graphs that the factors were not, and a prediction is the
-mean of all parts.
+cross-fitted: graphs are divided into parts, each part has factors that were fitted to the others,
+and the residual is fitted to sums with these factors. A prediction takes the mean factor of all
+parts.
 
 A machine enters only through the numbers of its target file, so a new machine needs only that
 file. A few of its rows fit offsets per execution mode, per kind of launch and by its similarity to
@@ -42,13 +43,15 @@ from .similarity import SIMILAR, OperatorSimilarity
 
 KEYS = {"unfamiliar": "kinless"}  # names of bands in files, if they differ from those of fields
 MOST_SPREAD = 3.0
-"""Maximum logarithm of the expected spread."""
+"""Maximum logarithm of the expected spread: a spread of e³ = 20 in logarithms is already no
+prediction, and a larger one could only overflow."""
 FAR = 1.0
 """Distance from the training range, in widths of it, from which an estimate extrapolates."""
 MOST_WIDTH = 50.0
 """Maximum logarithm of upper end over estimate, which keeps the end finite."""
 MOST_BEYOND = 3.0
-"""Distance from the training range, in widths of it, beyond which intervals stop widening."""
+"""Distance from the training range, in widths of it, beyond which intervals stop widening, at four
+times the spread inside."""
 
 
 @entity
@@ -125,8 +128,8 @@ class PhysicsResidual(GraphPredictor):
         residual = learned.residual(features)
         if not self.variant:
             residual += learned.memory(data)
-        # intervals widen with the distance from the training range
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
+        # intervals widen with the distance from the training range
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
         value = total * np.exp(residual) * learned.unit
@@ -136,16 +139,19 @@ class PhysicsResidual(GraphPredictor):
         """Return estimates with the offsets of adapted machines."""
         if self.shift is None:
             return detail.value
-        mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        if not mine.any():
+        is_adapted = np.array([r.target in self.moved for r in data.rows], np.bool_)
+        if not is_adapted.any():
             return detail.value
         shift = design(data, detail.features, self._like(data, detail)) @ self.shift
-        return np.asarray(detail.value * np.exp(np.where(mine, shift, 0.0)))
+        return np.asarray(detail.value * np.exp(np.where(is_adapted, shift, 0.0)))
 
     def _like(self, data: Measurements, detail: Detail) -> Array:
-        """Return the log ratio of predicted time on each training machine to that on the row's."""
+        """Return the logarithm of the predicted time on each training machine over the row's.
+
+        ``[rows, machines]``.
+        """
         assert self.learned is not None
-        # sorted, as `design` gives each training machine a column
+        # sorted, so that a machine has the same column of `design` in every process
         predictions = [
             self.detail(data.of([replace(r, target=target) for r in data.rows])).value
             for target in sorted(self.learned.targets)
@@ -174,14 +180,14 @@ class PhysicsResidual(GraphPredictor):
         self.bands.seen = band(self.calibrated.score)
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Return values and intervals; of a time, both are at least the lower bound."""
+        """Return values and intervals; a time and its interval are at least the lower bound."""
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         detail = self.detail(data)
         floor = np.array([r.floor_s for r in data.rows])
         if self.quantity is not Quantity.TIME:
             floor = np.zeros(len(data))
-        # positive in any case, as ratios are taken of it
+        # above 0, as callers divide by the value; 1e-12 (1 ps, if a time) is below any measurement
         value = np.maximum(self._shifted(data, detail), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
@@ -196,7 +202,7 @@ class PhysicsResidual(GraphPredictor):
             high,
             far,
             unknown,
-            unfamiliar if has_unfamiliar else None,
+            unfamiliar if has_unfamiliar else None,  # None: the intervals do not distinguish them
         )
 
     def arrays(self) -> Mapping[str, Array]:
@@ -209,6 +215,7 @@ class PhysicsResidual(GraphPredictor):
             "high": self.learned.high,
             "memory.keys": self.learned.memory.keys,
             "memory.offsets": self.learned.memory.offsets,
+            # similarity, by its earlier name, which shipped files have
             **{f"kinship.{n}": a for n, a in self.learned.similarity.arrays().items()},
         }
         if self.shift is not None:
@@ -220,7 +227,7 @@ class PhysicsResidual(GraphPredictor):
     @staticmethod
     def _forests(learned: Learned) -> Mapping[str, Trees]:
         """Return all forests by their names in files."""
-        factors = {f"factor{i}": one for i, one in enumerate(learned.factors)}
+        factors = {f"factor{i}": trees for i, trees in enumerate(learned.factors)}
         return {**factors, "residual": learned.residual, "spread": learned.spread}
 
     def meta(self) -> Mapping[str, Any]:
@@ -257,11 +264,12 @@ class PhysicsResidual(GraphPredictor):
         # shapes are checked before anything is set: files may be of another version
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = OffsetMemory(*remembered)
+        # deviations have one entry per column of `design`, as offsets have: only their shape counts
         unshifted = deviations((), len(meta["targets"]))
         shift = np.asarray(arrays.get("shift", unshifted), np.float64)
         fits = table.shape == (len(known), KINDS) and shift.shape == unshifted.shape
-        names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
-        similarity = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
+        shares = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
+        similarity = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), shares)
         has_ranges = arrays["low"].shape == arrays["high"].shape == (len(schema),)
         if not (parts and known and fits and has_ranges and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it again")
@@ -300,4 +308,4 @@ def read_band(numbers: Mapping[str, Any]) -> Band:
     return Band(float(numbers["low"]), float(numbers["high"]))
 
 
-PREDICTOR = PhysicsResidual
+PREDICTOR = PhysicsResidual  # the name by which predictors of graphs are looked up in their module

@@ -15,13 +15,17 @@ _KINDS = tuple(k.name.lower() for k in LaunchKind)
 SHARES_START = 10
 """Column of the first share of a kind of launch (`few_rows` reads them)."""
 LEAST_S = 1e-12
-"""Least time in logarithms, for runs without launches."""
+"""Least time of which logarithms and shares are taken, for runs without launches (time 0)."""
 LONG_WINDOW = 26.0
-"""Least elements of a filter larger than 5 × 5, for which libraries have fewer kernels."""
+"""Least elements of a filter that is larger than 5 × 5 = 25; libraries have fewer kernels for such
+filters."""
 
 
 def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
-    """Return the names of the pooled features for given launch features."""
+    """Return the names of the pooled features for given launch features.
+
+    Times are of kernels: ``sum`` with all factors, ``plain`` with the multipliers of kinds only.
+    """
     return Schema(
         "pooled launches",
         (
@@ -59,7 +63,7 @@ def pooled(
     # a graph that consists of views has no launches
     total = np.maximum(by_kinds.sum(axis=1), LEAST_S)
     plain = np.maximum(plain, LEAST_S)
-    # features of launches are averaged with their shares of time as weights
+    # features of launches are averaged, each launch with the weight of its share of time
     share = stack.scale_s / np.maximum(stack.total(stack.scale_s), LEAST_S)[stack.row]
     means = [stack.total(share * stack.values[:, j]) for j in range(stack.values.shape[1])]
     counts = by_kind(stack, runs.times)
@@ -81,5 +85,6 @@ def pooled(
         *np.log1p(counts).T,
         *means,
     ]
+    # after the ten columns: shares and counts by kind, then the means
     assert len(columns) == SHARES_START + 2 * KINDS + len(stack.names)
     return np.stack(columns, axis=1).astype(np.float32)

@@ -1,4 +1,7 @@
-"""Predict training steps by fits to published steps: of convolutional networks, of trainers."""
+"""Predict training steps by two fits to published steps.
+
+One is to steps of convolutional networks, the other to runs of trainers of language models.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,11 @@ def by_published_steps(
     result = step_time(execution, table, deployment, source)
     if result is None:
         return None
-    (time, is_own), known = result, law()
+    # is_own: steps on this machine were published
+    (time, is_own), fit = result, law()
     words = (
-        f"the {STEP_LAW} predictor, fitted to {known.steps} published steps of "
-        f"{known.architectures} convolutional networks, data loading included"
+        f"the {STEP_LAW} predictor, fitted to {fit.steps} published steps of "
+        f"{fit.architectures} convolutional networks, data loading included"
     )
     outside = () if is_own else (f"no published training step on {execution.machine.name}",)
     return CandidateRun(execution.bounds.floor_s, time, STEP_LAW, words, is_own, outside)
@@ -71,7 +75,8 @@ def by_published_runs(
         *((of_law(table, execution, law), law) for law in others.values()),
     ]
     total = table.timeline
-    # the widest of all frameworks' errors and of the kernels' own interval
+    # each framework has the wider of its error and of the kernels' interval, both relative to the
+    # time; the interval of the step reaches over those of all frameworks
     low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
     time = Interval(
         min([s * min(law.low, low) for s, law in each]),
@@ -87,10 +92,15 @@ def by_published_runs(
 
 
 def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
-    """Return the time of a step's kernels with a run overhead, in seconds."""
+    """Return the time of a step by a law of runs, in seconds.
+
+    Each kernel takes its estimate times the factor of what it does; a constant time per micro-batch
+    and a time per layer of experts are added.
+    """
     from ..runs.run_law import Doing
 
     level = execution.machine.level("device")
+    # a machine without a memory level has no bound by memory
     rate = (level.sustained or level.nominal).value if level is not None else math.inf
     factors, env = law.factors, execution.bounds.env
     time_s, layers = 0.0, 0
@@ -101,5 +111,6 @@ def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
             time_s += bound.launches * evaluate(kernel.traffic.nbytes, env) / rate
             continue
         time_s += factors[doing] * estimate.time_s
+        # one routing per layer: its experts are counted in the forward pass only
         layers += phase is Phase.FORWARD and doing is Doing.EXPERTS
     return time_s + law.micro_s + law.routing_s * layers

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 FAR_BELOW = constants_next_to(__file__)["far_below"].number
 """Factor below the small training runs at which a run is far outside: hosts limit such short runs,
-and no training row is like them."""
+and no training row is similar (``constants.toml`` in this folder)."""
 PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 """Kinds of operators that predictors by launches do not distinguish by name."""
 MOST_NAMED = 5
-"""Maximum number of unknown operators that a message names."""
+"""Maximum number of unknown operators that a message names, so that it stays one line."""
 
 
 @record
@@ -38,19 +38,20 @@ class Extent:
 
     @classmethod
     def of(cls, graph: ModelGraph, batch: int) -> Extent:
-        """Return the extent of an encoded graph, counted in f32."""
+        """Return the extent of an encoded graph; its bytes are those of f32, whatever the run."""
         return cls(graph.ops.ops, graph.ops.whole_at(batch)["peak_bytes"])
 
 
 def small_batch(card: GraphCard, row: GraphRow, extent: Extent) -> int:
     """Return the batch at which a graph's run is as large as a card's small training runs.
 
-    Runs are compared by peak bytes, not by samples, as large images are run in smaller batches.
+    Runs are compared by peak bytes, not by samples, as large images are run in smaller batches. 0
+    if the graph has no activations.
     """
-    # activations grow with the batch: bytes per sample
-    alive_bytes = extent.peak_bytes / row.batch
+    # activations grow in proportion to the batch
+    bytes_per_sample = extent.peak_bytes / row.batch
     small_bytes = card.small_peak_bytes(row.target, row.setting)
-    return round(small_bytes / alive_bytes) if alive_bytes > 0 else 0
+    return round(small_bytes / bytes_per_sample) if bytes_per_sample > 0 else 0
 
 
 def is_plain(mnemonic: str) -> bool:
@@ -68,8 +69,9 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
         by_launch: True if operators that differ by name only are equivalent for the predictor.
     """
     operators = extent.operators
-    if row.part not in card.modes:
+    if row.part not in card.modes:  # `part` is the execution mode
         yield f"no measured {row.part} run"
+    # a machine that the card lacks is no reason here: the caller names it
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
         yield f"no measured {row.part} run in {row.setting.precision.value} on {row.target}"
     small = small_batch(card, row, extent)

@@ -33,12 +33,12 @@ def cards(folder: Path = FOLDER) -> tuple[tuple[Path, GraphCard], ...]:
     """
     every = [(path, read_card(path)) for path in sorted(folder.glob("*.json"))]
     # callers take the first that fits: more rows first; equal numbers stay in order of file names
-    return tuple(sorted(every, key=lambda one: -one[1].rows))
+    return tuple(sorted(every, key=lambda file_and_card: -file_and_card[1].rows))
 
 
 @cache
 def loaded(path: Path) -> tuple[GraphPredictor, GraphCard]:
-    """Return weights, read once and shared, so that their predictor must not be adapted.
+    """Return weights that are read once and shared; the predictor must not be adapted.
 
     Raises:
         WeightsError: as `load`.
@@ -57,9 +57,9 @@ def covering(
 def reaching(
     target: str, setting: Setting, quantity: Quantity = Quantity.TIME
 ) -> tuple[Path, bool] | None:
-    """Return the card that covers a machine in a mode, else one that covers other machines in it.
+    """Return a card whose rows have this execution mode, and whether they are of this machine.
 
-    The second value is True if it covers the machine itself. None if no card covers the mode.
+    Cards with rows of the machine come first. None if no card covers the mode on any machine.
     """
     covered = covering(target, setting, quantity)
     if covered is not None:
@@ -77,16 +77,18 @@ def reaching(
 def in_measured_half(
     machine: Machine, setting: Setting, quantity: Quantity = Quantity.TIME
 ) -> Setting:
-    """Return a setting in the half-precision type (f16 or bf16) with measured runs.
+    """Return a setting in the half-precision type (f16 or bf16) that has measured runs.
 
-    Machines with equal rates for f16 and bf16 take about as long in both: 0.974 to 1.011 times for
-    90 % of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
+    It is the setting as given if that is in no half precision, if rates differ, or if neither type
+    was measured. Machines with equal rates for f16 and bf16 take about as long in both: 0.974 to
+    1.011 times for 90 % of timm's 1,294 models on an RTX PRO 6000, under autocast, compiled.
     """
     # the precision as given comes first, then its twin: f16 for bf16, and bf16 for f16
     choices = [setting, replace(setting, precision=setting.precision.twin)]
     if choices[0] == choices[1] or not Sheet(machine).has_equal_halves:
         return setting
     name = known_name(str(machine.path))
+    # runs on this machine in either type come before runs on others
     of_machine = (choice for choice in choices if covering(name, choice, quantity) is not None)
     of_others = (choice for choice in choices if reaching(name, choice, quantity) is not None)
     return next(of_machine, None) or next(of_others, setting)
@@ -115,7 +117,7 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None 
 
 
 def source_of(name: str, folder: Path | None = None) -> str:
-    """Return a hint on how to get weights of a predictor: by training it, or which there are."""
+    """Return a hint for a predictor without weights: how to train it, or which weights exist."""
     from ..graph.predictor import begins_from, files
 
     # a name may have a variant after a colon: roofline:scaled
@@ -129,14 +131,14 @@ def source_of(name: str, folder: Path | None = None) -> str:
         )
     known = f"there are {', '.join(names(folder)) or 'none'}; or give a card, NAME.json"
     # predictors of papers are in the lab package; without it the hint says how to install it
-    is_whole = any(True for _ in plugins.modules(plugins.PREDICTORS))
-    return known if is_whole else f"{known}; published predictors: {plugins.LAB_HINT}"
+    has_lab = any(True for _ in plugins.modules(plugins.PREDICTORS))
+    return known if has_lab else f"{known}; published predictors: {plugins.LAB_HINT}"
 
 
 def every_card(folder: Path | None = None) -> Iterator[tuple[Path, GraphCard]]:
     """Yield the cards of a folder; by default those of perfc, then those of plug-ins."""
-    for one in folders() if folder is None else (folder,):
-        yield from cards(one)
+    for searched in folders() if folder is None else (folder,):
+        yield from cards(searched)
 
 
 @cache
@@ -158,7 +160,11 @@ def newest(
     quantity: Quantity = Quantity.TIME,
     version: tuple[int, int] | None = None,
 ) -> Setting:
-    """Return a setting with the given version, or with the newest one measured on a machine."""
+    """Return a setting with the given framework version, or with the newest measured one.
+
+    The newest is that of the card's rows on the machine in this mode; without such rows the setting
+    keeps its version.
+    """
     if version is None:
         path = card or covering(target, setting, quantity)
         measured = read_card(path).versions(target, setting) if path is not None else ()
@@ -167,7 +173,7 @@ def newest(
 
 
 def known_name(target: str) -> str:
-    """Return the name of a machine in rows, or its file if that name loads another machine.
+    """Return the name under which rows hold a machine, or its file if it is another machine.
 
     Raises:
         TargetError: no such machine.

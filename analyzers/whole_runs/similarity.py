@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from ..graph.rows import Measurements
 
 SIMILAR = constants_next_to(__file__)["similar"].number
-"""Largest distance of similar graphs; √2 is that of graphs without a common operator."""
+"""Largest distance of similar graphs; √2 is that of graphs without a common operator.
+``constants.toml`` in this folder says on which graphs it was chosen."""
 SCALE = 255.0
-"""Factor of the square roots of shares, which are at most 1, as bytes."""
+"""Factor by which the square roots of shares, at most 1, are stored as bytes."""
 
 
 @entity
@@ -61,7 +62,8 @@ class OperatorSimilarity:
         """Return the arrays that `restored` reads: only nonzero roots, graph by graph."""
         graph, word = np.nonzero(self.roots)
         return {
-            # the narrowest types that hold the indices, as these arrays ship
+            # the narrowest types that hold the indices, as these arrays ship with the package; a
+            # byte holds indices up to 255
             "word": word.astype(np.uint16 if len(self.words) > SCALE else np.uint8),
             "root": self.roots[graph, word],
             "sizes": np.bincount(graph, minlength=len(self.roots)).astype(np.uint16),
@@ -76,8 +78,13 @@ class OperatorSimilarity:
         """
         word, root, sizes = (np.asarray(arrays[name]) for name in ("word", "root", "sizes"))
         fits = word.ndim == root.ndim == sizes.ndim == 1 and len(word) == len(root)
-        whole = all(one.dtype.kind == "u" for one in (word, root, sizes))
-        if not fits or not whole or int(sizes.sum(dtype=np.int64)) != len(word) or not len(sizes):
+        is_unsigned = all(array.dtype.kind == "u" for array in (word, root, sizes))
+        if (
+            not fits
+            or not is_unsigned
+            or int(sizes.sum(dtype=np.int64)) != len(word)
+            or not len(sizes)
+        ):
             raise ValueError("arrays that are no shares of operators")
         if (word >= len(words)).any():
             raise ValueError("shares of operators that have no name")
@@ -101,8 +108,9 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
     for name, window, step, parts, outputs in zip(
         graph.ops, height, stride, groups, filters, strict=True
     ):
-        # a network of depthwise convolutions is unlike one of dense ones
         word = f"{name}{window:g}/{step:g}" if window else name
+        # a network of depthwise convolutions differs from one of dense ones; one filter per group
+        # is depthwise
         if window and parts > 1:
             word += " depthwise" if parts >= outputs else " grouped"
         counts[word] += 1

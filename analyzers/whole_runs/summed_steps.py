@@ -22,8 +22,9 @@ NOTE = "no similar training step was measured: backward kernels tend to be slowe
 def widened(table: PredictionTable) -> PredictionTable:
     """Return the table of a training step whose interval includes at least `SPREAD`."""
     total = table.total
-    # never narrower than the interval of the kernels' own errors, and above the lower bound
+    # never narrower than the interval from errors of single kernels, and above the lower bound
     low_s = max(min(total.low_s, total.time_s * math.exp(SPREAD.low)), total.floor_s)
     high_s = max(total.high_s, total.time_s * math.exp(SPREAD.high))
+    # the lower bound may exceed the sum of the kernels: the low end then stays at the estimate
     time = Interval(min(low_s, total.time_s), total.time_s, high_s)
     return replace(table, total=replace(total, time=time), notes=(*table.notes, NOTE))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import WholeRunEstimate
 
-# reasons why a predictor that covers a run is not used
+# reasons why a predictor that covers a run is not used (`CandidateRun.withheld`)
 RECURRENT = "no measured run with recurrent layers"
 OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
 WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
@@ -56,8 +56,9 @@ def with_whole(
 ) -> PredictionTable:
     """Return the table with the time of a predictor of whole runs.
 
-    Predictors with such runs of this machine come first, then the one with the narrowest interval.
-    Intervals are calibrated on held-out rows of the same kind, so it has the least expected error.
+    Predictors with such runs of this machine come first; among several the narrowest interval
+    decides. Intervals are calibrated on held-out rows of the same kind, so that the narrowest has
+    the least expected error.
 
     Args:
         table: prediction by the timeline of the kernels.
@@ -77,6 +78,7 @@ def with_whole(
         runs, notes = candidates(table, source, execution, deployment)
         table = replace(table, notes=(*table.notes, *notes), others=tuple(runs))
         table = with_runs(table, runs) if runs and not runs[0].withheld else table
+    # no predictor of whole runs was used: the step is a sum of kernels
     is_summed = not table.total.predictor and table.kernels
     return widened(table) if deployment.train and is_summed else table
 
@@ -92,6 +94,7 @@ def candidates(
         execution: kernels on their machine.
         deployment: deployment of the run.
     """
+    # runtimes of trainers have no other fits
     trained = by_published_runs(table, execution, deployment)
     if trained is not None:
         return [trained], []
@@ -102,7 +105,7 @@ def candidates(
             runs += [run] if run is not None else []
         except WeightsError:  # damaged weights are an error of the installation, not of the model
             raise
-        except PerfcError as error:
+        except PerfcError as error:  # only graph predictors encode the model again and may fail
             note = f"the graph predictor cannot read this model ({error})"
             is_answered = any(not run.withheld for run in runs)
             left_out = "it is left out" if is_answered else "kernels are summed instead"
@@ -115,6 +118,8 @@ def other_runs(
     table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
 ) -> tuple[CandidateRun, ...]:
     """Return the predictions of whole-run predictors that were not used, each with the reason.
+
+    They are computed here if the table has none, as when the user named a predictor.
 
     Args:
         table: prediction of the run.
@@ -152,7 +157,7 @@ def under_runtime(
     else:
         stored = precision(deployment, element, bounds)
         weights = runtime_runs.covering(execution, stored)
-        # fitted runs are forward passes
+        # the fits are to forward passes alone
         if weights is None or deployment.train:
             return None
         batch = leading_extent(source, bounds.env)
@@ -162,6 +167,7 @@ def under_runtime(
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
     kernels, env = execution.kernels, bounds.env
+    # `once` computes it once for these kernels and extents
     is_chained = kernels.once("recurrent", env, lambda: has_steps(kernels, env))
     # a launch overhead matters only where the host launches kernels one by one
     own_host = execution.kernels.runtime.is_dispatched and (
@@ -205,16 +211,18 @@ def by_graph(
     run = run_of(source, card, machine, setting, execution.bounds.env, floor_s)
     # on other machines its errors are larger: 25 and 36 % (115 eager and 9 compiled runs), those of
     # the timeline of kernels and host 19 and 26 %
-    is_kernels = not (is_own or setting.training)
-    return replace(whole_run(run), is_own=is_own, withheld=ELSEWHERE if is_kernels else "")
+    # training steps were not compared in this way: there the graph predictor stays
+    is_kernels_better = not (is_own or setting.training)
+    withheld = ELSEWHERE if is_kernels_better else ""
+    return replace(whole_run(run), is_own=is_own, withheld=withheld)
 
 
 def whole_run(run: WholeRunEstimate) -> CandidateRun:
     """Return a graph predictor's estimate as a candidate.
 
-    Without an interval, it reaches from the lower bound to infinity.
+    A predictor without intervals has NaN ends; the candidate's interval then reaches from the lower
+    bound to infinity.
     """
-    # NaN: the predictor gives no interval
     low = run.floor_s if math.isnan(run.low) else run.low
     high = math.inf if math.isnan(run.low) else run.high
     time = Interval(low, run.value, high)
@@ -240,8 +248,11 @@ def limitations(deployment: Deployment) -> Iterator[str]:
 def by_default(
     machine: Machine, deployment: Deployment, source: Module
 ) -> tuple[Path, Setting, bool] | None:
-    """Return the card that covers such runs, their setting, and True if on this machine."""
-    # whole runs were measured in some precisions of f32 models, on GPUs
+    """Return the card that covers such runs, their setting, and True if it has this machine's rows.
+
+    None if no whole runs were measured in such a deployment.
+    """
+    # whole runs were measured on GPUs, in the precisions of PRECISIONS, of models stored in f32
     is_known = is_measured_whole(deployment.table) and deployment.dtype in PRECISIONS
     if not is_known or machine.kind == "cpu" or stored_element(source) != "f32":
         return None
@@ -315,7 +326,7 @@ def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> Predictio
     floor_s = max(alone.floor_s, run.floor_s)
     time_s = max(run.time.mid, floor_s)
     low_s = min(max(run.time.low, floor_s), time_s)
-    # a prediction below the lower bound keeps its relative error above it
+    # a prediction raised to the lower bound keeps the ratio of its upper end to the estimate
     high_s = max(run.time.high, time_s * (run.time.high / run.time.mid if run.time.mid else 1.0))
     # a predictor without intervals takes the upper end of the timeline
     if math.isinf(high_s):

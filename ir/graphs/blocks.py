@@ -20,21 +20,24 @@ Path: TypeAlias = "tuple[str, ...]"
 NUMBERED = re.compile(r"([^/.]*_)?n?\d*")
 """Names by which exporters number nodes, unlike names of a program: ``node_Conv_12``, ``n7``."""
 NAMED = 0.5
-"""Minimum share of nodes with names, or of parameters with paths, for these to be used."""
+"""Minimum share of nodes with names, or of nodes with parameters that have paths, for these to be
+used: a majority, since exporters add some nodes of their numbering to a named program."""
 BLOCK = re.compile(r"^(before |after )?block \d+")
 """Start of a name by repeated blocks."""
 LONGEST = 512
-"""Maximum operators on the longest path through a block."""
+"""Maximum operators on the longest path through a block; it limits the time of the search."""
 MOST = 4096
 """Maximum operators on a path in which blocks are searched: language models have up to 2,500, and
 the search compares a path `LONGEST` times with itself."""
 ARRANGEMENT = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.SHAPE})
 """Kinds of nodes that compute nothing; blocks may differ in them."""
 LEAST = 0.1
-"""Minimum share of a model's longest path that blocks of one kind must make up."""
+"""Minimum share of a model's longest path that blocks of one kind must make up; fewer nodes that
+repeat are a coincidence rather than a stage of the network."""
 FIRST, TAKEN = 0x100, 0x10000
-"""First characters for kinds of nodes, and for nodes that are in a block already; the search for
-repeated blocks works on text."""
+"""First characters for kinds of nodes, and for nodes that are in a block already. The search for
+repeated blocks works on text, one character per node; both ranges lie outside of ASCII, so that no
+character has a meaning in a regular expression."""
 
 
 def placed(module: Module) -> Module:
@@ -44,10 +47,11 @@ def placed(module: Module) -> Module:
     read, else of repeated blocks, which are independent of names of nodes and tensors.
     """
     graph = module.graph
-    names = [NUMBERED.fullmatch(n.loc.name) is None for n in graph]
-    if sum(names) > NAMED * len(names):
+    is_program_name = [NUMBERED.fullmatch(n.loc.name) is None for n in graph]
+    if sum(is_program_name) > NAMED * len(is_program_name):
         return module
     stored: dict[Node, Path | None] = {}
+    # nodes that read parameters, and those of them with a path of two parts or more
     nested = read = 0
     # from the end, so that the readers of a node have their paths
     for n in reversed(graph.nodes):
@@ -55,6 +59,7 @@ def placed(module: Module) -> Module:
         if any(map(is_parameter, n.inputs)):
             # a matrix without a path belongs to the module whose bias is added to its product
             users = {u for v in n.results for u in graph.users.get(v, ())}
+            # so its only reader gives the path
             stored[n] = stored[n] or (stored[users.pop()] if len(users) == 1 else None)
             nested += len(stored[n] or ()) > 1
             read += 1
@@ -74,7 +79,7 @@ def placed(module: Module) -> Module:
 
 
 def split(name: str) -> Path:
-    """Split a name into parts, at slashes if it has any, otherwise at dots."""
+    """Return the parts of a name, split at slashes if it has any, otherwise at dots."""
     parts = name.strip("/").split("/")
     if len(parts) == 1:
         parts = name.split(".")
@@ -96,7 +101,7 @@ def is_parameter(v: Value | None) -> bool:
 
 
 def filled(paths: Sequence[Path | None]) -> list[Path]:
-    """Return paths; a missing one is the common prefix of the nearest before and after it."""
+    """Return all paths; a missing one is the common prefix of the nearest ones before and after."""
     following: list[Path] = []
     after: Path = ()
     for path in reversed(paths):
@@ -122,14 +127,15 @@ def shared(a: Iterable[str], b: Iterable[str]) -> Path:
 
 def structural(graph: Graph) -> list[Path]:
     """Return the path of each node by the blocks that repeat on the longest path to an output."""
-    # main: computing nodes of the longest path; readers: how many nodes read what enters each
+    # main: computing nodes of the longest path; readers: for each of them, the most nodes that read
+    # a tensor on the way to it from the computing node before
     path, active = longest(graph)
     if sum(n.op.kind not in ARRANGEMENT for n in path) > MOST:
         return [()] * len(graph.nodes)
     main: list[Node] = []
     readers: list[int] = []
     most = 0
-    for before, node in pairwise((*path[:1], *path)):
+    for before, node in pairwise((*path[:1], *path)):  # the first node twice: nothing is before it
         read = [len(graph.users[v]) for v in before.results if v in node.inputs]
         most = max([most, *read])
         if node.op.kind not in ARRANGEMENT:
@@ -139,7 +145,8 @@ def structural(graph: Graph) -> list[Path]:
     spans = repeated(main, readers)
     if not spans:
         return [()] * len(graph.nodes)
-    # other nodes: position of the first main node that depends on them, last one they depend on
+    # positions on the main path. Of a node beside it: `first` is the first main node that depends
+    # on it (len(main) if none), `last` the last main node that it depends on (-1 if none)
     first = {n: i for i, n in enumerate(main)}
     last = dict(first)
     for node in reversed(graph.nodes):
@@ -151,9 +158,11 @@ def structural(graph: Graph) -> list[Path]:
     paths: list[Path] = []
     for node in graph:
         at = first[node] if first[node] < len(main) else last[node]
-        i = sum(at >= end for _, end in spans)
+        i = sum(at >= end for _, end in spans)  # blocks that end before this position
         if i == len(spans):
             paths.append((f"after block {i}",))
+        # a node inside also depends on what enters the block, unless weights and shapes are all
+        # that it computes from
         elif (start := spans[i][0]) <= at and (last[node] >= start - 1 or node not in active):
             paths.append((f"block {i + 1} of {len(spans)}",))
         else:
@@ -162,11 +171,13 @@ def structural(graph: Graph) -> list[Path]:
 
 
 def longest(graph: Graph) -> tuple[list[Node], KeysView[Node]]:
-    """Return the path with most nodes that read parameters, then with most nodes, and its domain.
+    """Return the longest path of a graph, and all nodes on which paths may run.
 
-    The domain are the nodes that depend on the contents of inputs, not only on weights and shapes.
+    The longest path has the most nodes that read parameters; of several such paths, the most nodes.
+    Paths run over nodes that depend on the contents of inputs, not only on weights and shapes.
     """
-    length = dict.fromkeys(graph.nodes[:0], (0, 0))
+    # by node: nodes with parameters and all nodes on the longest path that ends there
+    length = dict.fromkeys(graph.nodes[:0], (0, 0))  # an empty dictionary with types
     before: dict[Node, Node | None] = {}
     inputs = set(graph.inputs)
     for node in graph:
@@ -174,13 +185,13 @@ def longest(graph: Graph) -> tuple[list[Node], KeysView[Node]]:
         if node.op.kind is Kind.SHAPE or not (makers or inputs.intersection(node.inputs)):
             continue
         before[node] = nearest = max(makers, key=lambda m: length[m], default=None)
-        weighty, count = length[nearest] if nearest else (0, 0)
-        length[node] = weighty + any(map(is_parameter, node.inputs)), count + 1
+        with_parameters, count = length[nearest] if nearest else (0, 0)
+        length[node] = with_parameters + any(map(is_parameter, node.inputs)), count + 1
     path: list[Node] = []
-    at = max(length, key=lambda n: length[n], default=None)
-    while at is not None:
-        path.append(at)
-        at = before[at]
+    last = max(length, key=lambda n: length[n], default=None)
+    while last is not None:
+        path.append(last)
+        last = before[last]
     return path[::-1], length.keys()
 
 
@@ -198,6 +209,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
     text = "".join([kinds.setdefault(kind_of(n), chr(FIRST + len(kinds))) for n in main])
     sums = {c for c, n in zip(text, main, strict=True) if is_sum(n)}
     spans: list[tuple[int, int]] = []
+    # each round adds the kind of block that covers most nodes, until the best covers too few
     while True:
         best: list[tuple[int, int]] = []
         for start, size in runs(text, readers):
@@ -205,6 +217,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
             # a block as a text of one character per node: a sum may be missing
             pattern = "".join([f"{c}?" if c in sums else c for c in block])
             matches = [m.span() for m in re.finditer(pattern, text)]
+            # a block without parameters is no module of the network
             if length_of(matches) > length_of(best) and any(
                 is_parameter(v) for n in main[start : start + size] for v in n.inputs
             ):
@@ -218,7 +231,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
 
 
 def runs(text: str, readers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield start and size of the longest repetition for each block size.
+    """Yield start and size of the first block of the longest repetition, for each block size.
 
     A block starts where most operators read the tensor that enters it, as residual branches split
     there.
@@ -229,6 +242,7 @@ def runs(text: str, readers: Sequence[int]) -> Iterator[tuple[int, int]]:
         run = max(equal.split(b"\0"), key=len)
         if len(run) >= size:
             first = equal.index(run)
+            # all starts that leave room for as many whole blocks
             starts, last = range(first, first + len(run) % size + 1), first + len(run)
             yield max(starts, key=lambda i: sum(readers[i:last:size])), size
 

@@ -7,14 +7,15 @@ from collections.abc import Hashable
 from .. import Inputs, Known, Op, Type, Value
 
 MISSING = -1
-"""Number of an omitted operand."""
+"""Number of an omitted operand; all others are 1 or more."""
 
 
 class DuplicateKeys:
     """Equal numbers for equal operators and values, for the duration of one pass over a module.
 
     Comparison of operators by fields and of contents by elements takes long, so that each object is
-    compared once; later look-ups are by identity.
+    compared once; later look-ups are by identity. ``count`` is the largest number, ``numbers`` has
+    the number of each thing by equality, ``operators`` and ``values`` by identity.
     """
 
     __slots__ = ("count", "numbers", "operators", "values")
@@ -32,7 +33,7 @@ class DuplicateKeys:
     def number(self, thing: Hashable) -> int:
         """Return the number shared by all things equal to this one."""
         number = self.numbers.setdefault(thing, self.count + 1)
-        if number > self.count:
+        if number > self.count:  # the thing is new
             self.count = number
         return number
 
@@ -48,6 +49,8 @@ class DuplicateKeys:
         entry = self.operators.get(id(op))
         if entry is None:
             # the operator is stored too: while it lives, no other object can have its id
+            # with its class: the hash of a record contains only its fields, so that all operators
+            # without fields would collide
             entry = self.operators[id(op)] = self.number((op.__class__, op)), op
         return entry[0]
 

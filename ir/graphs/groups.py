@@ -1,4 +1,8 @@
-"""Disjoint sets of numbers (union-find). Source: Tarjan 1975."""
+"""Disjoint sets of numbers (union-find). Source: Tarjan 1975.
+
+``parent`` is the forest as a list: each number has a parent of its group, and the representative of
+a group is its own parent. Callers join two groups by assigning one root to the other.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ def root(parent: list[int], i: int) -> int:
     (0, [0, 0, 1, 1])
     """
     while parent[i] != i:
-        # targets are assigned from left to right: parent[i] of the old i first
+        # each node is moved to its grandparent. Python assigns the targets from left to right:
+        # first parent[i] with the old i, then i
         parent[i] = i = parent[parent[i]]
     return i

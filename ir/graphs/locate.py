@@ -8,10 +8,9 @@ from .. import Graph, Node, walk
 
 SHOWN = 5
 """Maximum number of candidates in a message."""
-
-
 MOST_COMPARED = 20_000
-"""Maximum number of names and parts of names to compare an unknown name with."""
+"""Maximum number of names and parts of names to compare an unknown name with, as each comparison
+takes tens of microseconds."""
 
 
 class NodeError(PerfcError):
@@ -19,9 +18,10 @@ class NodeError(PerfcError):
 
 
 def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
-    """Find the node called ``wanted`` and its position; nodes of subgraphs follow their owner.
+    """Return the position of the node called ``wanted``, and the node.
 
-    Tries in this order: a node's name in the program or the file, one of its outputs, its position
+    Positions count all nodes of the graph; those of a subgraph follow the node that owns it. Tries
+    in this order: a node's name in the program or the file, one of its outputs, its position
     (``12`` or ``#12``), a part of exactly one node's name, with ``layer1.0`` for ``layer1/0``.
 
     Raises:
@@ -57,7 +57,7 @@ def _dotted(name: str) -> str:
 
 
 def _listed(candidates: list[tuple[int, Node]]) -> str:
-    """Return the first candidates, by position if names are not unique."""
+    """Return the first candidates as text, by position if names are not unique."""
     names = [n.name for _, n in candidates]
     unique = len(set(names)) == len(names)
     shown = [n.name if unique else f"#{i}" for i, n in candidates[:SHOWN]]
@@ -76,6 +76,7 @@ def _close(nodes: list[Node], wanted: str) -> str:
     for name in names:
         for part in (name, *name.replace(".", "/").split("/")):
             parts.setdefault(part.lower(), name)
+    # at most three; a misspelt name is more than half equal
     nearest = get_close_matches(wanted.lower(), list(parts)[:MOST_COMPARED], 3, 0.5)
     close = list(dict.fromkeys(parts[part] for part in nearest))
     if close:

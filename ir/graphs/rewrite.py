@@ -23,7 +23,8 @@ class Rewriter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._uses: dict[Value, Value] = {}  # value that readers of another one read instead
+        # by old value or node: what readers read, what is defined, and which nodes compute instead
+        self._uses: dict[Value, Value] = {}
         self._definitions: dict[Value, Value] = {}
         self._nodes: dict[Node, tuple[Node, ...]] = {}
         self._weights: list[Value] = []
@@ -64,7 +65,8 @@ class Rewriter:
         new = self._uses.get(old)
         if new is None:
             return old
-        # replacements of replacements; all links then point to the last one
+        # a replacement may be replaced in turn: follow the chain, whose links then all point to its
+        # end; a cycle ends at its first repeated value
         chain = [old]
         while new in self._uses and new not in chain:
             chain.append(new)
@@ -88,7 +90,7 @@ class Rewriter:
         inputs = self._defined(graph.inputs)
         weights = self._defined(tuple(w for w in graph.weights if w not in self._dropped))
         outputs = tuple(self.value(v) for v in graph.outputs)
-        # the same object keeps what caches hold for it
+        # an unchanged graph stays the same object, so that results cached for it stay valid
         unchanged = (
             inputs == graph.inputs
             and weights == graph.weights
@@ -130,6 +132,7 @@ def require_range(symbol: SymbolDecl, value: int, where: str = "") -> None:
     Raises:
         ParseError: it is outside.
     """
+    # a limit in terms of other symbols counts as the most that they allow
     hi = None if symbol.hi is None else interval(symbol.hi)[1]
     if value < symbol.lo or (hi is not None and value > hi):
         range_ = f"{symbol.lo}..{'' if hi is None else hi}"
@@ -140,10 +143,13 @@ def require_range(symbol: SymbolDecl, value: int, where: str = "") -> None:
 def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
     """Return ``module`` with other default values for its symbols, by name.
 
+    A symbol with a given value is no longer tied to others.
+
     Raises:
         ParseError: unknown symbol, or a value outside its range.
     """
     declared = {s.name: s for s in module.symbols}
+    # names in errors are those of the text form
     given = sizes_of({symbol_name(n) if n in declared else n: v for n, v in values.items()})
     for name, value in given.items():
         s = declared.get(name)

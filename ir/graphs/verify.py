@@ -33,7 +33,7 @@ from ..syntax.text import free_symbols
 from ..tensors.types import MAX_ITEMS
 
 MAX_DEPTH = 32
-"""Maximum nesting of regions."""
+"""Maximum nesting of regions; passes recurse into regions, so that it protects their stack."""
 
 
 def verify(module: Module, *, where: Callable[[Node], str] | None = None) -> None:
@@ -91,13 +91,20 @@ class _Checker:
         self.where = where
 
     def error(self, node: Node, message: str, cls: type[VerifyError] = VerifyError) -> VerifyError:
-        """Return an error at ``node``, which is named unless its position is known."""
+        """Return an error at ``node``: at its position in a file, or at its name if it has none."""
         where = self.where(node)
         named = f"{node.op.mnemonic} {node.name}" if not where else node.op.mnemonic
         return cls(message, where=f"{where}: {named}" if where else named)
 
     def graph(self, graph: Graph, names: dict[str, Value], visible: set[Value], depth: int) -> None:
-        """Check ``graph``, where the outer values ``visible`` may be used, by ``names``."""
+        """Check a graph or a region.
+
+        Args:
+            graph: what to check.
+            names: values by name, of this graph and all outer ones; extended and restored.
+            visible: the values of ``names``, which nodes may read.
+            depth: number of outer graphs; 0 for that of the module.
+        """
         if depth > MAX_DEPTH:
             raise VerifyError(f"regions nested deeper than {MAX_DEPTH}", where=f"@{graph.name}")
         defined: list[Value] = []
@@ -121,6 +128,7 @@ class _Checker:
         for node in graph.nodes:
             self._node(node, names, visible, depth)
             for result in node.results:
+                # the position of the node, as an error at it begins
                 define(result, str(self.error(node, "results")).removesuffix(": results"))
         for value in graph.outputs:
             if value not in visible:
@@ -162,7 +170,7 @@ class _Checker:
 
 
 def type_problem(type_: Type) -> str:
-    """Return the error in a type, "" if there is none."""
+    """Return the error in a type; "" if there is none."""
     match type_:
         case TensorType(dtype=dtype, shape=shape):
             if not isinstance(dtype, DType):
@@ -176,6 +184,7 @@ def type_problem(type_: Type) -> str:
                     return f"extent {d} is negative"
             return ""
         case SequenceType(elem=elem, items=items) if items is not None:
+            # an empty list is written as None
             if len(items) > MAX_ITEMS or not items:
                 return f"types of {len(items)} elements"
             return next((p for t in (elem, *items) if (p := type_problem(t))), "")
@@ -188,12 +197,12 @@ def type_problem(type_: Type) -> str:
 
 
 def known_problem(value: Value) -> str:
-    """Return the error in a value's known content, "" if there is none."""
+    """Return the error in a value's known content; "" if there is none."""
     content, type_ = value.known, value.type
     if content is None:
         return ""
     if not isinstance(content, Known):
-        return "content"
+        return "content"  # of another class
     if isinstance(type_, SequenceType):
         is_listed = content.shape == (len(content.items),)
         is_listed &= all(item is None or isinstance(item, Known) for item in content.items)
@@ -232,6 +241,7 @@ def compatible(a: Type, b: Type) -> bool:
             return compatible(x, y)
         case MapType(), MapType():
             return a.key is b.key and compatible(a.value, b.value)
+        # a tensor of which nothing is known stands for a value of any type
         case TensorType(shape=None, dtype=DType.UNKNOWN), _:
             return True
         case _, TensorType(shape=None, dtype=DType.UNKNOWN):

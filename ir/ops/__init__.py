@@ -13,20 +13,23 @@ from importlib import import_module
 
 from ..op import BY_ONNX, REGISTRY, Op
 
-# "\n" in place of "^": a pattern that begins with a literal is searched ten times faster
-# Four forms in which a family names an operator: a class attribute `mnemonic`, one `onnx`, a row
-# of a call that creates a class (mnemonic, ONNX name), a section of a TOML file next to the module.
+# The four patterns are the forms in which a family names an operator: a class attribute
+# `mnemonic`; a class attribute `onnx`; a call at module level that creates a class from mnemonic
+# and ONNX name; a section of a TOML file next to the module.
+# "\n" in place of "^": a pattern that begins with a literal is searched ten times faster.
 _MNEMONIC = re.compile(r'\n    mnemonic(?::[^=\n]*)? = "([^"]+)"')
 _ONNX = re.compile(r'\n    onnx = (?:\(\s+)?"((?:[^"]|"\s+")*)"')
 _ROW = re.compile(r'\n[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)')
 _TABLE = re.compile(r'\n\["([\w.:]+)"\]\nmnemonic = "(\w+)"')
-"""Rows of operators that are only data."""
-_NAME = re.compile(r"[\w.:]+")
+_NAME = re.compile(r"[\w.:]+")  # one of the names that `onnx` lists with blanks between
 
 
 @cache
 def _index() -> tuple[dict[str, str], dict[str, str]]:
-    """Return families by mnemonic, and by ONNX name."""
+    """Return the family (dotted module name) by mnemonic, and by ONNX name.
+
+    Modules are searched as text, since importing all of them would slow down every command.
+    """
     by_mnemonic: dict[str, str] = {}
     by_onnx: dict[str, str] = {}
     for family in families():
@@ -59,7 +62,7 @@ def _modules(folder: str, prefix: str) -> Iterator[str]:
             name = entry.name
             if name.endswith(".py") and not name.startswith("_"):
                 yield prefix + name[:-3]
-            elif "." not in name and not name.startswith("_"):
+            elif "." not in name and not name.startswith("_"):  # skips other files, __pycache__
                 yield from _modules(entry.path, f"{prefix}{name}.")
 
 

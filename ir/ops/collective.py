@@ -9,7 +9,8 @@ from .. import Dim, Inputs, Kind, Natural, Op, Positive, TensorType, Types, froz
 from ..problem import Collective, Exchange
 
 PARTS = 1000
-"""Denominator of the exchanged share of a message, which is counted in integers."""
+"""Denominator of the exchanged share of a message: sizes are integers or polynomials of integers,
+so that a share is written as parts of 1000."""
 
 
 @frozen
@@ -32,7 +33,8 @@ class CollectiveOp(Op):
         sizes = [t.nbytes for t in (tensor(ins, 0), *outs) if isinstance(t, TensorType)]
         if len(sizes) < 2 or sizes[0] is None or sizes[1] is None:
             return None
-        # a message is the larger side: the result of an all-gather, the operand of all others
+        # sizes are those of operand and result; the message is the larger one: the result of an
+        # all-gather, the operand of all others
         whole = sizes[1] if self.exchange is Exchange.ALL_GATHER else sizes[0]
         return Collective(self.exchange, self.sent_bytes(whole), self.ranks, self.nodes)
 
@@ -58,7 +60,8 @@ class RowsOfExperts(CollectiveOp):
             return whole
         # probability that a rank has one of the chosen experts
         share = 1 - (1 - 1 / self.ranks) ** self.chosen
-        return whole * max(1, round(share * PARTS)) // PARTS  # integers, as sizes may be symbolic
+        # at least one part: with thousands of ranks the share would round to an empty message
+        return whole * max(1, round(share * PARTS)) // PARTS
 
 
 @frozen

@@ -26,7 +26,7 @@ from ..sheet import Sheet
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, Array]
-"""One array a name, one element a kernel."""
+"""Arrays by the names of columns, each with one element per kernel."""
 
 
 @record
@@ -35,7 +35,8 @@ class Amounts:
 
     Args:
         mac: multiply-accumulates.
-        floor_mac: least that any algorithm needs (Winograd, masked pairs), for lower bounds.
+        floor_mac: fewest multiply-accumulates that any algorithm needs, for lower bounds: fewer
+            than ``mac`` with minimal filtering (Winograd) or masked pairs.
         alu: operations on vector units.
         sfu: transcendental functions.
         read_bytes: bytes read, each once.
@@ -71,16 +72,17 @@ class KernelClass(ABC):
     optional: ClassVar[Mapping[str, float]] = {}
     """Columns that a row may leave out, with their defaults."""
     by_framework: ClassVar[tuple[str, ...]] = ()
-    """Columns of ``optional`` that do not follow from a model: the framework of the kernel, how it
-    quantises."""
+    """Columns of ``optional`` that the framework decides and no model file contains: the family of
+    the kernel, how it quantises."""
     untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset()
-    """Values of ``by_framework`` of kernels that were timed without the autotuner that engines run:
-    predicted only for rows that have these values."""
+    """Values of the ``by_framework`` columns, in order, of kernels that were timed without the
+    autotuner that engines run. They are predicted only for rows that have these values."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
     """Other parameters, of few values each, by which frameworks choose a kernel; the most
     informative first."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Extents that follow from the others but for a remainder, and so distinguish no kernels."""
+    """Extents that follow from the other columns up to a remainder (an input's extent from the
+    result's, the stride and the padding), so that they distinguish no kernels."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over ``scale_s`` may only rise, for physical reasons."""
     categories: ClassVar[tuple[str, ...]] = ()
@@ -99,7 +101,10 @@ class KernelClass(ABC):
         """
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return a physical estimate, which the learned factor corrects: roofline and launch."""
+        """Return a physical estimate in seconds, which the forest's factor corrects.
+
+        By default it is the roofline time plus a launch.
+        """
         bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
         return bound + physics.latency_s(protocol, sheet)
 
@@ -110,7 +115,10 @@ class KernelClass(ABC):
         return np.zeros(len(rows[self.parameters[0]]), np.intp)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
-        """Return a machine's coordinates for `perfc.analyzers.features.distance`."""
+        """Return coordinates of a machine, by whose distances measured machines are compared.
+
+        See `perfc.analyzers.features.distance`.
+        """
         return coordinates(sheet, dtype)
 
     def powered_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
@@ -118,7 +126,7 @@ class KernelClass(ABC):
         return power_limit.products_s(self.amounts(rows, dtype).mac, dtype, sheet)
 
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
-        """Return low, expected and high time of rows that have a law and no learned factor.
+        """Return low, expected and high time, in seconds, of rows that have a law and no forest.
 
         NaN for other rows; None if no row has a law.
         """
@@ -140,10 +148,11 @@ def named(name: str) -> KernelClass | None:
     if not name.isidentifier() or find_spec(path) is None:
         return None
     declared = instances_in(import_module(path), KernelClass)
-    return next((kind for kind in declared if kind.name == name), None)
+    # a file may also import other classes, such as its base
+    return next((kernel_class for kernel_class in declared if kernel_class.name == name), None)
 
 
 @cache
 def classes() -> Mapping[str, KernelClass]:
     """Return every class by its name."""
-    return {made.name: made for made in instances(__name__, KernelClass)}
+    return {instance.name: instance for instance in instances(__name__, KernelClass)}

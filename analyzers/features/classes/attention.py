@@ -36,9 +36,9 @@ class AttentionKernel(IntEnum):
     FLASHINFER = 5
     """FlashInfer's own kernels."""
     TRITON = 6
-    """Written in Triton."""
+    """Kernels written in Triton."""
     ONE_API = 7
-    """Intel's."""
+    """Intel's kernels."""
 
 
 class Balance(NamedTuple):
@@ -90,11 +90,12 @@ Source: CUDA programming guide."""
 
 
 def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return the seconds in which a multiprocessor takes one key and value for a block of queries.
+    """Return the seconds that one key with its value takes a multiprocessor.
 
-    The block has `BLOCK_QUERIES`. Its warps multiply, take exponentials, and each reads key and
-    value from shared memory; the three times add up. A measured key takes 81 clocks on RTX 4090 and
-    57 on RTX PRO 6000; the sum gives 84 and 52, products alone 64 and 32.
+    The multiprocessor has a block of `BLOCK_QUERIES` queries. The warps of the block multiply, take
+    exponentials, and each reads key and value from shared memory; the three times add up. A
+    measured key takes 81 clocks on RTX 4090 and 57 on RTX PRO 6000; the sum gives 84 and 52,
+    products alone 64 and 32.
     """
     width = rows["head_dim"] + value_dim(rows)
     products_s = 2 * BLOCK_QUERIES * width / physics.matrix_flop_per_s(dtype, sheet)
@@ -118,16 +119,16 @@ def value_dim(rows: Columns) -> Array:
 
 
 def reach(rows: Columns) -> Array:
-    """Return the number of latest tokens that a query attends to; infinite without a window."""
+    """Return the number of latest tokens to which a query attends; infinite without a window."""
     return np.where(rows["window"] > 0, rows["window"], np.inf)
 
 
 def least_mac(mac: Array, cached_bytes: Array, dtype: str) -> Array:
-    """Return the MACs, at the rate of ``dtype``, that a lower bound may count.
+    """Return the MACs that a lower bound may count at the rate of ``dtype``.
 
     They are halved for a KV cache narrower than ``dtype``, as some kernels multiply in the type of
     the cache, at twice the rate: TensorRT-LLM on Hopper takes as long for 16-bit queries over an
-    8-bit cache as for 8-bit queries.
+    8-bit cache as for 8-bit queries. ``cached_bytes`` is the size of a cached element.
     """
     return np.where(8 * cached_bytes < bits_of(dtype), mac / 2, mac)
 
@@ -145,10 +146,11 @@ def memory_s(nbytes: Array, sheet: Sheet) -> Array:
 
 def kernel_features(kernel: Array, families: type[IntEnum]) -> dict[str, Array]:
     """Return one 0/1 column per kernel family; all are 0 if the family is unknown."""
+    # no column for UNTUNED_CUTLASS of `ExpertsKernel`, which `Experts` counts as CUTLASS
     return {
-        f"kernel={one.name.lower()}": (kernel == one).astype(float)
-        for one in families
-        if one.name not in ("UNKNOWN", "UNTUNED_CUTLASS")
+        f"kernel={family.name.lower()}": (kernel == family).astype(float)
+        for family in families
+        if family.name not in ("UNKNOWN", "UNTUNED_CUTLASS")
     }
 
 

@@ -26,11 +26,11 @@ from .attention import (
 )
 
 ROWS_OF_PRODUCT = 16
-"""Queries that the smallest matrix instruction multiplies at once."""
+"""Queries that the smallest matrix instruction multiplies at once: m of ``mma.m16n8k16`` (PTX)."""
 
 
 class AttentionDecode(FusedAttention):
-    """``softmax(q·kᵀ)·v`` of one query a head in each of ``batch`` sequences.
+    """``softmax(q·kᵀ)·v`` of one query per head in each of ``batch`` sequences.
 
     ``cached_len`` tokens are in the cache, the new one not included. The other columns are those
     of ``attention_prefill``.
@@ -78,7 +78,8 @@ class AttentionDecode(FusedAttention):
         width = rows["head_dim"] + value_dim(rows)
         blocks = rows["batch"] * rows["kv_heads"]
         group = rows["heads"] / rows["kv_heads"]
-        # one thread block that reads a whole sequence at its share of the bandwidth
+        # time in which one thread block reads the whole sequence of one key/value head at one
+        # multiprocessor's share of the bandwidth
         chain_s = seen * width * cached * sheet.sm_count / sheet.device_bytes_per_s
         features = {
             "log_traffic_s": log(memory_s(nbytes, sheet)),
@@ -104,16 +105,16 @@ class AttentionDecode(FusedAttention):
 
 
 def length_of(rows: Columns) -> Array:
-    """Return the number of tokens that the query attends to, itself included."""
+    """Return the number of tokens to which the query attends, itself included."""
     return np.minimum(rows["cached_len"] + 1, reach(rows))
 
 
 def binding_window(rows: Columns) -> Array:
     """Return the window in tokens; `NO_WINDOW` if it includes the whole cache.
 
-    Kernels with such a window take as long as those without one: 0 % difference in the median,
-    SGLang's on Hopper 7 to 8 %. As a feature it would carry effects of other machines to those
-    without rows of windows, such as A100.
+    Kernels with a window as long as the cache or longer take as long as those without one: 0 %
+    difference in the median, SGLang's on Hopper 7 to 8 %. Its length as a feature would carry
+    effects of machines with rows of windows to machines without such rows, such as A100.
     """
     binds = reach(rows) < rows["cached_len"] + 1
     return np.where(binds, rows["window"], NO_WINDOW)

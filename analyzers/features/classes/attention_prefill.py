@@ -30,7 +30,7 @@ from .attention import (
 )
 
 TILE = 128
-"""Queries of one thread block, in most kernels."""
+"""Queries of one thread block, in most kernels; others have 64."""
 
 
 class AttentionPrefill(FusedAttention):
@@ -77,19 +77,20 @@ class AttentionPrefill(FusedAttention):
         """
         element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
-        rowwise = rows["batch"] * rows["query_len"] * rows["heads"]
+        queries = rows["batch"] * rows["query_len"] * rows["heads"]
         width = rows["head_dim"] + value_dim(rows)
         mac = rows["batch"] * rows["heads"] * pairs(rows) * width
-        # a window of w tokens holds the new one and w - 1 cached ones
+        # bytes per element of width: a window of w tokens holds the new one and w - 1 cached ones
         seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
-        # new keys and values are activations, at most as wide, whatever the type of the cache
+        # new keys and values are activations; a kernel may read them from a narrower cache instead,
+        # so that a lower bound takes the narrower of the two types
         new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, element_bytes)
         return of_products(
             mac,
             least_mac(mac, cached, dtype),
-            rowwise * rows["head_dim"] * element_bytes
+            queries * rows["head_dim"] * element_bytes
             + rows["batch"] * rows["kv_heads"] * width * (seen + new),
-            rowwise * value_dim(rows) * element_bytes,
+            queries * value_dim(rows) * element_bytes,
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -97,6 +98,7 @@ class AttentionPrefill(FusedAttention):
         log = np.log2
         mac, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         count = pairs(rows)
+        # one exponential per unmasked pair
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
         walk_s = chain_s(rows, dtype, sheet)
         blocks = rows["batch"] * rows["heads"]
@@ -140,7 +142,8 @@ class AttentionPrefill(FusedAttention):
         """Return the longest of products, traffic and a block's pass over its keys, plus a launch.
 
         Rows of CUDA graphs replay one call, whose KV cache then is in L2 and has no pages. Rows of
-        an engine's profiler have a paged cache per layer, which blocks of each head read in waves.
+        an engine's profiler (`Protocol.KERNELS`) have a paged cache per layer, which is not in L2
+        and which blocks of each head read in waves.
         """
         latency_s = physics.latency_s(protocol, sheet)
         if protocol is Protocol.KERNELS:
@@ -152,14 +155,15 @@ class AttentionPrefill(FusedAttention):
 
 
 def cached_len(rows: Columns) -> Array:
-    """Return the number of cached tokens, which precede the first query."""
+    """Return the number of cached tokens, which precede the first query; 0 if not causal."""
     return np.where(rows["causal"] > 0, np.maximum(rows["kv_len"] - rows["query_len"], 0), 0)
 
 
 def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     """Return the time in which one thread block passes over all keys that its queries see.
 
-    It has one multiprocessor's share of the rate of products.
+    The block multiplies at one multiprocessor's share of the rate of products. Its rows are the
+    queries of all heads that share keys, at most `TILE`.
     """
     length = np.minimum(rows["kv_len"], reach(rows))
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
@@ -169,11 +173,12 @@ def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
 
 
 def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return the time of blocks of `BLOCK_QUERIES` of one head, which run in waves.
+    """Return the time of blocks of `BLOCK_QUERIES` queries of one head, which run in waves.
 
-    It is that of mean blocks in whole waves, at least that of the longest block. Such are the
-    kernels of FlashAttention-2 over a paged cache, and earlier ones of vLLM. A block computes its
-    whole tile, however few its queries are, and heads that share keys share no block.
+    It is the time of mean blocks in whole waves, but at least that of the longest block. The
+    kernels of FlashAttention-2 over a paged cache are of this kind, and earlier ones of vLLM. A
+    block computes its whole tile, however few its queries are, and heads that share keys share no
+    block.
     """
     one_key_s = key_s(rows, dtype, sheet)
     tiles = np.ceil(rows["query_len"] / BLOCK_QUERIES)
@@ -194,6 +199,7 @@ def pairs(rows: Columns) -> Array:
     # queries before the window is full see all tokens so far: a triangle plus the cached tokens
     growing = np.clip(window - cached, 0, queries)
     triangle = growing * cached + growing * (growing + 1) / 2
+    # the other queries see a full window; the inner `where` avoids 0 times an infinite window (NaN)
     full = queries > growing
     causal = triangle + np.where(full, (queries - growing) * np.where(full, window, 0), 0)
     everything = queries * rows["kv_len"]

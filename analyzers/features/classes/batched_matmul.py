@@ -24,8 +24,8 @@ from .matmul import Matmul
 class BatchedMatmul(Matmul):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` with few ``n`` and ``k``.
 
-    Columns are those of ``matmul``. Rows of 8 bits quantise ``x`` in a separate kernel. With
-    ``weight_bits`` of 8 beside a type of 16 bits, weights are widened before the product.
+    Columns are those of ``matmul``. In rows of 8 bits a separate kernel quantises ``x``. With
+    ``weight_bits`` of 8 and an element type of 16 bits, weights are widened before the product.
 
     Source:
         DeepSeek-V2, arXiv:2405.04434, appendix C.
@@ -33,12 +33,12 @@ class BatchedMatmul(Matmul):
 
     name = "batched_matmul"
     by_framework = ("input_bits", "scale_block", "weight_bits")
-    chosen_by = ()
+    chosen_by = ()  # unlike ``matmul``: the framework decides the width of weights here
     increasing = ()
     categories = ("half", "eight bits")
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the features of any product, and those of operand size and machine."""
+        """Return the features of `Matmul`, and those of operand size and machine."""
         ones = np.ones_like(rows["m"])
         return super().features(rows, dtype, sheet) | {
             "log_elements_x": np.log2(rows["batch"] * rows["m"] * rows["k"]),
@@ -48,7 +48,7 @@ class BatchedMatmul(Matmul):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the scale of any product, plus a launch."""
+        """Return the estimate of `Matmul`, plus a launch."""
         scale_s = super().scale_s(rows, dtype, sheet, protocol)
         return scale_s + physics.latency_s(protocol, sheet)
 

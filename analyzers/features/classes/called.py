@@ -24,12 +24,13 @@ class Called(KernelClass):
     eager_s: ClassVar[float]
     """Seconds of one eager call on the measured hosts with NVIDIA cards."""
     is_own: ClassVar[bool] = False
-    """True if the kernel is the framework's own, not a library's."""
+    """True if the kernel is the framework's own, not a library's: calls of such kernels take longer
+    on GPUs of other vendors (`reach.call_s`)."""
     categories: ClassVar[tuple[str, ...]] = reach.CATEGORIES
 
     @abstractmethod
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the time of the kernel without its call, at rates that kernels reach."""
+        """Return the time of the kernel without its call, at rates that usual kernels reach."""
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -38,6 +39,6 @@ class Called(KernelClass):
         return reach.category(self.body_s(rows, dtype, sheet), self.eager_s)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the time of body and call, joined by a norm as they overlap."""
+        """Return the time of body and call, joined by a norm, as the two overlap in part."""
         call = reach.call_s(protocol, sheet, self.eager_s, is_own=self.is_own)
         return reach.joined_s(call, self.body_s(rows, dtype, sheet))

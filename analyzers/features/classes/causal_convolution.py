@@ -18,13 +18,17 @@ from . import Amounts, Array, Columns, KernelClass, of_products
 from .attention import memory_s, wave_features
 
 CHANNELS, STEPS = 256, 8
-"""Extents of one thread block: channels, which run in parallel, and tokens, in sequence."""
+"""Extents of one thread block: channels, which run in parallel, and tokens, in sequence. Source:
+``BLOCK_N`` and ``BLOCK_M`` of ``causal_conv1d_fn``, a Triton kernel of serving frameworks."""
 
 
 def by_token(
     _kind: object, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
 ) -> NDArray[np.intp]:
-    """Return 1 for rows of single tokens, which have a separate kernel, else 0."""
+    """Return 1 for rows of single tokens, which have a separate kernel, else 0.
+
+    A function, since several classes take it as `KernelClass.category`.
+    """
     index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
     return index
 
@@ -53,7 +57,7 @@ class CausalConvolution(KernelClass):
         return of_products(mac, mac, (elements + read) * nbytes, elements * nbytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the traffic against caches, blocks against multiprocessors, and lengths."""
+        """Return the features: traffic against caches, blocks against multiprocessors, lengths."""
         log = np.log2
         nbytes = moved(rows, dtype)
         ones = np.ones_like(nbytes)
@@ -62,6 +66,7 @@ class CausalConvolution(KernelClass):
         along = np.ceil(rows["query_len"] / STEPS)
         return {
             "log_traffic_s": log(memory_s(nbytes, sheet)),
+            # far below or above its capacity, L2 holds everything or nothing: no further effect
             "log_over_l2": np.clip(log(nbytes / max(sheet.l2_bytes, 1.0)), -6, 8),
             "log_query_len": log(rows["query_len"]),
             "log_batch": log(rows["batch"]),
@@ -79,16 +84,19 @@ class CausalConvolution(KernelClass):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the traffic and a launch."""
+        """Return the time of the traffic plus a launch."""
         return memory_s(moved(rows, dtype), sheet) + physics.latency_s(protocol, sheet)
 
     category = by_token
 
 
 def moved(rows: Columns, dtype: str) -> Array:
-    """Return the bytes of inputs and results, and of the cache, which is read and written."""
+    """Return the bytes of inputs and results, and of the cache, which is read and written.
+
+    Unlike `CausalConvolution.amounts`, a bound, it counts the cache of prompts too.
+    """
     tokens = rows["batch"] * rows["query_len"]
     cached = rows["batch"] * (rows["taps"] - 1)
-    # 2: read and written
+    # 2: each input has a result, and the cache is read and written
     nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8
     return nbytes

@@ -37,6 +37,7 @@ class Operation(IntEnum):
 
 
 EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
+"""The exchange of the IR by the number of the column ``operation``."""
 _CONSTANTS = read_constants(Path(__file__).parents[1] / FILE_NAME)
 LAW_LOW, LAW_HIGH = _CONSTANTS["network_law"].numbers
 """Interval of measured over expected time of collectives between nodes."""
@@ -69,7 +70,8 @@ class Collective(KernelClass):
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         # a ring takes n - 1 steps to reduce and n - 1 to gather, all others one round of n - 1
-        ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
+        rounds = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0)
+        ring = rounds * (rows["ranks"] - 1)
         features = {
             "log_nbytes": log(rows["nbytes"]),
             "log_shard_bytes": log(rows["nbytes"] / rows["ranks"]),
@@ -80,10 +82,11 @@ class Collective(KernelClass):
             "nodes": rows["nodes"],
             "fast": fast(rows, sheet).astype(float),
             "log_link": log(link_bytes_per_s(rows, sheet)),
+            # bytes without a type (i8, u8), or 16-bit numbers; wider types were not measured
             "bits": np.full_like(wire_s, 8.0 if dtype in ("i8", "u8") else 16.0),
         }
-        for one in Operation:
-            features[one.name.lower()] = (rows["operation"] == one).astype(float)
+        for operation in Operation:
+            features[operation.name.lower()] = (rows["operation"] == operation).astype(float)
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
@@ -101,7 +104,8 @@ class Collective(KernelClass):
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
         """Return coordinates by the rate of the link between ranks, and by the vendor.
 
-        They are scaled such that a factor of two in the rate is a distance of 1.
+        Distances are root mean squares over the two coordinates: with the factor √2, twice the rate
+        is a distance of 1.
         """
         rate = sheet.machine.direct_bytes_per_s or _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
@@ -112,8 +116,8 @@ class Collective(KernelClass):
         A single rank sends nothing. Between nodes, all adapters of a node carry the bytes that must
         leave it.
         """
-        known = [rate for rate in (sheet.machine.direct_bytes_per_s, _host(sheet)) if rate]
-        best = max(known, default=np.inf)
+        declared = [rate for rate in (sheet.machine.direct_bytes_per_s, _host(sheet)) if rate]
+        best = max(declared, default=np.inf)
         floor_s: Array = np.where(rows["ranks"] > 1, wire_bytes(rows) / best, 0.0)
         for at, message in _by_law(rows, sheet):
             floor_s[at] = max(floor_s[at], networks.least_s(message, Cluster.of(sheet.machine)))
@@ -136,15 +140,15 @@ class Collective(KernelClass):
 def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExchange]]:
     """Yield index and message of each row whose time the law in `networks` gives."""
     is_pair = rows["operation"] == Operation.SEND_RECEIVE
-    wanted = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
+    has_law = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
     cluster = Cluster.of(sheet.machine)
-    for at in np.flatnonzero(wanted):
-        kind, nbytes, ranks, nodes = (
-            rows[name][at] for name in ("operation", "nbytes", "ranks", "nodes")
+    for index in np.flatnonzero(has_law):
+        operation, nbytes, ranks, nodes = (
+            rows[name][index] for name in ("operation", "nbytes", "ranks", "nodes")
         )
-        exchange = EXCHANGES[Operation(int(kind))]
+        exchange = EXCHANGES[Operation(int(operation))]
         yield (
-            int(at),
+            int(index),
             networks.LinkExchange.of(exchange, float(nbytes), int(ranks), int(nodes), cluster),
         )
 
@@ -153,12 +157,13 @@ def wire_bytes(rows: Columns) -> Array:
     """Return the least bytes that enter or leave one rank in one direction.
 
     In an all-reduce each rank sends its summand and receives the sum, even if switches add: the
-    message once, less than the ``2·(n − 1)/n`` of a ring. All others but a send need ``(n − 1)/n``.
+    message once, less than the ``2·(n − 1)/n`` of a ring. A send needs the message once as well,
+    all others ``(n − 1)/n`` of it.
     """
-    whole = (rows["operation"] == Operation.ALL_REDUCE) | (
+    is_whole = (rows["operation"] == Operation.ALL_REDUCE) | (
         rows["operation"] == Operation.SEND_RECEIVE
     )
-    return rows["nbytes"] * np.where(whole, 1.0, (rows["ranks"] - 1) / rows["ranks"])
+    return rows["nbytes"] * np.where(is_whole, 1.0, (rows["ranks"] - 1) / rows["ranks"])
 
 
 def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
@@ -176,11 +181,12 @@ def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
 def _direct(rows: Columns, sheet: Sheet) -> Array:
     """Return the rate in one direction of direct links between all ranks; 0 without any."""
     # each number of ranks is looked up once: rows have few distinct ones
-    counts, place = np.unique(rows["ranks"], return_inverse=True)
+    counts, index = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
-    # fewer joined ranks than the exchange has: some pairs have PCIe only, which sets the pace
+    # if direct links join fewer ranks than the exchange has, some pairs have PCIe only, which is
+    # slower and so sets the pace
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
-    result: Array = np.where(within & (rows["nodes"] <= 1), rates[place.reshape(-1)], 0.0)
+    result: Array = np.where(within & (rows["nodes"] <= 1), rates[index.reshape(-1)], 0.0)
     return result
 
 

@@ -1,7 +1,8 @@
 """Kernel class of 2D convolutions: direct, grouped, depthwise, minimal filtering (Winograd).
 
 A row is one kernel, columns are its parameters. A forest predicts measured time over the physical
-estimate ``scale_s`` from the features here, in logarithms.
+estimate ``scale_s`` (`called.Called`, from `Convolution.body_s`) from the features here, in
+logarithms.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ class Convolution(Called):
     """``out_h`` × ``out_w`` results of ``out_channels`` from a window of ``in_channels``.
 
     Stride-one windows may use minimal filtering, which cuts the products of the direct count by
-    up to ``4 r / (r + 3)`` per axis (Lavin & Gray 2016, section 3): the lower bound divides by it,
-    the scale does not. FFTs can save more in theory; no measured row does.
+    up to ``4 r / (r + 3)`` per axis (Lavin & Gray 2016, section 3): the lower bound divides by this
+    factor, the physical estimate ``scale_s`` does not. FFTs can save more in theory; no measured
+    row does.
 
     ``pad_h`` and ``pad_w`` are the padding before an axis; the padding behind it follows from the
     other extents. Input positions that no window reads do not count, as in the IR.
@@ -60,17 +62,20 @@ class Convolution(Called):
         outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
         inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
         window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
-        # every input of a transposed convolution is spread by the filters, once per output channel
+        # every input of a transposed convolution is multiplied with the filters of all output
+        # channels of its group
         mac = np.where(
             rows["transposed"] > 0,
             inputs * rows["out_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"],
             outputs * window,
         )
-        item = bits_of(dtype) / 8
+        element_bytes = bits_of(dtype) / 8
         weights = rows["out_channels"] * window
         seen = rows["batch"] * rows["in_channels"] * touched(rows, "h") * touched(rows, "w")
         read = np.where(rows["transposed"] > 0, inputs, seen)
-        return of_products(mac, mac / gain(rows), item * (read + weights), item * outputs)
+        return of_products(
+            mac, mac / gain(rows), element_bytes * (read + weights), element_bytes * outputs
+        )
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -86,7 +91,8 @@ class Convolution(Called):
         amounts = self.amounts(rows, dtype)
         compute, traffic = compute_s(amounts, dtype, sheet), traffic_s(amounts, sheet)
         body = compute + traffic
-        # of a shorter body the call hides the rates, so that their features would be noise
+        # the call hides a body shorter than a third of it (`reach.LAUNCH_SHARE`): features of
+        # its rates would be noise, so that they are 0
         large = body > self.eager_s / 3
         positions = rows["batch"] * rows["out_h"] * rows["out_w"]
         channels = rows["out_channels"] / rows["groups"]
@@ -103,11 +109,15 @@ class Convolution(Called):
             "window": rows["kernel_h"] * rows["kernel_w"],
             "stride": rows["stride_h"],
             "gain": gain(rows),
+            # far below or above its capacity, L2 holds everything or nothing: no further effect
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
+            # four f32 channels are one load of 16 bytes, 32 channels the narrowest tile below;
+            # columns beyond a multiple of 4 fill no tile of F(4, r)
             "align_in": (rows["in_channels"] % 4 == 0).astype(float),
             "align_out": (rows["out_channels"] % 32 == 0).astype(float),
             "odd_side": rows["out_w"] % 4,
         }
+        # usual tiles of products, from large to small
         for height, width in ((128, 128), (128, 64), (64, 32)):
             tiles = rows["groups"] * np.ceil(positions / height) * np.ceil(channels / width)
             waves = np.ceil(tiles / sheet.sm_count)
@@ -127,14 +137,15 @@ class Convolution(Called):
 
 def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
     """Return the time of direct products at the rate of the element type."""
-    single = dtype == "f32"
-    rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
+    # f32 without TF32 has a rule of its sustained rate; matrix units count at their rated one
+    is_single = dtype == "f32"
+    rate = reach.single_flop_per_s(sheet) if is_single else sheet.matrix_flop_per_s(dtype)
     compute: Array = 2 * amounts.mac / rate
     return compute
 
 
 def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
-    """Return the time of all operands, each once, at the bandwidth that kernels reach."""
+    """Return the time of operands and result, each once, at the bandwidth that kernels reach."""
     nbytes = amounts.read_bytes + amounts.write_bytes
     traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
     return traffic
@@ -143,8 +154,8 @@ def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
 def touched(rows: Columns, axis: str) -> Array:
     """Return the number of positions along an axis, ``h`` or ``w``, that some window reads.
 
-    The same count as `perfc.ir.ops.convolution.window.touched`, or less where dilated windows are
-    strided.
+    It is the count of `perfc.ir.ops.convolution.window.touched`, or less (a lower bound) where
+    dilated windows are strided.
     """
     extent, out, kernel, stride, pad, dilation = (
         rows[f"{name}_{axis}"] for name in ("in", "out", "kernel", "stride", "pad", "dilation")
@@ -154,15 +165,20 @@ def touched(rows: Columns, axis: str) -> Array:
     overlapping = np.minimum(extent, span - pad)
 
     def read_before(position: Array, taps: Array) -> Array:
-        """Count positions read before a padded one, for windows of ``taps`` without overlap."""
+        """Return the number of positions read before ``position``, which counts padding.
+
+        Windows have ``taps`` positions and do not overlap.
+        """
         offset = np.clip(position, 0, (out - 1) * stride + taps)
         return offset // stride * taps + np.minimum(offset % stride, taps)
 
-    # a dilated window reads one position at each tap
-    holes = (dilation > 1) & (kernel > 1)
-    taps = np.where(holes, 1.0, np.minimum(kernel, stride))
+    # a dilated window has gaps between its taps: without overlap only its first tap is counted
+    has_gaps = (dilation > 1) & (kernel > 1)
+    taps = np.where(has_gaps, 1.0, np.minimum(kernel, stride))
     separate = read_before(pad + extent, taps) - read_before(pad, taps)
-    is_whole = np.where(holes, (stride == 1) & (out >= dilation), kernel >= stride)
+    # windows read every position of the span if they overlap or touch; dilated ones if they move by
+    # one position and enough of them fill the gaps
+    is_whole = np.where(has_gaps, (stride == 1) & (out >= dilation), kernel >= stride)
     return np.maximum(np.where(is_whole, overlapping, separate), 0.0)
 
 

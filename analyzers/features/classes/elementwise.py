@@ -34,7 +34,7 @@ class Elementwise(Called):
     increasing = ("special_share",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the counts, which the IR gave."""
+        """Return the counts, which the rows have as columns; there are no products."""
         nothing = np.zeros_like(rows["elements"])
         return Amounts(
             nothing, nothing, rows["alu"], rows["sfu"], rows["read_bytes"], rows["write_bytes"]
@@ -43,16 +43,19 @@ class Elementwise(Called):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return the body against the call, and features of rates for bodies that outlast calls.
 
-        Other features of the machine would stand for hosts, which differ more than GPUs do.
+        A forest would use other features of the machine to recognize hosts, which differ more than
+        GPUs do.
         """
         body = self.body_s(rows, dtype, sheet)
-        # a feature of the device is 0 for bodies that the host's call hides
+        # a feature of the device is 0 for bodies that the host's call hides; half a call is the
+        # border with which the shipped weights were fitted
         large = body > self.eager_s / 2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         special = rows["sfu"] / np.maximum(rows["elements"], 1)
         special_s = rows["sfu"] / sheet.special_op_per_s("f32")
         return {
             "log_body": np.log(body / self.eager_s),
+            # far below or above its capacity, L2 holds everything or nothing: no further effect
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -3, 3) * large,
             "special": special,
             "special_share": special_s / body * large,

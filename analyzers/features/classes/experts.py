@@ -31,11 +31,16 @@ DEVIATES = np.array([NormalDist().inv_cdf((11 * i % NODES + 0.5) / NODES) for i 
 UNITS = (8, 16, 64, 128)
 """Heights of tiles of a product, in tokens."""
 TOKENS_OF_PROMPTS = 1024
-"""Tokens of a step above which most belong to prompts."""
+"""Tokens of a step from which on most belong to prompts: few steps have as many sequences, each
+with one token (``lab/notes/serving_kernels.md``)."""
 SKEW_OF_PROMPTS = 1.01
-"""Exponent of the power law of their choices: tokens of one text prefer the same experts."""
+"""Exponent of the power law by which tokens of prompts choose experts, as tokens of one text prefer
+the same experts: the lower of the two exponents with which AIConfigurator drew its rows."""
 LAUNCHES = 4
 """Least number of launches: sorting of tokens, two products and the sum over experts."""
+NORM = 2.0
+"""Order of the norm that joins the times of traffic and of products. An order of 1 would add them,
+a large one take the longer; they overlap in part."""
 
 
 class ExpertsKernel(IntEnum):
@@ -47,17 +52,17 @@ class ExpertsKernel(IntEnum):
     TENSORRT_LLM = 2
     """TensorRT-LLM's generated kernels for Blackwell, whichever framework calls them."""
     TRITON = 3
-    """Written in Triton."""
+    """Kernels written in Triton."""
     MARLIN = 4
     """Products of half-precision tokens with weights of four bits."""
     DEEP_GEMM = 5
-    """DeepGEMM's, scales by blocks."""
+    """DeepGEMM's kernels, with scales by blocks."""
     LOW_LATENCY = 6
-    """TensorRT-LLM's for few tokens."""
+    """TensorRT-LLM's kernels for few tokens."""
     ONE_API = 7
-    """Intel's."""
+    """Intel's kernels."""
     UNTUNED_CUTLASS = 8
-    """CUTLASS's on Hopper by the first of FlashInfer's tactics, as nothing was tuned before."""
+    """CUTLASS's kernels on Hopper, untuned: FlashInfer then takes the first of its tactics."""
 
 
 class Experts(KernelClass):
@@ -90,7 +95,12 @@ class Experts(KernelClass):
     categories = ("half", "eight bits", "four bits", "narrow weights")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the least work of a mean rank: the experts of one token, each operand once."""
+        """Return the least work of a mean rank, with each operand read or written once.
+
+        Weights are those of the experts that a single token chooses, as all tokens may choose the
+        same ones.
+        """
+        # share of the tokens of which a rank needs a copy, at least
         share = np.minimum(rows["chosen"] / rows["ranks"], 1.0)
         mac = routed(rows) * expert_elements(rows)
         touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
@@ -127,7 +137,7 @@ class Experts(KernelClass):
             "chosen": rows["chosen"],
             "log_hidden": log(rows["hidden"]),
             "log_inner": log(rows["inner"]),
-            "beyond_inner": np.mod(rows["inner"], 128),
+            "beyond_inner": np.mod(rows["inner"], 128),  # columns of the last, partly filled tile
             "matrices": rows["matrices"],
             "skew": rows["skew"],
             "computed_bits": bits_of(dtype) * ones,
@@ -140,7 +150,8 @@ class Experts(KernelClass):
             "generation": sheet.generation * ones,
         }
         for height, tiles in zip(UNITS, parts.tiles, strict=True):
-            # waves of the products into and out of the experts, in tiles 128 columns wide
+            # waves of the products into the experts (up, with the gate) and out of them (down), in
+            # tiles 128 columns wide
             up = tiles * np.ceil(rows["inner"] * (rows["matrices"] - 1) / 128) / sheet.sm_count
             down = tiles * np.ceil(rows["hidden"] / 128) / sheet.sm_count
             features[f"log_tiles_{height}"] = log(tiles / parts.touched)
@@ -155,7 +166,8 @@ class Experts(KernelClass):
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the norm of touched weights and padded products, plus tokens and launches."""
         parts = work(rows, dtype, sheet)
-        # products in whole tiles of 16 tokens, at most 16 times the products that are needed
+        # products in whole tiles of 16 tokens (UNITS[1]): one token in a tile is 16 times the
+        # products that are needed, the most that counts
         padded = parts.tiles[1] * UNITS[1] / np.maximum(parts.load, 1e-9)
         compute_s = parts.compute_s * np.maximum(np.minimum(padded, 16.0), 1.0)
         bound_s = (parts.weights_s**NORM + compute_s**NORM) ** (1 / NORM)
@@ -164,15 +176,11 @@ class Experts(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return the category by the type of products; widened weights are a separate one."""
+        """Return the category by the type of products; weights that are widened have their own."""
         name = {16: "half", 8: "eight bits", 4: "four bits"}.get(bits_of(dtype), "half")
         index = np.full(len(rows["tokens"]), self.categories.index(name), np.intp)
         index[rows["weight_bits"] > 0] = self.categories.index("narrow weights")
         return index
-
-
-NORM = 2.0
-"""Order of the norm that joins traffic and products, which overlap."""
 
 
 @entity
@@ -201,9 +209,14 @@ class RankWork:
 def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
     """Return the parameters ``skew`` and ``alone`` of how the tokens of a step choose experts.
 
-    Tokens of one prompt choose similarly. Smaller steps mix requests: each token chooses
-    independently, with equal odds if no skew is given. A given skew of 0 makes all experts equal.
-    The rule follows measurements of TensorRT-LLM and InferenceX: lab/notes/serving_kernels.md.
+    Tokens of one prompt choose similarly, with a skew. Smaller steps mix requests: each token
+    chooses independently, with equal odds if no skew is given. With a given skew of 0, tokens
+    choose independently with equal odds in every step. The rule follows measurements of
+    TensorRT-LLM and InferenceX: lab/notes/serving_kernels.md.
+
+    Args:
+        tokens: number of tokens of the step.
+        stated_skew: exponent of the power law of choices; None if it is not known.
     """
     of_prompts = tokens >= TOKENS_OF_PROMPTS
     skew = (SKEW_OF_PROMPTS if of_prompts else 0.0) if stated_skew is None else stated_skew
@@ -227,6 +240,8 @@ def weight_bytes(rows: Columns, dtype: str) -> Array:
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
     """Return touched experts, load, tiles and times of the timed rank."""
+    # the first axis of these arrays are the quantiles of experts, the second the kernels; a mean
+    # over quantiles times the experts of a rank is the sum over its experts
     share = popularity(rows)
     counts = tokens_of_experts(rows, share)
     local = rows["experts"] / rows["ranks"]
@@ -239,11 +254,13 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
     )
     nbytes = touched * expert_elements(rows) * weight_bytes(rows, dtype)
     compute_s = 2 * load * expert_elements(rows) / physics.matrix_flop_per_s(dtype, sheet)
-    # 16-bit elements: tokens in and out; per pair, its token twice and three rows of ``inner``
+    # elements of 16 bits (the factor 2): tokens in and out; per pair of token and expert, the token
+    # twice and three rows of ``inner`` (both projections of a gate and their product)
     moved = 2 * (
         rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
     )
     beyond = physics.beyond_l2(moved, sheet)
+    # half of L2's data sheet rate, as no copy reaches it
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
     return RankWork(
         touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate
@@ -256,6 +273,7 @@ def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, 
     Both are ``[nodes, kernels]``, as are ``counts``, the mean tokens of an expert, and ``share``,
     its `popularity`.
     """
+    # tokens that are spread as evenly as possible: an expert with a mean below 1 has one or none
     touching, count_each = np.minimum(counts, 1.0), counts
     is_alone = rows["alone"] > 0
     if is_alone.any():
@@ -270,32 +288,36 @@ def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, 
 def popularity(rows: Columns) -> Array:
     """Return each expert's load over the mean, at `NODES` quantiles, ``[nodes, kernels]``.
 
-    With a skew, loads follow a power law between 0.01 and 2 tokens; between 1 and 0.8 times all
-    tokens if there are more pairs than experts and tokens do not choose independently.
+    With a skew, loads follow a power law between 0.01 and 2 tokens. If there are more pairs of
+    token and expert than experts, and tokens do not choose independently, it runs from 1 token to
+    0.8 times all tokens.
 
     Source: AIConfigurator, ``docs/power_law``, by which the tokens of the measured rows were drawn.
     """
     pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
     position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
-    # inverse of the distribution x^(1 − skew), which has no such form at a skew of exactly 1
+    # the inverse of the distribution function x^(1 − skew) at the quantiles; a skew of exactly 1
+    # has a logarithm in place of the power, to which 1.001 comes near
     power = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
     is_sparse = (pairs <= rows["experts"]) | (rows["alone"] > 0)
     least = np.where(is_sparse, 0.01, 1.0)
     most = np.where(is_sparse, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
-    drawn = ((most**power - least**power) * position + least**power) ** (1 / power)
-    result: Array = np.where(rows["skew"] > 0, drawn / drawn.mean(axis=0), 1.0)
+    loads = ((most**power - least**power) * position + least**power) ** (1 / power)
+    result: Array = np.where(rows["skew"] > 0, loads / loads.mean(axis=0), 1.0)
     return result
 
 
 def tokens_of_experts(rows: Columns, share: Array) -> Array:
     """Return an expert's tokens on the timed rank at `NODES` quantiles, ``[nodes, kernels]``.
 
-    With a skew it is the busiest rank: its load exceeds the mean by the expected maximum of as many
-    sums of `popularity` (``share``) as there are ranks. No expert has a token twice.
+    With a skew the timed rank is the busiest one. The load of a rank is a sum of `popularity`
+    (``share``) over its experts; the busiest has the expected maximum of as many sums as there are
+    ranks. No expert has a token twice.
     """
     even = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["experts"]
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
-    # maximum of n normal variables: √(2 ln n) deviations; the mean of `local` experts has 1/√local
+    # the expected maximum of n normal variables is about √(2 ln n) deviations above the mean; the
+    # mean of `local` experts has 1/√local of the deviation of one expert
     largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
     busiest = 1 + share.std(axis=0) * largest
     most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
@@ -309,8 +331,8 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
 def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     """Return the tokens of an expert, ``[nodes, kernels]``, if each token chooses independently.
 
-    Numbers of tokens then are binomial: normal deviates of that variance, clipped at 0 and scaled
-    to the mean. Of several ranks, the busiest has the expected maximum.
+    Numbers of tokens then are binomial. They are replaced by normal deviates of the same variance,
+    clipped at 0 and scaled to the mean. Of several ranks, the busiest has the expected maximum.
 
     Args:
         rows: parameters of the kernels.
@@ -320,10 +342,11 @@ def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     mean = even * share
     odds = np.minimum(rows["chosen"] / rows["experts"] * share, 1.0)
     variance = mean * (1 - odds)
-    # a normal distribution in place of the binomial one, at fixed quantiles
+    # one deviate for each quantile of popularity, not correlated with it (`DEVIATES`)
     counts = np.clip(mean + np.sqrt(variance) * DEVIATES[:, None], 0.0, rows["tokens"])
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     ranks = np.maximum(rows["ranks"], 1.0)
+    # over all experts of a rank: the variance of each expert's draw and that of popularity
     deviation = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
     busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
     result: Array = counts / counts.mean(axis=0) * even * busiest

@@ -17,14 +17,18 @@ from .. import physics
 from ..rows import Protocol
 from ..sheet import Sheet
 from . import Amounts, Array, Columns, KernelClass, of_products
-from .attention import cache_bytes, kernel_features, memory_s, wave_features
+from .attention import cache_bytes, kernel_features, least_mac, memory_s, wave_features
 
 RANK, ROPE = 512.0, 64.0
-"""Extents of a cached latent, and of the part of a key that has the rotary position."""
+"""Extents of a cached latent, and of the part of a key that has the rotary position: those of
+DeepSeek-V2 and V3."""
 WIDEST_HEAD = 256.0
 """Widest head of ordinary keys; wider ones are latents: keys and values are one cached vector."""
 TILE = 64
 """Queries of one thread block; single tokens fill it with their heads."""
+LAUNCHES = 4
+"""Order of magnitude of the launches of a layer's attention: kernels split keys and combine the
+parts, or expand latents before; the forest learns the rest."""
 
 
 class LatentKernel(IntEnum):
@@ -32,13 +36,13 @@ class LatentKernel(IntEnum):
 
     UNKNOWN = 0
     TENSORRT_LLM = 1
-    """TensorRT-LLM's, called by itself."""
+    """TensorRT-LLM's kernels, called by itself."""
     FLASH = 2
     """FlashAttention as SGLang calls it, over latents for prompts as well."""
     TENSORRT_LLM_LATENT = 3
-    """TensorRT-LLM's for latents as SGLang calls them."""
+    """TensorRT-LLM's kernels for latents, as SGLang calls them."""
     TRITON = 4
-    """Written in Triton."""
+    """Kernels written in Triton."""
     FLASH_MLA = 5
     """FlashMLA."""
     FLASH_EXPANDED = 6
@@ -46,7 +50,7 @@ class LatentKernel(IntEnum):
 
 
 LATENT = (LatentKernel.FLASH, LatentKernel.TENSORRT_LLM_LATENT, LatentKernel.TRITON)
-"""Kernels that multiply with latents even for prompts, whose keys others expand."""
+"""Kernels that multiply with latents even for prompts; other kernels expand the keys of prompts."""
 
 
 class LatentAttention(KernelClass):
@@ -88,7 +92,7 @@ class LatentAttention(KernelClass):
         latents = np.where(is_latent(rows), rows["kv_len"], 0.0) * rows["batch"] * (RANK + ROPE)
         return of_products(
             mac,
-            np.where(8 * cached < bits_of(dtype), mac / 2, mac),
+            least_mac(mac, cached, dtype),
             # queries and results may come in the type of the cache: a lower bound
             latents * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
             queries * rows["value_dim"] * np.minimum(computed, cached),
@@ -119,18 +123,19 @@ class LatentAttention(KernelClass):
             "log_device": log(sheet.device_bytes_per_s) * np.ones_like(compute_s),
             "generation": sheet.generation * np.ones_like(compute_s),
             **wave_features("tile", tiles, sheet),
+            # blocks if the keys are split into parts of 128
             **wave_features("split", tiles * np.ceil(rows["kv_len"] / 128), sheet),
             **wave_features("sequence", rows["batch"] * rows["heads"], sheet),
         }
         return features | kernel_features(rows["kernel"], LatentKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the longest of products, traffic and a prompt tile's pass, plus launches."""
+        """Return the longest of products, traffic and a tile's pass (prompts), plus launches."""
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
         # kernels divide the keys of single tokens among blocks, so that no tile passes over all
         walk_s = np.where(rows["query_len"] > 1, walk_s, 0.0)
         longest = np.maximum(np.maximum(compute_s, traffic_s), walk_s)
-        return longest + 4 * physics.latency_s(protocol, sheet)
+        return longest + LAUNCHES * physics.latency_s(protocol, sheet)
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -157,7 +162,7 @@ def pairs(rows: Columns) -> Array:
 
 
 def width(rows: Columns) -> Array:
-    """Return the multiply-accumulates of one pair in the given kernel."""
+    """Return the multiply-accumulates of one pair of query and key in the given kernel."""
     # over latents: a key has RANK + ROPE elements and a value RANK
     is_over_latents = is_latent(rows) | np.isin(rows["kernel"], LATENT)
     return np.where(is_over_latents, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])

@@ -26,8 +26,8 @@ COLUMNS = 64
 LAUNCHES = 6
 """Launches of a prompt: decays, products inside chunks, their inverse, states, results."""
 STATE_BYTES, LEAST_STATE_BYTES = 4, 2
-"""Bytes of an element of the state as models store it, and in the measured kernel with fewest, for
-lower bounds."""
+"""Bytes of an element of the state: as models store it, and as the narrowest measured kernel does,
+for lower bounds."""
 
 
 class LinearKernel(IntEnum):
@@ -35,9 +35,9 @@ class LinearKernel(IntEnum):
 
     UNKNOWN = 0
     TRITON = 1
-    """Flash linear attention and what came from it, written in Triton."""
+    """Flash linear attention and its descendants, written in Triton."""
     FLASHINFER = 2
-    """FlashInfer's, for prompts."""
+    """FlashInfer's kernels, for prompts."""
     PACKED = 3
     """One kernel for gates, products and state of single tokens."""
 
@@ -95,6 +95,7 @@ class LinearAttention(KernelClass):
             "log_traffic_share": log(parts.traffic_s / longest),
             "log_walk_share": log(parts.walk_s / longest),
             "log_state_s": log(parts.state_s),
+            # far below or above its capacity, L2 holds everything or nothing: no further effect
             "log_over_l2": np.clip(log(parts.nbytes / max(sheet.l2_bytes, 1.0)), -6, 8),
             "log_chunk_s": log(parts.chunk_s),
             "log_query_len": log(rows["query_len"]),
@@ -116,9 +117,9 @@ class LinearAttention(KernelClass):
         return features | kernel_features(rows["kernel"], LinearKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return state traffic for single tokens, the longest of three times for prompts.
+        """Return the time of the states' traffic for single tokens, plus a launch.
 
-        The three are products, traffic and the pass over chunks; launches are added.
+        For prompts it is the longest of products, traffic and the pass over chunks, plus launches.
         """
         parts = work(rows, dtype, sheet)
         prompt_s = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
@@ -168,17 +169,22 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
     chunks = rows["batch"] * length
     tokens = rows["batch"] * rows["query_len"]
     delta, element = rows["delta"], bits_of(dtype) / 8
-    # per head and chunk: scores, their use and the inverse of a delta rule; update and use of state
+    # multiply-accumulates per head and chunk. Inside the chunk: scores of keys and their use on
+    # values, with a delta rule twice, and the inverse of a triangle of `CHUNK` tokens. Through the
+    # state: its update and its use, with a delta rule also a read
     inside = CHUNK * CHUNK * ((1 + delta) * (key + value) + delta * CHUNK)
     through = CHUNK * key * value * (2 + delta)
     blocks = rows["batch"] * heads * np.ceil(value / COLUMNS)
     columns = np.minimum(value, COLUMNS)
-    # of one block: its columns of the state, updated and, with a delta rule, read
+    # a block updates its columns of the state and, with a delta rule, reads them; the rate of one
+    # multiprocessor is that of the machine over sm_count
     chunk_s = 2 * CHUNK * key * columns * (1 + delta) * sheet.sm_count / rate
+    # elements: values and results, queries and keys; corrected keys and values, and the states
+    # before each chunk, which are written and read (2)
     operands = tokens * (heads * 2 * value + rows["key_heads"] * 2 * key)
     between = tokens * heads * delta * 2 * (key + 2 * value)
     states = chunks * heads * key * value * 2
-    # 2: read and written; states are wider than operands
+    # the states of the sequences are read and written (2), in a wider type than operands
     state_bytes = 2 * rows["batch"] * heads * key * value * STATE_BYTES
     nbytes = (operands + between + states) * element + state_bytes
     return PromptWork(

@@ -26,7 +26,7 @@ class Matmul(KernelClass):
     the computed type), ``input_bits`` that of ``x`` before a dynamic quantisation, ``output_bits``
     that of ``y``; ``scale_block`` is the number of elements that share a scale: 0 for the whole
     tensor, 1 for one row or column. Bytes of scales are not counted.
-    ``f32`` is computed without TF32; with it, the type is ``tf32``.
+    Rows of type ``f32`` are computed without TF32; with TF32 the type is ``tf32``.
     """
 
     name: ClassVar[str] = "matmul"
@@ -72,7 +72,7 @@ class Matmul(KernelClass):
     ) -> NDArray[np.intp]:
         """Return the category by element type and protocol.
 
-        Integers and weights of fewer bits share one.
+        Integers and weights of fewer bits share a category.
         """
         # profiled and replayed products were measured by other tools: their intervals are separate
         name = "half"
@@ -113,6 +113,8 @@ class Matmul(KernelClass):
             "log_device_s": log(device_s),
             "log_tile_s": log(parts.tile_s),
             "log_tile_over_compute": log(parts.tile_s / compute_s),
+            # at least 1 ns, as operands that stay in caches have no traffic of device memory;
+            # beyond a factor of 64 either way the shorter time has no effect
             "log_tile_over_device": np.clip(
                 log(parts.tile_s / np.maximum(parts.device_s, 1e-9)), -6, 6
             ),
@@ -136,14 +138,14 @@ class Matmul(KernelClass):
             "input_bits": x_bits,
             "weight_bits": w_bits,
             "integer": float(dtype.startswith(("i", "u"))) * ones,
-            # rows of narrow weights do not state how many of them share a scale
+            # measurements of narrow weights do not say how many of them share a scale
             "scale_block": np.where(rows["weight_bits"] > 0, 0.0, rows["scale_block"]),
             "flop_per_joule": sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0) * ones,
             "device_bytes_per_clock": sheet.device_bytes_per_s
             / sheet.clock_hz
             / sheet.sm_count
             * ones,
-            "cuda": float(sheet.generation > 0) * ones,
+            "cuda": float(sheet.generation > 0) * ones,  # generation 0: not an NVIDIA GPU
         }
 
 
@@ -177,7 +179,7 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
         x_bytes,
         w_bytes,
         y_bytes,
-        np.full_like(x_bytes, computed),
+        np.full_like(x_bytes, computed),  # the input is staged after it was quantised
         w_bits,
     )
     return tiling.estimate(product, power_limit.matrix_flop_per_s(dtype, sheet), sheet)
@@ -190,7 +192,8 @@ def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     # read in the type of the input, written in that of the product
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + computed) / 8
     beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
-    # a quarter of the rated bandwidth of L2, and half of the latency of a product
+    # shares of rated numbers, as an element-wise kernel has them: a quarter of the bandwidth of L2,
+    # and half of the latency of a product, which stages no tiles
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 4
     latency_s = (tiling.LATENCY_S + tiling.LATENCY_CLOCKS / sheet.clock_hz) / 2
     time_s: Array = np.where(x_bits > computed, latency_s + nbytes / rate, 0.0)

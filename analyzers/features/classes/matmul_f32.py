@@ -21,7 +21,8 @@ from . import Amounts, Array, Columns, of_products
 from .called import Called
 
 OVERLAP = read_constants(Path(__file__).parents[1] / FILE_NAME)["traffic_overlap"].number
-"""Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
+"""Order of the norm that joins the times of arithmetic and traffic, which overlap, since loads run
+well ahead of their use."""
 FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
 """Rows and columns of tiles; how far a product fills whole waves of them is a feature."""
 
@@ -58,7 +59,8 @@ class MatmulF32(Called):
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body = self.body_s(rows, dtype, sheet)
-        # of a shorter body the call hides the rates, so that their features would be noise
+        # the call hides a body shorter than a third of it (`reach.LAUNCH_SHARE`): features of
+        # its rates would be noise, so that they are 0
         large = body > self.eager_s / 3
         nbytes = ITEM * batch * (m * k + k * n + m * n)
         features = {
@@ -68,7 +70,9 @@ class MatmulF32(Called):
             "log_n": np.log2(n),
             "log_k": np.log2(k),
             "log_batch": np.log2(batch),
+            # far below or above its capacity, L2 holds everything or nothing: no further effect
             "log_beyond_l2": np.clip(np.log(nbytes / max(sheet.l2_bytes, 1.0)), -4, 4) * large,
+            # filled share of tiles of 128 by 64 elements, 8192 together
             "pad": m * n / (np.ceil(m / 128) * np.ceil(n / 64) * 8192),
             # time of the best tiling over that of the bare multiply–adds at the peak rate
             "waste": np.log(compute * lanes.peak_flop_per_s(sheet) / (2 * batch * m * n * k)),
@@ -82,6 +86,7 @@ class MatmulF32(Called):
             waves = np.ceil(tiles / sheet.sm_count)
             filled = batch * m * n / (waves * sheet.sm_count * height * width)
             features[f"fill_{height}x{width}"] = filled
+            # 64 waves are as many as any number: the last one no longer matters
             features[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
         return features
 
@@ -100,7 +105,9 @@ class MatmulF32(Called):
         """Return the time of operands at the bandwidth that kernels reach, plus repeated reads."""
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
-        # weights of linear layers are stored along the reduction, as inputs are
+        # transposed weights are stored along the reduction, as inputs are; tiles of two such
+        # operands are read more than once before Volta (`lanes.again_s`). Batched products, which
+        # are smaller, are left out
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
         reread_s = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
         traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + reread_s

@@ -40,7 +40,7 @@ SHARED = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits", 
 class MixedAttention(FusedAttention):
     """``query_len`` tokens of a chunk that attend to ``kv_len``, and ``decodes`` single tokens.
 
-    Each of the latter is the only query of its sequence, over ``cached_len`` tokens in the cache.
+    Each single token is the only query of its sequence, over ``cached_len`` tokens in the cache.
     ``batch`` is the number of chunks. The other columns are those of ``attention_prefill``;
     attention is causal.
 
@@ -67,21 +67,22 @@ class MixedAttention(FusedAttention):
     chosen_by = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the sum of both halves."""
+        """Return the sum of the amounts of chunks and of single tokens, field by field."""
         prefill, decode = halves()
         chunk = prefill.amounts(prefill_rows(rows), dtype)
         tokens = decode.amounts(decode_rows(rows), dtype)
         return Amounts(*map(add, astuple(chunk), astuple(tokens)))
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return shares of the schedule and lengths, without features of the number of KV heads.
+        """Return the features: shares of the schedule, and lengths.
 
-        Heads of models have few values, by which a forest would recognize models.
+        The number of KV heads is none: it has few values, by which a forest would recognize models.
         """
         log = np.log2
         walk = schedule(rows, dtype, sheet)
         ones = np.ones_like(walk.total_s)
-        # features are shares of the whole, which stay in the trained range for longer sequences
+        # most features are shares of the whole, which stay in the trained range for longer
+        # sequences
         blocks = rows["batch"] * rows["heads"] * np.ceil(rows["query_len"] / BLOCK_QUERIES)
         chunk_waves = blocks / sheet.sm_count
         longest_s = np.maximum(walk.chunk_s, walk.token_s)
@@ -120,14 +121,15 @@ class TileSchedule:
     """Schedule of query tiles over multiprocessors; arrays with one element per kernel.
 
     Args:
-        work_s: time of all tiles if spread evenly.
+        work_s: time of all tiles if they were spread evenly over the multiprocessors.
         chunk_s: longest time in which a tile of a chunk passes over its keys.
-        token_s: time in which the tile of a single token does.
+        token_s: time in which the tile of a single token passes over its keys.
         waves: number of waves of single tokens.
         token_share: share of single tokens in the work.
         head_bytes: bytes cached by all sequences for one KV head.
         traffic_s: time of traffic from device memory.
-        total_s: time of the kernel: the longest of these times.
+        total_s: time of the kernel: the longest of evenly spread work, whole waves of single
+            tokens, waves of the chunks, and traffic.
     """
 
     work_s: Array
@@ -142,7 +144,7 @@ class TileSchedule:
 
 @cache
 def halves() -> tuple[AttentionPrefill, AttentionDecode]:
-    """Return the classes of the two halves."""
+    """Return the classes of the two halves of a kernel: chunks and single tokens."""
     return AttentionPrefill(), AttentionDecode()
 
 
@@ -181,12 +183,12 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
     )
     # share that L2 does not hold: 0 up to half of its capacity, 1 from all of it
     beyond = np.clip(2 * head_bytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
-    # query heads of a group that run at the same time share what they read
+    # query heads of a group (those of one KV head) that run at the same time share what they read:
+    # as many reads as waves of the group's tiles, from one to one per head
     group = rows["heads"] / rows["kv_heads"]
     rereads = np.clip(group * rows["decodes"] / sm, 1, group)
     traffic_s = head_bytes * rows["kv_heads"] / sheet.device_bytes_per_s
     traffic_s = traffic_s * (1 + beyond * (rereads - 1))
-    # evenly spread work, whole waves of tokens, waves of the chunk, memory: the longest decides
     total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, traffic_s])
     return TileSchedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s

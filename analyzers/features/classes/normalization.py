@@ -15,7 +15,7 @@ from . import Amounts, Array, Columns
 from .rowwise import Rowwise
 
 THREADS = 128.0
-"""Threads of a block."""
+"""Threads of a block: ``kNumThreads`` of PyTorch's vectorized layer norm."""
 
 
 class Normalization(Rowwise):
@@ -31,7 +31,8 @@ class Normalization(Rowwise):
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts that all variants need: bytes once, two operations per element.
 
-        With given statistics none are summed, and not all variants read a scale and a shift.
+        The operations are those of the normalised result. Sums for the statistics, scale and shift
+        are left out, as some variants have none of them.
         """
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
@@ -43,5 +44,5 @@ class Normalization(Rowwise):
         return np.full_like(rows["cols"], THREADS)
 
     def again(self, rows: Columns) -> Array:
-        """Return 1: blocks read their row a second time."""
+        """Return 1: blocks read their row a second time, to use the statistics."""
         return np.ones_like(rows["cols"])

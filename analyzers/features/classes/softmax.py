@@ -35,18 +35,20 @@ class Softmax(Rowwise):
         """Return the amounts: elements once, an exponential and two operations per element."""
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
-        # two vector operations: the sum, and the product with its reciprocal
+        # two vector operations: the sum, and the product with its reciprocal; the maximum and its
+        # subtraction are no part of the definition, so that a lower bound leaves them out
         return Amounts(np.zeros_like(n), np.zeros_like(n), 2 * n, n, nbytes, nbytes)
 
     def threads(self, rows: Columns) -> Array:
-        """Return the threads of a block: the least power of two with one thread per eight elements.
+        """Return the threads of a block, from a warp of 32 to 512, as ``SoftMax_getBlockSize``.
 
-        That is what ``SoftMax_getBlockSize`` gives, which stops at 512.
+        It is the least power of two with one thread per eight elements.
         """
-        wanted = np.log2(np.maximum(rows["cols"] / VECTOR / 2, 32))
-        threads: Array = np.clip(2 ** np.ceil(wanted), 32, 512)
+        # each thread has two vectors; the logarithm needs at least the 32 of a warp
+        log_threads = np.log2(np.maximum(rows["cols"] / VECTOR / 2, 32))
+        threads: Array = np.clip(2 ** np.ceil(log_threads), 32, 512)
         return threads
 
     def again(self, rows: Columns) -> Array:
-        """Return two more reads of rows that are longer than a warp's registers."""
+        """Return 2 for rows that are longer than a warp's registers, which are read three times."""
         return np.where(rows["cols"] <= WARP_COLUMNS, 0.0, 2.0)

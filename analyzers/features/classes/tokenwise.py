@@ -54,13 +54,15 @@ class Tokenwise(KernelClass):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return features of traffic over L2 and of blocks on multiprocessors.
 
-        The bytes of a token are none: they have few values, by which a forest would recognize
+        The bytes of a token are no feature: they have few values, by which a forest would recognize
         models.
         """
         log = np.log2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         waves = rows["tokens"] / sheet.sm_count
         ones = np.ones_like(nbytes)
+        # clipped where nothing changes any more: L2 holds everything or nothing, and the machine is
+        # almost empty or has so many waves that the last one is negligible
         features = {
             "log_device_s": log(nbytes / sheet.device_bytes_per_s),
             "log_over_l2": np.clip(log(nbytes / max(sheet.l2_bytes, 1.0)), -6, 6),

@@ -53,10 +53,11 @@ class Scores:
     """Variables of the formulas of attention.
 
     b sequences, h query heads, s queries, t keys, head sizes d of queries and keys and v of
-    values, u unmasked pairs per head. ``x`` and ``y`` are vector and special operations
-    per pair, ``z`` vector operations per token outside the scores; ``i`` by ``j`` is the projection
-    to queries, keys and values, if included. ``is_bound`` marks t and u as lower bounds,
-    because the number of keys depends on data.
+    values, u unmasked pairs of query and key per head. ``x`` and ``y`` are vector and special
+    operations per pair, ``z`` vector operations per token outside the scores. ``i`` by ``j`` is
+    the weight that projects the input to queries, keys and values, 0 by 0 if the operator has no
+    such weight. ``is_bound`` marks t and u as lower bounds, because the number of keys depends
+    on data.
     """
 
     b: Dim
@@ -86,7 +87,8 @@ class Scores:
 SCORES = {
     # d for scores Q @ K^T, v for probabilities @ V
     "mac": "b*h*s*t*(d + v)",
-    # s*v and s: division of each result row by the sum of its exponentials, whose reciprocal is one
+    # each of the s result rows is divided by the sum of its exponentials: one reciprocal per row
+    # (s in sfu), multiplied with the v values of the row (s*v in alu)
     "alu": "b*h*(u*x + s*v) + b*s*z",
     "sfu": "b*h*(u*y + s)",
 }
@@ -97,6 +99,7 @@ def work_of_scores(formulas: Mapping[str, str], scores: Scores, dtype: DType | N
     """Return the operations of attention; MACs of masked pairs are not in ``effective_mac``."""
     dense = work_of(formulas, scores.letters(), dtype)
     effective_mac = dense.mac - scores.idle_mac
+    # None says that nothing is masked, so that reports show no second number
     effective = None if effective_mac == dense.mac else effective_mac
     return replace(dense, effective_mac=effective, is_bound=scores.is_bound)
 
@@ -116,8 +119,9 @@ class AttentionLike(Op):
     kind = Kind.ATTENTION
     formulas = SCORES
     cache_at: ClassVar[int | None] = None
-    """Position of the past keys; None if fused kernels do not compute all of it, as for operators
-    that project their input, or if data decide which pairs count (sparse and paged attention)."""
+    """Position of the past keys among the operands. None if no fused attention kernel computes the
+    whole operator, as it projects its input first, or if data decide which pairs count (sparse and
+    paged attention); such an operator has no ``problem``."""
 
     def scores(self, ins: Inputs) -> Scores | None:
         """Return the variables, None if the operands do not determine them."""
@@ -146,13 +150,16 @@ class AttentionLike(Op):
         return None
 
     def visible(self) -> tuple[bool, int]:
-        """Return whether queries attend only to earlier positions, and the window; 0 for all."""
+        """Return whether queries attend only to earlier positions, and the window in tokens.
+
+        A window of 0 is none: queries attend to all positions.
+        """
         return False, 0
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
         if self.cache_at is None or (n := self.scores(ins)) is None:
             return None
-        cache = tensor(ins, self.cache_at)
+        cache = tensor(ins, self.cache_at)  # without one of unknown type, which has 0 bits
         return Problem(
             n.b,
             n.h,
@@ -161,7 +168,7 @@ class AttentionLike(Op):
             n.t,
             n.d,
             n.v,
-            *self.visible(),
+            *self.visible(),  # is_causal, window
             cache.dtype.bits,
         )
 
@@ -218,13 +225,14 @@ def cached_traffic(
     old, new = old_and_new
     without_caches = tuple(None if i in caches else v for i, v in enumerate(ins))
     without_presents = tuple(ABSENT if i in presents else t for i, t in enumerate(outs))
-    whole = each_once(without_caches, without_presents)
+    others = each_once(without_caches, without_presents)
     states = [outs[i] for i in presents if i < len(outs) and outs[i] is not ABSENT]
     tensors = [t for t in states if isinstance(t, TensorType)]
+    # an unknown number of old rows counts as none, a lower bound
     return Traffic(
-        dim_sum((whole.read_bytes, *(rows_of(t, old or 0) for t in tensors))),
-        dim_sum((whole.write_bytes, *(rows_of(t, new) for t in tensors))),
-        whole.is_bound or old is None,
+        dim_sum((others.read_bytes, *(rows_of(t, old or 0) for t in tensors))),
+        dim_sum((others.write_bytes, *(rows_of(t, new) for t in tensors))),
+        others.is_bound or old is None,
     )
 
 
@@ -279,12 +287,13 @@ class Attention(AttentionLike):
     def _extents(self, ins: Inputs) -> tuple[int | None, _Extents]:
         """Return the rank of Q and the extents; new symbols for unknown ones."""
         q, k, v = (ranked(ins, i, 3, 4) for i in range(3))
-        pk, pv = ranked(ins, 4, 4), ranked(ins, 5, 4)
+        pk, pv = ranked(ins, 4, 4), ranked(ins, 5, 4)  # past keys and values: operands 4 and 5
         rank = next((len(x) for x in (q, k, v) if x is not None), None)
         past: Dim = 0
         if has(ins, 4) or has(ins, 5):
             past = either(axis(pk, 2), axis(pv, 2))
         b = either(*(axis(x, 0) for x in (q, k, v, pk, pv)))
+        # w is the head size of values, the field v: the name is that of the operand here
         if rank == 4:
             h, g = either(axis(q, 1)), either(axis(k, 1), axis(v, 1), axis(pk, 1), axis(pv, 1))
             s, kv = either(axis(q, 2)), either(axis(k, 2), axis(v, 2))
@@ -307,6 +316,7 @@ class Attention(AttentionLike):
 
     def infer(self, ins: Inputs) -> Types:
         rank, e = self._extents(ins)
+        # e.d is the head size of Q if that is a number; `same` is None if neither can be decided
         same_head = same(e.d, either(axis(shape_at(ins, 1), 3), e.d)) if rank == 4 else True
         if same_head is False:
             raise ShapeError(f"head sizes of Q and K differ: {e.d} and {shape_at(ins, 1)}")
@@ -338,32 +348,38 @@ class Attention(AttentionLike):
         if any(shape_at(ins, i) is None for i in range(3)):
             return None
         e = self._extents(ins)[1]
-        # a soft cap is cap * tanh(score / cap): two products and a special function
+        # operand 3 is the mask, one addition per pair; a soft cap is cap * tanh(score / cap): two
+        # products and a special function
         x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))
         u = unmasked_pairs(e.s, e.t, e.past, *self._window())
         scores = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
+        # operand 6 is nonpad_kv_seqlen
         return self._padded(ins, scores) if has(ins, 6) else scores
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # operand 6, nonpad_kv_seqlen, limits the rows of K and V (operands 1 and 2) that are read
         scores = self.scores(ins) if has(ins, 6) else None
         if scores is None:
             return each_once(ins, outs)
-        whole = each_once(tuple(None if i in (1, 2) else v for i, v in enumerate(ins)), outs)
-        read = (whole.read_bytes, *(rows_of(tensor(ins, i), scores.t) for i in (1, 2)))
-        return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound or scores.is_bound)
+        others = each_once(tuple(None if i in (1, 2) else v for i, v in enumerate(ins)), outs)
+        read = (others.read_bytes, *(rows_of(tensor(ins, i), scores.t) for i in (1, 2)))
+        return Traffic(dim_sum(read), others.write_bytes, others.is_bound or scores.is_bound)
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
-        """Return the variables with only the valid keys, the fewest of any sequence as a bound."""
+        """Return the variables with only the valid keys, as nonpad_kv_seqlen gives them.
+
+        If sequences differ, all count with the fewest valid keys of any, a lower bound.
+        """
         content = known(ins, 6)
         valid = () if content is None else tuple(d for d in content.dims if d is not None)
         if not valid or content is None or not content.is_complete:
             # lengths depend on data: at least one key per query
             return replace(full, t=1, u=full.s, is_bound=True)
-        # the shortest sequence stands for all, a lower bound if lengths differ
         n, is_bound = dim_min(*valid, full.t), len(set(valid)) > 1
         if same(n, full.t):
             return replace(full, is_bound=is_bound)
-        # queries are the last s of n positions, which a causal mask or window needs: s <= n
+        # a causal mask or a window takes the queries as the last s of n positions, so that s must
+        # be n or less; else one key per query is the bound again
         if self._window() == (None, None) or same(full.s, n) or at_most(full.s, n):
             u = unmasked_pairs(full.s, n, n - full.s, *self._window())
             return replace(full, t=n, u=u, is_bound=is_bound)
@@ -397,4 +413,6 @@ class FlexAttention(AttentionLike):
         q, k, v = (ranked(ins, i, 4) for i in range(3))
         if q is None or k is None or v is None:
             return None
-        return Scores(q[0], q[1], q[2], k[2], q[3], v[3], q[2] * k[2])
+        (b, h, s, d), t = q, k[2]
+        # all s*t pairs count: which ones the subgraphs mask is not read from them
+        return Scores(b, h, s, t, d, v[3], s * t)

@@ -32,8 +32,9 @@ from .attention import Attention, Scores, work_of_scores
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
-# letters are those of `Scores`: u unmasked pairs of query and key per head, x and y vector and
-# special operations of the softmax per pair
+# letters are those of `Scores`: b sequences, h heads, s queries, t keys, head sizes d of queries
+# and keys and v of values, u unmasked pairs of query and key per head, x and y vector and special
+# operations of the softmax per pair
 BACKWARD_SCORES: Mapping[str, str] = {
     # with d: the scores again, dQ and dK; with v: gradients of the probabilities, and dV
     "mac": "b*h*s*t*(3*d + 2*v)",
@@ -42,7 +43,8 @@ BACKWARD_SCORES: Mapping[str, str] = {
     "sfu": "b*h*(u*y + s)",
 }
 EQUAL = 2.5
-"""Products of the backward pass divided by those of the forward pass, for equal d and v: 5 / 2."""
+"""Products of the backward pass divided by those of the forward pass, for equal d and v: five
+products (the scores, dQ, dK, dP, dV) over two."""
 RATE = 0.87
 """Operations per second of the backward pass divided by those of the forward pass: T. Dao,
 "FlashAttention-2" (arXiv:2307.08691), figures 4 and 5.
@@ -60,7 +62,10 @@ def backward_work(scores: Scores, dtype: DType | None) -> Work:
 
 
 def backward_of(problem: Problem | None) -> Backward | None:
-    """Return the backward problem of attention: three products with d and two with v."""
+    """Return the backward problem of attention, None if ``problem`` is no attention.
+
+    It has three products with d and two with v, where the forward pass has one of each.
+    """
     if not isinstance(problem, ForwardProblem):
         return None
     d, v = problem.head_dim, problem.value_dim
@@ -113,7 +118,7 @@ class AttentionGrad(Op):
         return {} if scores is None else scores.letters()
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, q, k, v = given(ins, 0, 2, 3, 4)
+        dy, q, k, v = given(ins, 0, 2, 3, 4)  # Y, operand 1, is not needed: p is computed again
         # p are probabilities, ds and dp gradients of scores and probabilities
         heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
         q_heads, k_heads, v_heads = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
@@ -121,7 +126,7 @@ class AttentionGrad(Op):
         assert isinstance(width, int)
         scale = width**-0.5 if self.scale is None else self.scale
         scores = tape.scaled(tape.apply(FusedMatMul(transB=1), q_heads, k_heads), scale)
-        if has(ins, 5):
+        if has(ins, 5):  # attn_mask
             scores = masked(tape, scores, ins[5])
         if self.is_causal:
             scores = tape.add(scores, causal(tape, rows, (k_heads.shape or ())[-2]))
@@ -147,7 +152,7 @@ class Heads:
         self.tape, self.queries, self.keys = tape, queries, keys
 
     def split(self, v: Value, heads: int | None = None) -> Value:
-        """Reshape [b, s, h*d] to [b, h, s, d]."""
+        """Return [b, s, h*d] as [b, h, s, d], by default with the query heads."""
         shape, h = v.shape or (), heads or self.queries
         if len(shape) == 4 or h is None:
             return v
@@ -156,7 +161,7 @@ class Heads:
         )
 
     def repeat(self, v: Value, q: Value) -> Value:
-        """Repeat keys or values to as many heads as queries."""
+        """Return keys or values repeated to as many heads as queries."""
         return self.tape.repeated(self.split(v, self.keys), self.queries or (q.shape or ())[1])
 
     def merge(self, v: Value, like: Value) -> Value:
@@ -166,7 +171,10 @@ class Heads:
         return self.tape.reshape(v, (like.shape or ()))
 
     def reduce(self, v: Value, like: Value) -> Value:
-        """Sum over the query heads that share a key/value head."""
+        """Return a gradient per query head summed over the heads that share a key/value head.
+
+        Its shape is that of ``like``, the keys or values of the forward pass.
+        """
         b, h, t, d = v.shape or ()
         g = self.keys or (like.shape or ())[1]
         if h != g:
@@ -175,7 +183,7 @@ class Heads:
 
 
 def masked(tape: Tape, scores: Value, mask: Value | None) -> Value:
-    """Apply a mask to scores: add it, or exclude positions where a boolean mask is False."""
+    """Return scores with a mask added, or excluded where a boolean mask is False."""
     assert mask is not None
     if mask.dtype is DType.BOOL:
         return tape.where(mask, scores, tape.number(float("-inf")))

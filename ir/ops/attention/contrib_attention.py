@@ -49,7 +49,8 @@ def known_extent(ins: Inputs, index: int) -> Dim | None:
 class Past:
     """Keys in the cache from earlier calls.
 
-    ``used`` is their number, None if data dependent; ``held`` is the extent of the buffer.
+    ``used`` is their number, None if data dependent; ``held`` is the extent of the buffer, which
+    is larger if past and present share it.
     """
 
     used: Dim | None
@@ -113,10 +114,14 @@ class ProjectedAttention(AttentionLike):
         return SOFTMAX_ALU + sum(index is not None for index in added)
 
     def _joint(self, ins: Inputs) -> Dim | None:
+        """Return j, the width of Q, K and V together, from the weights; None if unknown."""
         return axis(ranked(ins, 1, 2), 1)
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
-        """Return widths of queries and of values over all heads, and of Q, K and V together."""
+        """Return widths of queries and of values over all heads, and of Q, K and V together.
+
+        The last is None if neither weights nor bias have a known shape.
+        """
         together = self._joint(ins)
         bias = self.given(ins, "bias")
         if together is None and bias is not None:
@@ -145,7 +150,7 @@ class ProjectedAttention(AttentionLike):
         held = self._past(ins).held
         # a shared buffer already has the extent of past and present together
         total = held if self.past_present_share_buffer and held != 0 else held + s
-        state = (2, b, self.num_heads, total, v // self.num_heads)
+        state = (2, b, self.num_heads, total, v // self.num_heads)  # 2: keys and values
         return TensorType(dtype, (b, s, v)), TensorType(dtype, state)
 
     def scores(self, ins: Inputs) -> Scores | None:
@@ -159,12 +164,14 @@ class ProjectedAttention(AttentionLike):
         u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
         bias = together if self.has_bias(ins) else 0
         x_ops, is_bound = self.per_score(ins), past.used is None
+        # in the order of the fields: b, h, s, t, d, v, u, x, y, z, i, j
         return Scores(b, h, s, t, q // h, v // h, u, x_ops, 1, bias, i, together, is_bound)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         past, x = self.given(ins, "past"), ranked(ins, 0, 3)
         if past is None or x is None or not self.past_present_share_buffer:
             return each_once(ins, outs)
+        # result 1 is the present state; x[1] new rows are written to it
         return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
 
 
@@ -222,7 +229,7 @@ class QAttention(ProjectedAttention):
         "weight_zero_point? past?"
     )
     macs_in = DType.I8
-    typed_by = (2, 3)
+    typed_by = (2, 3)  # bias and input_scale have the floating-point type of the result
 
 
 @frozen
@@ -244,21 +251,21 @@ class QOrderedAttention(ProjectedAttention):
         "scale_QKT_softmax? scale_values_gemm mask_index? past? attention_bias?"
     )
 
-    weights_at = (5, 6, 7)
+    weights_at = (5, 6, 7)  # Q_weight, K_weight, V_weight
 
     order_input: int = 0
     order_output: int = 0
     order_weight: int = 0
 
     def has_bias(self, ins: Inputs) -> bool:
-        return True
+        return True  # three required operands, none of them named ``bias``
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
-        q, k, v = (either(axis(ranked(ins, i, 2), 1)) for i in (5, 6, 7))
+        q, k, v = (either(axis(ranked(ins, i, 2), 1)) for i in self.weights_at)
         return q, v, q + k + v
 
     def infer(self, ins: Inputs) -> Types:
-        return super().infer(ins)[:1]
+        return super().infer(ins)[:1]  # no present state
 
 
 @frozen
@@ -300,7 +307,7 @@ class MultiHeadAttention(AttentionLike):
         return has(ins, self.length_at)
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim, Dim, Dim]:
-        """Return b, s, keys of this call, d, v."""
+        """Return b, s, the number of new keys, d and v; new symbols for unknown ones."""
         h = self.num_heads
         q, k, v = ranked(ins, 0, 3, 5), ranked(ins, 1, 3, 4, 5), ranked(ins, 2, 3, 4)
         # packed queries, keys and values: [b, s, heads, 3, d]
@@ -308,12 +315,14 @@ class MultiHeadAttention(AttentionLike):
             return q[0], q[1], q[1], q[4], q[4]
         b, s, width = either(axis(q, 0), axis(k, 0)), either(axis(q, 1)), axis(q, 2)
         if not has(ins, 1):
+            # no key operand: the query operand holds queries, keys and values
             third = either() if width is None else width // (3 * h)
             return b, s, s, third, third
         d = None if width is None else width // h
         # packed keys and values: [b, keys, heads, 2, d]
         if k is not None and len(k) == 5:
             return b, s, k[1], either(d, k[4]), k[4]
+        # keys and values that were computed before: [b, heads, keys, size]
         if (k is not None and len(k) == 4) or (v is not None and len(v) == 4):
             return b, s, either(axis(k, 2), axis(v, 2)), either(d, axis(k, 3)), either(axis(v, 3))
         of_v = axis(v, 2)  # separate keys and values: [b, keys, h*size]
@@ -334,7 +343,7 @@ class MultiHeadAttention(AttentionLike):
             raise ShapeError(f"width {q[2]} does not divide into {self.num_heads} heads")
         b, s, new, d, v = self._sizes(ins)
         past = self._past(ins)
-        # unknown usage of a shared buffer: anything up to its extent
+        # an unknown number of past keys in a shared buffer is anything up to its extent
         held, used = past.held, data_extent(past.held) if past.used is None else past.used
         total = held if held != 0 and self.shares_buffer(ins) else held + new
         h, dtype = self.num_heads, first_dtype(ins, 0, 1)
@@ -360,8 +369,9 @@ class MultiHeadAttention(AttentionLike):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         if not has(ins, self.past_at[0]) or not self.shares_buffer(ins):
             return each_once(ins, outs)
-        old_and_new = self._past(ins).used, self._sizes(ins)[2]
-        return cached_traffic(ins, outs, self.past_at, (1, 2), old_and_new)
+        _, _, new, _, _ = self._sizes(ins)
+        # results 1 and 2 are the present keys and values
+        return cached_traffic(ins, outs, self.past_at, (1, 2), (self._past(ins).used, new))
 
 
 @frozen

@@ -33,7 +33,8 @@ from .score_pairs import unmasked_pairs
 ROTARY_ALU = 3
 """Two products and a sum for each rotated element (arXiv:2104.09864 equation 34)."""
 QK_NORM_ALU = 4
-"""Operations of an RMS norm: square and addition, product with the root, product with the scale."""
+"""Operations of an RMS norm per element: square, addition to the sum, product with the reciprocal
+root, product with the scale."""
 
 
 @frozen
@@ -60,7 +61,7 @@ class GroupQueryAttention(AttentionLike):
     )
     total_at = 6
     """Position of total_sequence_length among the operands."""
-    cache_at: ClassVar[int | None] = 3
+    cache_at: ClassVar[int | None] = 3  # past_key; past_value is operand 4
 
     num_heads: Positive = 1
     kv_num_heads: Positive = 1
@@ -103,7 +104,7 @@ class GroupQueryAttention(AttentionLike):
     def present(self, ins: Inputs, s: Dim) -> Dim:
         """Return the extent of the present state."""
         past, total = self.past(ins), self.total(ins)
-        # the oldest keys give way to new ones
+        # a sliding window never grows: new keys overwrite the oldest ones
         if self.sliding_window_cache and has(ins, 3):
             return past
         if total is not None:
@@ -155,6 +156,7 @@ class GroupQueryAttention(AttentionLike):
         x = SOFTMAX_ALU + int(has(ins, 10)) + 2 * capped
         normalized = (self.num_heads + self.kv_num_heads) * d if has(ins, 14) else 0
         z, y, is_bound = self.rotation(d) + QK_NORM_ALU * normalized, 1 + capped, total is None
+        # head size d twice: values are as wide as keys
         return Scores(b, self.num_heads, s, t, d, d, u, x, y, z, is_bound=is_bound)
 
     def rotation(self, d: Dim) -> Dim:
@@ -162,11 +164,13 @@ class GroupQueryAttention(AttentionLike):
         return ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
 
     def one_key(self, q: Shape, d: Dim) -> Scores:
-        """Return the attention of each query to itself, the minimum."""
+        """Return the variables if each query attends to itself alone, the minimum."""
         heads, z = self.num_heads, self.rotation(d)
+        # t = 1 key, so that u = s pairs
         return Scores(q[0], heads, q[1], 1, d, d, q[1], SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # operands 3 and 4 are the past keys and values, results 1 and 2 the present ones
         return cached_traffic(ins, outs, (3, 4), (1, 2), self._old_and_new(ins))
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
@@ -181,14 +185,14 @@ class GroupQueryAttention(AttentionLike):
 class SelectedKeys(GroupQueryAttention):
     """Grouped attention that reads only some keys, which an operand selects."""
 
-    cache_at = None
+    cache_at = None  # data decide which pairs count, so that it has no `problem`
 
     def scores(self, ins: Inputs) -> Scores | None:
         q = ranked(ins, 0, 3)
         return None if q is None else self.one_key(q, self.head_size(ins))
 
     def infer(self, ins: Inputs) -> Types:
-        return super().infer(ins)[:3]
+        return super().infer(ins)[:3]  # no output_qk
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
         # how many old rows are selected depends on data
@@ -303,16 +307,17 @@ class PagedAttention(AttentionLike):
             return None
         n, d, v = self._sizes(ins)
         z = ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
+        # t = 1 key for each of the n queries, so that u = n pairs
         return Scores(1, self.num_heads, n, 1, d, v, n, SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        # the caches are results 1 and 2 too, of which only the new rows are written
+        # the caches, operands 3 and 4, are results 1 and 2 too: only their new rows are written
         without_caches = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))
-        whole = each_once(without_caches, outs[:1])
-        written: list[Dim] = [whole.write_bytes]
+        others = each_once(without_caches, outs[:1])
+        written: list[Dim] = [others.write_bytes]
         n = axis(shape_at(ins, 0), 0)
         for cache in (tensor(ins, 3), tensor(ins, 4)):
             if n is not None and cache.shape is not None and cache.dtype is not DType.UNKNOWN:
                 heads, size = cache.shape[-2:]
                 written.append(storage_bytes(n * heads * size, cache.dtype.bits))
-        return Traffic(whole.read_bytes, dim_sum(written), is_bound=True)
+        return Traffic(others.read_bytes, dim_sum(written), is_bound=True)

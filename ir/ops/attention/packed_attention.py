@@ -35,15 +35,17 @@ from .score_pairs import unmasked_pairs
 class AfterProjection(AttentionLike):
     """Attention after its projection: queries, keys and values are side by side in one operand."""
 
-    onnx = ""
+    onnx = ""  # ONNX has no such operator: only a rewrite creates it
     formulas = SCORES
 
     def _joint(self, ins: Inputs) -> Dim | None:
+        """Return the width of queries, keys and values together, here of operand 0."""
         return axis(ranked(ins, 0, 2, 3), -1)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        n = super().scores(ins)
-        return None if n is None else replace(n, i=0, j=0)
+        variables = super().scores(ins)
+        # the projection, i by j, is another node
+        return None if variables is None else replace(variables, i=0, j=0)
 
 
 class Packed(AttentionLike):
@@ -54,11 +56,12 @@ class Packed(AttentionLike):
         return ranked(ins, self.signature.names.index("token_offset"), 2)
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
-        """Return the extents with sequences of equal lengths; None before a projection."""
+        """Return the extents with sequences of equal lengths; None if it projects its input."""
         offsets, n = self._offsets(ins), self.scores(ins)
         if offsets is None or n is None or self.after_projection() is not None:
             return None
-        # n.t is the mean length, of queries as of keys
+        # n.t is the mean length of a sequence, of its queries as of its keys; query heads and
+        # key/value heads are equally many
         return Problem(offsets[0], n.h, n.h, n.t, n.t, n.d, n.v)
 
 
@@ -101,8 +104,8 @@ class PackedMultiHeadAttention(Packed):
         if q is None or offsets is None:
             return None
         (width, of_v), h, n, b = self._widths(ins), self.num_heads, q[0], offsets[0]
-        # pairs are the sum of the squared lengths, least for equal ones: one sequence has exactly n
-        # keys per token, several have at least n//b
+        # pairs are the sum of the squared lengths, which is least for equal lengths: one sequence
+        # has exactly n keys per token, several have at least n//b. Operand 6 is attention_bias
         t, x = n // b, SOFTMAX_ALU + int(has(ins, 6))
         return Scores(1, h, n, t, width // h, of_v // h, n * t, x, is_bound=b != 1)
 
@@ -152,7 +155,9 @@ class PackedAttention(Packed):
             return None
         (q, v, joint), h, (n, i), b = self._widths(ins), self.num_heads, x, offsets[0]
         ops = SOFTMAX_ALU + int(has(ins, self.signature.names.index("attention_bias")))
+        # the fewest keys per token, exact for one sequence
         t = n // b
+        # z = joint: the bias of the projection, which is always given
         return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
 
 
@@ -202,9 +207,9 @@ class LongformerAttention(AttentionLike):
         (b, s, i), h, t = x, self.num_heads, 2 * self.window + 1
         # queries, keys and values side by side
         joint = 3 * i if w is None or len(w) != 2 else w[1]
-        # the mask adds one operation per score
         d = i // h
         u = unmasked_pairs(s, s, 0, self.window, self.window)
+        # x: the mask adds one operation per score; z = joint: the bias of the projection
         return Scores(b, h, s, t, d, d, u, SOFTMAX_ALU + 1, 1, joint, i, joint, is_bound=True)
 
 

@@ -31,7 +31,7 @@ from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
 from .score_pairs import triangle, unmasked_pairs
 
 QUERY, KEY, VALUE, LENGTHS, PAST_KEY, PAST_VALUE, DECODE_KEY, DECODE_VALUE, BIAS = range(9)
-"""Positions of the operands."""
+"""Positions of the operands; those of ``decode`` and ``past`` are caches."""
 
 
 @record
@@ -89,7 +89,7 @@ class RaggedAttention(Op):
 
     def infer(self, ins: Inputs) -> Types:
         n = axis(shape_at(ins, QUERY), 0)
-        is_open = n is None
+        is_open = n is None  # the rank of the query is unknown, and so are those of the results
 
         def rows(dtype: DType, count: Dim, width: int) -> TensorType:
             return TensorType(dtype, None if is_open else (count, width))
@@ -106,7 +106,7 @@ class RaggedAttention(Op):
         return out, keys, rows(cache.dtype, added, self.kv_heads * self.value_dim)
 
     def new_keys(self, ins: Inputs) -> Dim:
-        """Return the keys of all sequences that are not in a cache."""
+        """Return the number of keys of all sequences that are not in a cache yet."""
         if has(ins, KEY):
             return axis(shape_at(ins, KEY), 0) or 0
         # a query operand wider than its heads also holds the keys
@@ -116,7 +116,7 @@ class RaggedAttention(Op):
         return axis(shape_at(ins, QUERY), 0) or 0
 
     def groups(self, ins: Inputs) -> tuple[SequenceGroup | None, SequenceGroup | None]:
-        """Return prefill and decode groups, None if the operands have none."""
+        """Return the groups of prefill and of decode, None for one that the operands lack."""
         queries, keys = axis(shape_at(ins, QUERY), 0), self.new_keys(ins)
         if queries is None:
             return None, None
@@ -134,7 +134,7 @@ class RaggedAttention(Op):
             return None, decodes
         prompts = axis(shape_at(ins, LENGTHS), 0) or 1
         past = axis(shape_at(ins, PAST_KEY), 2) or 0
-        # prompts of different lengths count at their mean length
+        # extents of equal sequences stand for prompts of different lengths, at their mean length
         return SequenceGroup(prompts, queries // prompts, keys // prompts, past), decodes
 
     def scores(self, group: SequenceGroup, *, is_biased: bool) -> Scores:
@@ -142,6 +142,7 @@ class RaggedAttention(Op):
         s, t = group.queries, group.keys + group.past
         u: Dim = s * t
         if self.is_causal:
+            # a window counts the query itself, `unmasked_pairs` only the keys before it
             left = self.window - 1 if self.window else None
             u = self.chunked(group) if self.chunk else unmasked_pairs(s, t, t - s, left, 0)
         capped = int(bool(self.softcap))
@@ -151,14 +152,17 @@ class RaggedAttention(Op):
         )
 
     def chunked(self, group: SequenceGroup) -> Dim:
-        """Return pairs within chunks; the cache holds the chunk of the first new token so far."""
+        """Return the pairs of query and key within one chunk.
+
+        The cache holds only the chunk of the first new token, up to that token.
+        """
         last, c = group.past + group.queries, self.chunk
         # whole chunks and the part of the last one, without the pairs among cached tokens
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         prompts, decodes = self.groups(ins)
-        # letters of one group; both together have no common ones
+        # the letters describe one group; no single set of them describes both together
         group = prompts or decodes
         return {} if group is None else self.scores(group, is_biased=has(ins, BIAS)).letters()
 
@@ -174,11 +178,11 @@ class RaggedAttention(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> Attention | MixedAttention | None:
         prompts, decodes = self.groups(ins)
-        first = None if prompts is None else self.attention(prompts, tensor(ins, PAST_KEY))
-        second = None if decodes is None else self.attention(decodes, tensor(ins, DECODE_KEY))
-        if first is not None and second is not None:
-            return MixedAttention(first, second)
-        return first or second
+        prefill = None if prompts is None else self.attention(prompts, tensor(ins, PAST_KEY))
+        decode = None if decodes is None else self.attention(decodes, tensor(ins, DECODE_KEY))
+        if prefill is not None and decode is not None:
+            return MixedAttention(prefill, decode)
+        return prefill or decode
 
     def attention(self, group: SequenceGroup, cache: TensorType) -> Attention:
         """Return the attention of one group alone; chunks of a prompt are separate sequences."""
@@ -199,5 +203,5 @@ class RaggedAttention(Op):
             self.value_dim,
             self.is_causal == 1,
             self.window,
-            cache.dtype.bits,
+            cache.dtype.bits,  # 0 without a cache, whose element type is then unknown
         )

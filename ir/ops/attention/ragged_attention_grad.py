@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
 FORWARD = 2
-"""Number of operands before those of the forward pass."""
+"""Number of operands before those of the forward pass: dY and Y."""
 RESULTS = (QUERY, KEY, VALUE, BIAS)
 """Operands of the forward pass that have gradients, in the order of the results."""
 
@@ -51,8 +51,8 @@ class RaggedAttentionGrad(RaggedAttention):
     formulas = BACKWARD_SCORES
 
     def infer(self, ins: Inputs) -> Types:
-        at = [FORWARD + i for i in RESULTS]
-        return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in at)
+        positions = [FORWARD + i for i in RESULTS]
+        return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in positions)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return super().extents(ins[FORWARD:], outs)
@@ -62,7 +62,7 @@ class RaggedAttentionGrad(RaggedAttention):
         if prompts is None:
             return None
         is_biased = has(ins, FORWARD + BIAS)
-        # decodes are inference
+        # decode is inference: only prompts have gradients
         return backward_work(self.scores(prompts, is_biased=is_biased), None)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
@@ -75,7 +75,10 @@ class RaggedAttentionGrad(RaggedAttention):
         return each_once(ins, outs)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
-        """Return sequences as a batch, if nothing is cached and the only mask is causal."""
+        """Return the gradients by `AttentionGrad`, with the packed sequences as a batch.
+
+        None if keys are cached, or if there is a window, a chunk, a soft cap or a bias.
+        """
         prompts, decodes = self.groups(ins[FORWARD:])
         is_plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
         if prompts is None or decodes is not None or prompts.past != 0 or not is_plain:
@@ -83,7 +86,7 @@ class RaggedAttentionGrad(RaggedAttention):
         b, parts = prompts.sequences, self.separate(tape, ins[FORWARD:])
 
         def unpacked(v: Value | None) -> Value:
-            """Reshape packed rows to [b, s, width]."""
+            """Return packed rows as [b, s, width]."""
             assert v is not None
             shape = v.type.shape  # type: ignore[union-attr]
             assert shape
@@ -104,7 +107,8 @@ class RaggedAttentionGrad(RaggedAttention):
             if not is_present:
                 gradients.append(None)
                 continue
-            # parts merged into an operand follow it in the list
+            # the query operand may hold the keys, or keys and values: its gradient then joins the
+            # parts up to the next operand that is given
             last = next((j for j in range(index + 1, 3) if present[j]), 3)
             gradients.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
         # the last result is dBias: `is_plain` excludes a bias
@@ -118,7 +122,8 @@ class RaggedAttentionGrad(RaggedAttention):
         h, g = self.num_heads * self.head_dim, self.kv_heads * self.head_dim
         query = ins[QUERY]
         assert query is not None
-        # columns of the query operand where queries, keys and values begin and end
+        # columns of the query operand at which queries, keys and values begin and end; the query
+        # operand is divided even if it holds queries alone
         ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
         operands = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
         return [

@@ -52,13 +52,17 @@ class RelativePositionBias(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = result_shape(outs)
-        return {} if shape is None or len(shape) != 4 else {"s": shape[2], "t": shape[3]}
+        if shape is None or len(shape) != 4:
+            return {}
+        _, _, s, t = shape
+        return {"s": s, "t": t}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         table, out = tensor(ins, 0).nbytes, outs[0].nbytes if isinstance(outs[0], TensorType) else 0
         if table is None or out is None:
             return Traffic(is_bound=True)
         lengths = [tensor(ins, i).nbytes or 0 for i in (1, 2)]
+        # a lookup reads one element of the table for each element of the result
         return Traffic(dim_sum((dim_min(table, out), *lengths)), out)
 
 
@@ -78,8 +82,8 @@ class GatedRelativePositionBias(Op):
     onnx = "com.microsoft::GatedRelativePositionBias"
     operands = "query_layer query_bias rel_pos weight bias eco_a token_offset?"
     kind = Kind.MATMUL
-    # d: query bias; m: sums of halves; 8: gates; s: scaling of a row; a sigmoid is an exponential
-    # and a quotient, and there are two
+    # alu per row: d for the query bias, m for the sums of halves, 8 for the gates, s to scale the
+    # row. sfu: two sigmoids, each of an exponential and a quotient
     formulas = {"mac": "b*h*s*d*m", "alu": "b*h*s*(d + m + 8 + s)", "sfu": "4*b*h*s"}
 
     num_heads: Positive = 1
@@ -87,7 +91,7 @@ class GatedRelativePositionBias(Op):
     def infer(self, ins: Inputs) -> Types:
         q, table = ranked(ins, 0, 2, 3), ranked(ins, 2, 4)
         # packed queries have no batch axis: token_offset[b, s] does
-        of_batch = ranked(ins, 6, 2) if has(ins, 6) else q
+        of_batch = ranked(ins, 6, 2) if has(ins, 6) else q  # operand 6 is token_offset
         b, s = either(axis(of_batch, 0)), either(axis(of_batch, 1), axis(table, 2))
         dtype = first_dtype(ins, 0, 2)
         return single(dtype, (b, self.num_heads, s, s))

@@ -44,14 +44,14 @@ class RotaryEmbedding(Op):
     onnx = "RotaryEmbedding"
     operands = "X cos_cache sin_cache position_ids?"
     formulas = {"alu": "3*(e*r//d)"}
-    caches: ClassVar[tuple[int, int]] = (1, 2)
+    caches: ClassVar[tuple[int, int]] = (1, 2)  # positions of cos_cache and sin_cache
 
     interleaved: int = 0
     num_heads: Natural = 0
     rotary_embedding_dim: Natural = 0
 
     def head_size(self, x: Shape) -> Dim | None:
-        """Return d, None if heads share an axis and their number is unknown."""
+        """Return d, None if the heads share the last axis and their number is unknown."""
         if len(x) == 4:
             return x[3]
         return x[-1] // self.num_heads if self.num_heads and x else None
@@ -65,10 +65,10 @@ class RotaryEmbedding(Op):
         rotated = cos[-1] * 2 if cos else d
         if self.rotary_embedding_dim:
             rotated = self.rotary_embedding_dim
-        if d == 0:
+        if d == 0:  # the formula divides by d
             return {}
         if d is None or rotated is None:
-            # without a number of heads a whole head rotates
+            # with an unknown head size every element counts as rotated: r = d
             return {"e": element_count(x), "r": 1, "d": 1}
         return {"e": element_count(x), "r": rotated, "d": d}
 
@@ -83,16 +83,18 @@ class RotaryEmbedding(Op):
             operand = tensor(ins, i)
             parts[i] = operand.nbytes or 0
             if i in self.caches and operand.shape:
+                # one row per position, though no more than the cache has
                 rows = dim_min(positions, element_count(operand.shape[:-1]))
                 parts[i] = storage_bytes(rows * operand.shape[-1], operand.dtype.bits)
         return {i: part for i, part in parts.items() if ins[i] is not None}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        # of the caches only rows of the positions
-        whole = each_once(tuple(None if i in self.caches else v for i, v in enumerate(ins)), outs)
+        others = each_once(tuple(None if i in self.caches else v for i, v in enumerate(ins)), outs)
+        # the parts contain the other operands too; without a known shape of X the caches count as
+        # not read
         parts = self.read_parts(ins)
-        read = dim_sum(parts.values()) if parts else whole.read_bytes
-        return Traffic(read, whole.write_bytes, whole.is_bound)
+        read = dim_sum(parts.values()) if parts else others.read_bytes
+        return Traffic(read, others.write_bytes, others.is_bound)
 
 
 @frozen

@@ -24,7 +24,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     """
 
     mnemonic = "rotary_embedding_grad"
-    onnx = ""
+    onnx = ""  # ONNX has no such operator
     operands = "dY cos_cache sin_cache position_ids?"
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
@@ -35,11 +35,12 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
             return None
         heads = shape if len(shape) == 4 else (*shape[:-1], shape[-1] // d, d)
         split = tape.reshape(dy, heads)
-        half = (cos.shape or ())[-1]
+        half = (cos.shape or ())[-1]  # angles: one per pair of elements
         last = len(heads) - 1
         # only the first 2 * half elements of a head rotate, the others stay
         rotated = tape.part(split, {last: (0, half * 2)})
         first, second = self.pairs(tape, rotated, half)
+        # the forward rotation with -sin in place of sin
         unrotated = self.joined(
             tape,
             tape.add(tape.mul(first, cos), tape.mul(second, sin)),
@@ -49,18 +50,24 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         return (tape.reshape(tape.concat((unrotated, *unchanged), last), shape),)
 
     def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
-        """Return cosines or sines per token, with an axis for heads; None for unknown rank."""
+        """Return cosines or sines per token, with an axis of extent 1 for the heads.
+
+        None if the rank of dY or of the cache (operand ``index``) is unknown.
+        """
         cache, x = ins[index], shape_at(ins, 0)
         if cache is None or not x or not cache.shape:
             return None
         rows = tape.apply(Gather(axis=0), cache, ins[3]) if has(ins, 3) else cache
         shape = rows.shape or ()
-        # heads are axis 1 of [b, h, s, d], else the last but one
-        at = 1 if len(x) == 4 else len(shape) - 1
-        return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
+        # heads are axis 1 of [b, h, s, d], else the last but one, as `expand` splits the last axis
+        heads_at = 1 if len(x) == 4 else len(shape) - 1
+        return tape.reshape(rows, (*shape[:heads_at], 1, *shape[heads_at:]))
 
     def pairs(self, tape: Tape, v: Value, half: Dim) -> tuple[Value, Value]:
-        """Return the two elements of each pair, which are adjacent or half a head distant."""
+        """Return the first and the second elements of all pairs.
+
+        The elements of a pair are adjacent with ``interleaved``, else half a head distant.
+        """
         shape = v.shape or ()
         last = len(shape) - 1
         if not self.interleaved:
@@ -71,7 +78,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         return tape.reshape(first, extents), tape.reshape(second, extents)
 
     def joined(self, tape: Tape, first: Value, second: Value) -> Value:
-        """Return the joined elements, the reverse of `pairs`."""
+        """Return heads from the first and the second elements of pairs, the reverse of `pairs`."""
         shape = first.shape or ()
         if not self.interleaved:
             return tape.concat((first, second), len(shape) - 1)

@@ -31,9 +31,10 @@ def unmasked_pairs(s: Dim, t: Dim, past: Dim, left: int | None, right: int | Non
         return s * past + triangle(s)
     seen: Dim = s * t
     if right is not None:
-        # query i sees the first past + i + right + 1 keys: two sums from 1 differ by those
+        # query i (from 0 to s - 1) sees the first past + i + right + 1 keys, at most t. The sum
+        # over i runs from past + right + 1 to past + right + s: a difference of two sums from 1
         seen = capped_sum(past + s + right, t) - capped_sum(past + right, t)
     if left is not None:
-        # of these it does not see the first past + i - left
+        # of these keys query i does not see the first past + i - left, summed in the same way
         seen = seen - capped_sum(past + s - 1 - left, t) + capped_sum(past - 1 - left, t)
     return seen

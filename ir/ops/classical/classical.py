@@ -33,15 +33,19 @@ from ..elementwise.exact import checked
 
 
 def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
-    """Return rows and features; a vector is one row. None if the rank is unknown."""
-    # a scalar is a row of one feature
-    if shape is None or not shape:
-        return None if shape is None else (1, 1)
-    return (1, shape[0]) if len(shape) == 1 else (shape[0], element_count(shape[1:]))
+    """Return the numbers of rows and of features of a table; None if the rank is unknown.
+
+    A vector is one row, a scalar a row of one feature.
+    """
+    if shape is None:
+        return None
+    if len(shape) < 2:
+        return 1, element_count(shape)
+    return shape[0], element_count(shape[1:])
 
 
 def row_count(shape: Shape | None) -> Dim:
-    """Return the number of rows, a data-dependent extent if unknown."""
+    """Return the number of rows of a table; a data-dependent extent if unknown."""
     rows = in_rows(shape)
     return data_extent() if rows is None else rows[0]
 
@@ -121,7 +125,7 @@ class Encoder(Op):
     formulas = {"integer": "e"}
 
     def result_dtype(self, ins: Inputs) -> DType:
-        # a table of strings and integers maps either way
+        # a table of strings and integers maps in both directions: the type of X decides
         other = {DType.STR: DType.I64, DType.I64: DType.STR}
         return other.get(tensor(ins, 0).dtype, DType.UNKNOWN)
 
@@ -133,7 +137,7 @@ class CategoryMapper(Encoder):
     onnx = "ai.onnx.ml::CategoryMapper"
 
 
-# attributes of a LabelEncoder that hold the values, of which one is given
+# element type by attribute of a LabelEncoder with the values; a node has one of these attributes
 VALUES = {
     "values_strings": DType.STR,
     "values_int64s": DType.I64,
@@ -158,7 +162,8 @@ class LabelEncoder(Encoder):
         return {**attrs, "values": dtypes[0]} if dtypes else attrs
 
     def result_dtype(self, ins: Inputs) -> DType:
-        # types of the attributes first; tables of version 1 have none
+        # types by the attributes first; version 1 has neither attribute, so that the type of X
+        # decides
         given = (self.values, self.values_tensor_dtype, super().result_dtype(ins))
         return next((d for d in given if d is not DType.UNKNOWN), DType.UNKNOWN)
 
@@ -247,7 +252,7 @@ class FeatureVectorizer(Op):
     inputdimensions: Naturals = ()
 
     def infer(self, ins: Inputs) -> Types:
-        columns: Dim = data_extent()
+        columns: Dim = data_extent()  # without the attribute
         if self.inputdimensions:
             columns = checked(sum(self.inputdimensions), "inputdimensions")
         return single(DType.F32, (row_count(tensor(ins, 0).shape), columns))
@@ -348,4 +353,4 @@ class ZipMap(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         scores = stored(tensor(ins, 0))
-        return moved([scores], [scores])
+        return moved([scores], [scores])  # read, written

@@ -113,7 +113,7 @@ class LinearClassifier(Model):
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the type of labels and the numbers of labels and coefficients."""
         labels = _labels(attrs)
-        # without labels there is a row of coefficients, and an intercept, per class
+        # without labels the intercepts count the classes: there is one per class
         if not labels["classes"]:
             labels["classes"] = length(attrs.get("intercepts"))
         return {**attrs, **labels, "coefficients": length(attrs.get("coefficients"))}
@@ -148,9 +148,9 @@ class SVMRegressor(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the number of support vectors."""
+        """Store only the numbers of coefficients, of elements and of support vectors."""
         per_class = attrs.get("vectors_per_class")
-        # a classifier has support vectors per class, a regressor one number
+        # a classifier (subclass) gives its support vectors per class, a regressor in one number
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
         return {
             **attrs,
@@ -198,8 +198,8 @@ class SVMClassifier(SVMRegressor):
     def infer(self, ins: Inputs) -> Types:
         columns = self.classes
         if self.n_supports and not self.has_probabilities:
+            # a score for every pair of classes; a single pair has one for each of its two classes
             pairs = self.classes * (self.classes - 1) // 2
-            # votes of one class against one other, for every pair
             columns = 2 if pairs == 1 else pairs
         scores = self.scored(ins, columns)
         return self.labelled(scores, self.label), scores
@@ -217,12 +217,12 @@ def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
     Args:
         children: for each node its child nodes, none for a leaf.
     """
-    # nodes that are no child
+    # roots are the nodes that are no child of any node
     roots = set(range(len(children))) - {c for below in children for c in below}
     depth = dict.fromkeys(roots, 0)
     shortest: dict[int, int] = {}
     queue = deque((root, root) for root in depth)
-    seen = set(depth)
+    seen = set(depth)  # a damaged file may have cycles
     while queue:
         node, root = queue.popleft()
         # breadth first: the first leaf of a tree that is reached is its nearest
@@ -259,7 +259,8 @@ class TreeEnsemble(Model):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the minimum number of comparisons."""
-        # each tree has a root that is compared at least once
+        # one comparison per tree, at its root: in this form of the operator leaves are in lists of
+        # their own, so that a root is never a leaf
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
 
@@ -272,17 +273,19 @@ class TreeEnsemble(Model):
 
 
 def _least(attrs: Mapping[str, object]) -> int:
-    """Return the minimum comparisons of trees written as lists of nodes by tree and number."""
+    """Return the minimum comparisons of trees that attributes list node by node; 0 if damaged.
+
+    A node has the number of its tree and a number within the tree, by which others name it.
+    """
     trees, nodes = _ints(attrs, "nodes_treeids"), _ints(attrs, "nodes_nodeids")
     yes, no = _ints(attrs, "nodes_truenodeids"), _ints(attrs, "nodes_falsenodeids")
     modes = attrs.get("nodes_modes")
     if not isinstance(modes, tuple) or len({len(c) for c in (trees, nodes, yes, no, modes)}) > 1:
         return 0
-    # node numbers count per tree
     index_of = {key: i for i, key in enumerate(zip(trees, nodes, strict=True))}
     children: list[tuple[int, ...]] = []
     for tree, a, b, mode in zip(trees, yes, no, modes, strict=True):
-        # -1, a child that is missing, is skipped by `fewest_comparisons`
+        # -1 stands for a child that is missing: `fewest_comparisons` skips it
         below = () if mode == "LEAF" else (index_of.get((tree, a), -1), index_of.get((tree, b), -1))
         children.append(below)
     return fewest_comparisons(children)
