@@ -106,8 +106,8 @@ class MatmulF32(Called):
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
         # transposed weights are stored along the reduction, as inputs are; tiles of two such
-        # operands are read more than once before Volta (`lanes.again_s`). Batched products, which
-        # are smaller, are left out
+        # operands are read more than once before Volta (`lanes.again_s`); this was seen for
+        # single products only
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
         reread_s = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
         traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + reread_s

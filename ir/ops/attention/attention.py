@@ -150,27 +150,15 @@ class AttentionLike(Op):
         return None
 
     def visible(self) -> tuple[bool, int]:
-        """Return whether queries attend only to earlier positions, and the window in tokens.
-
-        A window of 0 is none: queries attend to all positions.
-        """
+        """Return True if queries see only earlier keys, and the window in tokens, 0 for none."""
         return False, 0
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
         if self.cache_at is None or (n := self.scores(ins)) is None:
             return None
-        cache = tensor(ins, self.cache_at)  # without one of unknown type, which has 0 bits
-        return Problem(
-            n.b,
-            n.h,
-            self.key_heads(ins) or n.h,
-            n.s,
-            n.t,
-            n.d,
-            n.v,
-            *self.visible(),  # is_causal, window
-            cache.dtype.bits,
-        )
+        heads, bits = self.key_heads(ins) or n.h, tensor(ins, self.cache_at).dtype.bits
+        # `visible` gives is_causal and window; without a cache the type is unknown, of 0 bits
+        return Problem(n.b, n.h, heads, n.s, n.t, n.d, n.v, *self.visible(), bits)
 
 
 def axis(shape: Shape | None, index: int) -> Dim | None:
@@ -220,7 +208,7 @@ def cached_traffic(
         outs: its results.
         caches: positions of the caches among the operands.
         presents: positions of the same buffers among the results.
-        old_and_new: rows that are read, None if data dependent, and rows that are written.
+        old_and_new: rows that are read, None (counted as 0) if unknown, and rows that are written.
     """
     old, new = old_and_new
     without_caches = tuple(None if i in caches else v for i, v in enumerate(ins))
@@ -228,7 +216,6 @@ def cached_traffic(
     others = each_once(without_caches, without_presents)
     states = [outs[i] for i in presents if i < len(outs) and outs[i] is not ABSENT]
     tensors = [t for t in states if isinstance(t, TensorType)]
-    # an unknown number of old rows counts as none, a lower bound
     return Traffic(
         dim_sum((others.read_bytes, *(rows_of(t, old or 0) for t in tensors))),
         dim_sum((others.write_bytes, *(rows_of(t, new) for t in tensors))),
@@ -293,7 +280,7 @@ class Attention(AttentionLike):
         if has(ins, 4) or has(ins, 5):
             past = either(axis(pk, 2), axis(pv, 2))
         b = either(*(axis(x, 0) for x in (q, k, v, pk, pv)))
-        # w is the head size of values, the field v: the name is that of the operand here
+        # w is the head size of values (the field v); here v is the operand
         if rank == 4:
             h, g = either(axis(q, 1)), either(axis(k, 1), axis(v, 1), axis(pk, 1), axis(pv, 1))
             s, kv = either(axis(q, 2)), either(axis(k, 2), axis(v, 2))
@@ -348,16 +335,14 @@ class Attention(AttentionLike):
         if any(shape_at(ins, i) is None for i in range(3)):
             return None
         e = self._extents(ins)[1]
-        # operand 3 is the mask, one addition per pair; a soft cap is cap * tanh(score / cap): two
-        # products and a special function
+        # a mask, operand 3, is an addition; a soft cap, cap * tanh(score / cap), two products
         x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))
         u = unmasked_pairs(e.s, e.t, e.past, *self._window())
         scores = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
-        # operand 6 is nonpad_kv_seqlen
         return self._padded(ins, scores) if has(ins, 6) else scores
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        # operand 6, nonpad_kv_seqlen, limits the rows of K and V (operands 1 and 2) that are read
+        # operand 6, nonpad_kv_seqlen, limits the rows of K and V, operands 1 and 2
         scores = self.scores(ins) if has(ins, 6) else None
         if scores is None:
             return each_once(ins, outs)
@@ -366,10 +351,7 @@ class Attention(AttentionLike):
         return Traffic(dim_sum(read), others.write_bytes, others.is_bound or scores.is_bound)
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
-        """Return the variables with only the valid keys, as nonpad_kv_seqlen gives them.
-
-        If sequences differ, all count with the fewest valid keys of any, a lower bound.
-        """
+        """Return the variables with the valid keys alone: the fewest of any sequence, a bound."""
         content = known(ins, 6)
         valid = () if content is None else tuple(d for d in content.dims if d is not None)
         if not valid or content is None or not content.is_complete:
@@ -378,8 +360,7 @@ class Attention(AttentionLike):
         n, is_bound = dim_min(*valid, full.t), len(set(valid)) > 1
         if same(n, full.t):
             return replace(full, is_bound=is_bound)
-        # a causal mask or a window takes the queries as the last s of n positions, so that s must
-        # be n or less; else one key per query is the bound again
+        # a causal mask or a window takes queries as the last s of n positions, so that s <= n
         if self._window() == (None, None) or same(full.s, n) or at_most(full.s, n):
             u = unmasked_pairs(full.s, n, n - full.s, *self._window())
             return replace(full, t=n, u=u, is_bound=is_bound)
