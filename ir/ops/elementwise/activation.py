@@ -55,6 +55,7 @@ class PRelu(Elementwise):
     operands = "X slope"
     alu_per_element = 2
     derivative = ("where(a > 0, 1, b)", "where(a > 0, 0, a)")
+    # the shape of X: the slope broadcasts to it, but not X to the slope
     infer, typed_by = Op.infer, (0, 1)
 
 
@@ -164,7 +165,7 @@ QuickGelu = pointwise(
     "com.microsoft::QuickGelu-1",
     "X",
     "``x * sigmoid(alpha * x)``",
-    alu=3,
+    alu=3,  # those of Swish
     sfu=2,
     alpha=1.702,
     derivative="sigmoid(alpha*x)*(1 + alpha*x*(1 - sigmoid(alpha*x)))",
@@ -240,6 +241,7 @@ class ParametricSoftplus(Elementwise):
     mnemonic = "parametric_softplus"
     onnx = "ParametricSoftplus"
     operands = "X"
+    # products with beta and alpha, a sum; exponential and logarithm
     alu_per_element, sfu_per_element = 3, 2
     derivative = ("alpha*beta*sigmoid(beta*x)",)
     alpha: float = 1.0
@@ -266,6 +268,7 @@ class Gelu(Elementwise):
     onnx = "Gelu com.microsoft::Gelu"
     operands = "X bias?"
     formulas = {"alu": "a*f", "sfu": "f"}
+    # the shape of X, as a bias broadcasts to it
     infer, typed_by = Op.infer, (0, 1)
     approximate: str = "none"
 

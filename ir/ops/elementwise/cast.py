@@ -5,7 +5,6 @@ from __future__ import annotations
 from perfc.errors import ShapeError
 
 from ... import (
-    NO_WORK,
     DType,
     Extents,
     Folded,
@@ -15,7 +14,6 @@ from ... import (
     Op,
     Traffic,
     Types,
-    Work,
     count,
     frozen,
     known,
@@ -53,10 +51,10 @@ class Cast(Op):
         if content is None:
             return ()
 
-        def one(item: Item) -> Item:
+        def converted(item: Item) -> Item:
             return exact.convert(item, source, target)
 
-        return (elementwise(one, content),)
+        return (elementwise(converted, content),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
@@ -113,10 +111,7 @@ class BitCast(Op):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, source = known(ins, 0), tensor(ins, 0).dtype
-        # contents of floats are numbers without their bits
+        # a content of floats has numbers, not the bits that would be read as another type
         if content is None or not (source.is_integer and self.to.is_integer):
             return ()
         return (elementwise(lambda item: exact.fit(item, self.to), content),)
-
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        return NO_WORK

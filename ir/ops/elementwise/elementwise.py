@@ -103,12 +103,12 @@ class Elementwise(Op):
             return ()
         dtype = target.dtype
 
-        def one(*args: Item) -> Item:
+        def element(*args: Item) -> Item:
             # operands are brought to one type, the result to that of the operator
             fitted = [exact.fit(a, source) for a in args]
             return None if None in fitted else exact.fit(function(*fitted), dtype)
 
-        return (elementwise(one, *contents),)
+        return (elementwise(element, *contents),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
@@ -251,12 +251,12 @@ class Pow(Elementwise):
     def fold_elements(self, ins: Inputs, outs: Types, contents: list[Known]) -> Folded:
         base, exponent = tensor(ins, 0).dtype, tensor(ins, 1).dtype
 
-        def one(a: Item, b: Item) -> Item:
-            # base and exponent may differ in type
+        def element(a: Item, b: Item) -> Item:
+            # base and exponent may differ in type; the result has that of the base
             result = exact.power(exact.fit(a, base), exact.fit(b, exponent))
             return exact.convert(result, exponent, base)
 
-        return (elementwise(one, *contents),)
+        return (elementwise(element, *contents),)
 
 
 Neg = pointwise("neg", "Neg-13", "X", "Negation", exact.negate, derivative="-1")
@@ -327,6 +327,7 @@ class Clip(Elementwise):
     onnx = "Clip"
     operands = "input min? max?"
     formulas = {"alu": "f*t", "integer": "i*t"}
+    # the shape of the input: the limits are scalars
     infer, typed_by = Op.infer, (0, 1, 2)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:

@@ -33,7 +33,7 @@ class ElementwiseGrad(Op):
     derivative: str = "1"
 
     def __post_init__(self) -> None:
-        """Check that the derivatives are valid."""
+        """Check that the derivative can be parsed; the attributes have no ranges to check."""
         from ...gradients.derivative import parsed
 
         parsed(self.derivative)

@@ -66,7 +66,8 @@ def round_to(value: float, dtype: DType) -> float | None:
             if single is None or not math.isfinite(single):
                 return single
             bits = struct.unpack("<I", struct.pack("<f", single))[0]
-            # the upper half of an f32: half a unit less one bit is added, one more for odd numbers
+            # The upper half of an f32. Adding half of its last unit less one bit rounds up what is
+            # above the half; the bit added to odd numbers rounds ties to even.
             bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
             return float(struct.unpack("<f", struct.pack("<I", bits))[0])
         case _:
@@ -81,7 +82,8 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         if limit is None:
             return value if dtype is DType.F64 else None
         if dtype is DType.F32:
-            # an unbounded extent is assumed to be below 2**24, as the model's arithmetic assumes
+            # an unbounded extent is taken to be below 2**24, as a model that computes it in f32
+            # takes it
             lo, hi = lo or 0, hi or 0
         # all values are representable without rounding
         safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
@@ -90,7 +92,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         return None
     if dtype.bits >= 32:
         return value
-    # the largest value and one
+    # one more than the largest value
     top = 1 << (dtype.bits - dtype.is_signed)
     inside = hi is not None and hi < top and lo is not None and lo >= -top
     return value if inside else None
@@ -206,6 +208,7 @@ def multiply(a: Item, b: Item) -> Item:
 def divide(a: Item, b: Item) -> Item:
     """Return the quotient of floats."""
     pair = _pair(a, b)
+    # the common denominator cancels
     return quotient(pair[0], pair[1]) if pair else plain(a) / plain(b)
 
 
@@ -214,8 +217,8 @@ def divide_truncated(a: Item, b: Item) -> Item:
     pair = _pair(a, b)
     if pair is None:
         x, y = plain(a), plain(b)
-        quotient = abs(x) // abs(y)
-        return quotient if (x < 0) == (y < 0) else -quotient
+        size = abs(x) // abs(y)
+        return size if (x < 0) == (y < 0) else -size
     num, den = pair[0], pair[1]
     (num_lo, num_hi), (den_lo, den_hi) = interval(num), interval(den)
     # a positive divisor from here on
@@ -305,7 +308,10 @@ def less_or_equal(a: Item, b: Item) -> Item:
 
 
 def _at_most(a: Item, b: Item, limit: int) -> Item:
-    """Return ``a <= b`` for one float and one integer, which may be rounded to ``limit``."""
+    """Return ``a <= b`` for a float and a symbolic element.
+
+    Extents are whole, so an extent is compared with ``limit``, the float rounded toward it.
+    """
     if isinstance(a, Poly):
         return at_most(a, limit)
     if isinstance(b, Poly):
@@ -318,7 +324,7 @@ def less(a: Item, b: Item) -> Item:
     """Return ``a < b``, None if it depends on the symbols."""
     if _nan(a, b):
         return False
-    # a < b is the contrary of b <= a, but for NaN
+    # without NaN, a < b is the contrary of b <= a
     reverse = less_or_equal(b, a)
     return None if reverse is None else not reverse
 

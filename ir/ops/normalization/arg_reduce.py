@@ -69,7 +69,7 @@ class ArgMax(Op):
             return None
         best = 0
         better = type(self).better
-        for at, item in enumerate(items[1:], 1):
+        for position, item in enumerate(items[1:], 1):
             try:
                 wins, ties = better(item, items[best]), exact.equal(item, items[best])
             except TypeError:
@@ -79,7 +79,7 @@ class ArgMax(Op):
                 return None
             # of equal elements the first counts, unless the last is selected
             if wins or (ties and self.select_last_index):
-                best = at
+                best = position
         return best
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:

@@ -167,7 +167,7 @@ class EmbedLayerNormalization(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
         e, _, r = self.extents(ins, outs).values()
-        return Rows(r, e)
+        return Rows(rows=r, elements=e)
 
     def read_parts(self, ins: Inputs) -> Parts:
         rows = self._rows(ins)
@@ -186,6 +186,7 @@ class EmbedLayerNormalization(Op):
         return {i: rows_read(tensor(ins, i), n) for i, n in tables if has(ins, i)}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # of the tables, operands 2 to 4, only some rows are read
         base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)
         rows = self._rows(ins)
         if not rows:

@@ -48,16 +48,16 @@ class CumSum(Op):
     start = 0
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        content, axis = known(ins, 0), known_ints(ins, 1)
-        if content is None or axis is None or len(axis) != 1 or not content.shape:
+        content, axes = known(ins, 0), known_ints(ins, 1)
+        if content is None or axes is None or len(axes) != 1 or not content.shape:
             return ()
-        at = normal_axis(axis[0], len(content.shape))
-        extent, stride = content.shape[at], strides_of(content.shape)[at]
+        axis, strides = normal_axis(axes[0], len(content.shape)), strides_of(content.shape)
+        extent, stride = content.shape[axis], strides[axis]
         items = list(content.items)
         for index in indices(content.shape):
             # a line along the axis starts here
-            if index[at] == 0:
-                start = sum(i * s for i, s in zip(index, strides_of(content.shape), strict=True))
+            if index[axis] == 0:
+                start = sum(i * s for i, s in zip(index, strides, strict=True))
                 line = slice(start, start + extent * stride, stride)
                 items[line] = self._run(items[line], tensor(ins, 0).dtype)
         return (Known.of(content.shape, items),)
@@ -77,6 +77,7 @@ class CumSum(Op):
             out.append(before if self.exclusive else total)
         return out[::-1] if self.reverse else out
 
+    # an operation per element of x, counted as float or integer by its type, as ArgMax counts
     extents = ArgMax.extents
 
 

@@ -33,7 +33,10 @@ STATISTICS_ALU = 4
 
 
 def rows_before(shape: Shape | None, axis: int) -> Dim:
-    """Return the product of the extents before ``axis``: separately normalized rows."""
+    """Return the number of separately normalized rows: the product of the extents before ``axis``.
+
+    0 if the rank is unknown.
+    """
     if not shape:
         return 0 if shape is None else 1
     return element_count(shape[: normal_axis(axis, len(shape))])
@@ -113,8 +116,8 @@ class LayerNormalization(Normalization):
         """Return the shape of one statistic per row: normalized axes have extent 1."""
         if not shape:
             return shape
-        at = normal_axis(self.axis, len(shape))
-        return (*shape[:at], *((1,) * (len(shape) - at)))
+        axis = normal_axis(self.axis, len(shape))
+        return (*shape[:axis], *((1,) * (len(shape) - axis)))
 
     def alu(self, ins: Inputs) -> int:
         return STATISTICS_ALU + 2 + has(ins, 2)
@@ -304,7 +307,8 @@ class LRN(Normalization):
         return 0 if shape is None else element_count(shape)
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
-        # its root is per element, and its sums slide: kernels go over rows of the last axis
+        # the power is one per element and the sums slide, so no row has statistics: the problem is
+        # that of kernels that go over the rows of the last axis
         return Rows(rows_before(shape_at(ins, 0), -1), count(tensor(ins, 0)))
 
 

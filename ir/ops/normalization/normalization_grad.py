@@ -93,12 +93,12 @@ class LayerNormalizationGrad(NormalizationGrad):
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, *statistics = (v for v in ins if v is not None)
         shape = shape_at(ins, 1) or ()
-        at = normal_axis(self.axis, len(shape))
-        axes = range(at, len(shape))
-        # the last statistic is the inverse root, the one before the mean
+        axes = range(normal_axis(self.axis, len(shape)), len(shape))
+        # the statistics are the mean, only where rows are centered, and the inverse root
         centered = tape.sub(x, statistics[0]) if self.centered else x
         x_hat = tape.mul(centered, statistics[-1])
-        dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
+        dx_hat = tape.mul(dy, scale)
+        dx = combined(tape, dx_hat, x_hat, statistics[-1], axes, centered=self.centered)
         extents = shape_at(ins, 2) or ()
         return (dx, tape.sum_to(tape.mul(dy, x_hat), extents), tape.sum_to(dy, extents))
 
@@ -150,6 +150,7 @@ class BatchNormalizationGrad(NormalizationGrad):
     rows = channels_of
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
+        # the last operand is an inverse deviation, or a variance if `is_fixed`
         dy, x, scale, mean, deviation = (v for v in ins if v is not None)
         shape = shape_at(ins, 1) or ()
         column = (1, shape[1], *(1 for _ in shape[2:]))
@@ -206,13 +207,11 @@ class GroupNormalizationGrad(NormalizationGrad):
         x_hat = tape.mul(centered, inverse)
         # before opset 21 the scale has an element per group, since then one per channel
         of_channels = shape_at(ins, 2) == (shape[1],)
-        scale_column = (
-            tape.reshape(scale, column) if of_channels else tape.reshape(scale, (1, groups, 1))
-        )
         if of_channels:
-            scaled = tape.reshape(tape.mul(dy, scale_column), rows)
+            scaled = tape.reshape(tape.mul(dy, tape.reshape(scale, column)), rows)
         else:
-            scaled = tape.mul(tape.reshape(dy, rows), scale_column)
+            of_groups = tape.reshape(scale, (1, groups, 1))
+            scaled = tape.mul(tape.reshape(dy, rows), of_groups)
         dx = tape.reshape(combined(tape, scaled, x_hat, inverse, (2,), centered=True), shape)
         if of_channels:
             axes = (0, *range(2, len(shape)))

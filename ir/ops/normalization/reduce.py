@@ -119,8 +119,8 @@ class Reduce(Op):
         """Return the shape of the result, with unknown extents if the axes are unknown."""
         if shape is None:
             # of an unknown rank only a reduction to a scalar has a known shape
-            everything = not has(ins, 1) and not self.noop_with_empty_axes
-            return () if everything and not self.keepdims else None
+            reduces_all = not has(ins, 1) and not self.noop_with_empty_axes
+            return () if reduces_all and not self.keepdims else None
         axes = self.axes(ins, len(shape))
         if axes is not None:
             return reduced_shape(shape, axes, self.keepdims)
@@ -168,13 +168,13 @@ class Reduce(Op):
 
 
 def _some_of(shape: Shape, rank: int) -> Shape:
-    """Return ``rank`` unknown extents of ``shape``; equal extents are known."""
+    """Return ``rank`` extents of ``shape``, unknown which; known if all extents are equal."""
     if all(d == shape[0] for d in shape[1:]):
         return shape[:rank]
-    # any axis may be the one that goes
-    tops = [d for d in shape if isinstance(d, int)]
-    hi = max(tops) if len(tops) == len(shape) else None
-    lo = min(tops) if len(tops) == len(shape) else 0
+    # any axis may be reduced, so each remaining extent may be any one of the shape
+    numbers = [d for d in shape if isinstance(d, int)]
+    hi = max(numbers) if len(numbers) == len(shape) else None
+    lo = min(numbers) if len(numbers) == len(shape) else 0
     return tuple(data_extent(hi, lo) for _ in range(rank))
 
 
@@ -283,7 +283,7 @@ class ReduceL2(Reduce):
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         total = _sum(_squares(items), dtype)
-        # extents have no symbolic root
+        # a polynomial of symbols has no root that can be written
         if not isinstance(total, int | float):
             raise ValueError("root of a symbolic sum")
         return math.sqrt(total) if dtype.is_float else math.isqrt(int(total))

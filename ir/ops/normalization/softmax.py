@@ -10,6 +10,7 @@ from ... import (
     Kind,
     Op,
     TensorType,
+    Traffic,
     Types,
     count,
     element_count,
@@ -21,9 +22,11 @@ from ... import (
     tensor,
 )
 from ...problem import Rows
+from ...traffic import moved, packed, stored
 
 ADAPTED_FROM = 13
-"""Opset version since which only the axis is normalized; before, all axes from it on."""
+"""Opset version since which only the axis itself is normalized; before, all axes from the axis on
+are one row."""
 
 
 @frozen
@@ -53,7 +56,7 @@ class Softmax(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         if x.shape:
-            # only a check; an axis to flatten from may equal the rank
+            # only a check: it raises a ShapeError; an axis to flatten from may equal the rank
             normal_axis(self.axis, len(x.shape) + self.flatten)
         return single(x.dtype, x.shape)
 
@@ -150,6 +153,12 @@ class NegativeLogLikelihoodLoss(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"t": _labels(ins), "a": 1 + has(ins, 2) + (self.reduction != "none")}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # one element of ``input`` per label; labels and weights whole
+        selected = packed(tensor(ins, 1).numel, tensor(ins, 0).dtype)
+        others = (stored(v.type) for v in ins[1:] if v is not None)
+        return moved([selected, *others], [stored(outs[0])])
 
 
 def loss_shape(ins: Inputs, reduction: str) -> tuple[Dim, ...] | None:

@@ -84,7 +84,7 @@ class NegativeLogLikelihoodLossGrad(Softmax):
     """
 
     mnemonic = "nll_loss_grad"
-    onnx = ""
+    onnx = ""  # ONNX has no operator for it: without this, that of the base class would count
     operands = "dY shape target weight?"
     formulas = {"alu": "t"}
     reduction: str = "mean"

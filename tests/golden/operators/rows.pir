@@ -436,23 +436,23 @@ graph @main(%x0: f32[], %x1: i64[] = 0, %x2: f32[1], %x3: f32[2], %x4: f32[2, 2]
   %y152, %y153 = momentum(%x0, %x1, %x3, %x3, %x3) {alpha=0.949999988079071, beta=1.0, mode="nesterov", norm_coefficient=0.009999999776482582} : f32[2], f32[2]
     ! cost {alu=14, read_bytes=20, write_bytes=16}
   %y154 = nll_loss(%x29, %x38) {reduction="none"} : f32[3]
-    ! cost {alu=3, read_bytes=84, write_bytes=12}
+    ! cost {alu=3, read_bytes=36, write_bytes=12}
   %y155 = nll_loss(%x39, %x40) : f32[]
-    ! cost {alu=12, read_bytes=168, write_bytes=4}
+    ! cost {alu=12, read_bytes=72, write_bytes=4}
   %y156 = nll_loss(%x39, %x41) {ignore_index=1} : f32[]
-    ! cost {alu=12, read_bytes=168, write_bytes=4}
+    ! cost {alu=12, read_bytes=72, write_bytes=4}
   %y157 = nll_loss(%x42, %x43, %x30) {ignore_index=-1} : f32[]
-    ! cost {alu=54, read_bytes=524, write_bytes=4}
+    ! cost {alu=54, read_bytes=236, write_bytes=4}
   %y158 = nll_loss(%x39, %x40, %x30) : f32[]
-    ! cost {alu=18, read_bytes=188, write_bytes=4}
+    ! cost {alu=18, read_bytes=92, write_bytes=4}
   %y159 = nll_loss(%x39, %x41, %x30) {ignore_index=1} : f32[]
-    ! cost {alu=18, read_bytes=188, write_bytes=4}
+    ! cost {alu=18, read_bytes=92, write_bytes=4}
   %y160 = nll_loss(%x29, %x44, %x30) {reduction="sum", ignore_index=10} : f32[]
-    ! cost {alu=9, read_bytes=104, write_bytes=4}
+    ! cost {alu=9, read_bytes=56, write_bytes=4}
   %y161 = nll_loss(%x45, %x46, %x30) : f32[]
-    ! cost {alu=19440, read_bytes=181460, write_bytes=4}
+    ! cost {alu=19440, read_bytes=77780, write_bytes=4}
   %y162 = nll_loss(%x45, %x46) {reduction="none"} : f32[3, 6, 6, 5, 3, 4]
-    ! cost {alu=6480, read_bytes=181440, write_bytes=25920}
+    ! cost {alu=6480, read_bytes=77760, write_bytes=25920}
   %y163 = reduce_l1(%x13, %x47) : f32[1, 1, 1]
     ! cost {alu=24, read_bytes=48, write_bytes=4}
   %y164 = reduce_l1(%x13, %x48) {keepdims=0} : f32[3, 2]
