@@ -71,7 +71,7 @@ def drawn_workload(
     lengths: RequestLengths | None = None,
     is_staggered: bool = False,
 ) -> Workload:
-    """Return requests of drawn lengths: of users who ask again at once, or of a Poisson process.
+    """Return requests of drawn lengths, from users in a closed loop or from a Poisson process.
 
     Args:
         concurrency: number of users; 0 for a Poisson process.
@@ -108,7 +108,14 @@ def drawn_workload(
         cached_tokens = min(cached, prompt_tokens - 1) if hits.random() < cached_share else 0
         prefix = PREFIX if cached_tokens else None
         requests.append(
-            Request(at_s, prompt_tokens, answer_tokens, cached_tokens, prefix, cached_tokens)
+            Request(
+                at_s,
+                prompt_tokens,
+                answer_tokens,
+                cached_tokens,
+                prompt=prefix,
+                shared_tokens=cached_tokens,
+            )
         )
         at_s += draw.expovariate(rate) if rate else 0.0
     return Workload(tuple(requests), concurrency)

@@ -26,9 +26,10 @@ def by_rooflines(engine: Engine) -> StepSeconds:
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         program, sizes = passes.decode, {"decodes": decodes, "context": int(context)}
-        # chunks of a step are equal here; decodes next to them are left out, so the bound holds
-        for chunk in chunks[:1]:
-            program = passes.prefill
+        # chunks of a step are equal here; decodes in the same step are left out, which lowers the
+        # time and so leaves it a bound
+        if chunks:
+            program, chunk = passes.prefill, chunks[0]
             sizes = {"batch": len(chunks), "seq": int(chunk.tokens), "past": int(chunk.context)}
         return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
 
@@ -40,10 +41,10 @@ def steady_times(
 ) -> tuple[float, float]:
     """Return mean TTFT and TPOT of users who send the next request at once.
 
-    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. Where
-    more than one chunk comes for each token of an answer, several share a step.
+    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. If
+    more than one chunk arrives for each token of an answer, several chunks share a step.
     """
-    # sequences are at all places of their answers: half of one on average
+    # sequences are at all positions of their answers, in the middle on average
     context = load.isl + load.osl / 2
     decode_s = step_s((), users, context)
     cached_tokens = load.mean_cached_tokens
@@ -59,7 +60,7 @@ def steady_times(
     # the mean chunk has half of the prompt's other chunks before it
     mean_chunk = Chunk(chunk, cached_tokens + (prompt - chunk) // 2)
     mixed_s = step_s((mean_chunk,) * together, 0 if is_prompts_first else users, context)
-    # prompts first: decodes pause in steps with prompts; else such a step decodes as well
+    # decodes pause in steps with prompts if these come first; otherwise such a step decodes as well
     if is_prompts_first:
         cycle_s = load.osl * decode_s + steps * mixed_s
     else:

@@ -57,7 +57,7 @@ def warm_up(values: Sequence[float]) -> int:
     for count, mean in enumerate(reversed(means), 1):
         total += mean
         squares += mean * mean
-        # MSER: squared error of the mean over what is left after truncation
+        # MSER: estimated squared error of the mean of the values left after truncation
         scores.append((squares - total * total / count) / count**2)
     # the score of each truncation, starting with none; at most half of the series is left out
     allowed = scores[::-1][: len(means) // 2 + 1]
@@ -73,7 +73,8 @@ def interval(values: Sequence[float], batch: int) -> ConfidenceInterval:
     freedom = len(means) - 1
     centre = math.fsum(means) / len(means)
     variance = math.fsum([(m - centre) ** 2 for m in means]) / freedom
-    # beyond the table: the normal quantile with the first term in 1/freedom
+    # beyond the table: the normal quantile z and its first correction, (z^3 + z) / 4 = 2.4 over the
+    # degrees of freedom, rounded up for further terms
     factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.96 + 2.5 / freedom
     return ConfidenceInterval(
         mean, factor * math.sqrt(variance / len(means)) / mean if mean else 0.0

@@ -14,7 +14,7 @@ from .scheduler import Chunk, Limits
 from .simulate import Clock, SimulatedRun, simulate
 
 MOST_TOKENS = 1 << 40
-"""Tokens of prompts that one step of a decode engine takes over: it computes none of them."""
+"""Token budget of a step of decode engines: no limit, as they compute no prompts."""
 
 
 class _Decoding:
@@ -25,7 +25,7 @@ class _Decoding:
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step; prompts take no time here."""
-        # a step that only takes prompts over must not take zero time
+        # a step that only takes over prompts needs some time, or the simulation would not advance
         return self.clock.step_s((), decodes, context) if decodes else 1e-6
 
 
@@ -35,7 +35,7 @@ def simulate_disaggregated(
     """Return a run whose prompts wait for prefill engines; arguments as for `PromptQueue`.
 
     Raises:
-        ParseError: there is none; else as `simulate`.
+        ParseError: there is no prefill engine; else as `simulate`.
     """
     if not at_once:
         raise ParseError(
@@ -46,7 +46,8 @@ def simulate_disaggregated(
     requests = workload.requests
     mean_prompt = sum(r.input_tokens for r in requests) // len(requests)
     mean_cached = sum(r.cached_tokens for r in requests) // len(requests)
-    # a decode engine, which computes no prompt again, takes over what its pool holds to the end
+    # a decode engine cannot compute a prompt again after preemption: it takes over a request only
+    # if its pool has room for the whole answer
     limits = replace(limits, token_budget=MOST_TOKENS, reserves_output=True)
     return simulate(
         workload, limits, _Decoding(clock), PromptQueue(engine, at_once, mean_prompt, mean_cached)

@@ -20,7 +20,7 @@ PREFIX_CHARS = 240
 MOST_RANKS = 1024
 """Maximum number of ranks that write one log."""
 INTERVAL_S = 10.0
-"""Seconds between two lines of throughput of vLLM, where the log has only one."""
+"""Usual seconds between two lines of throughput of vLLM, for a log that has only one line."""
 TIME = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
 """Time of a line, with or without a year and a fraction."""
 LINE = re.compile(
@@ -88,9 +88,10 @@ class EngineLog:
             case "rates" if rates := RATES.match(line, event.start()):
                 self.rates[writer].append((at_s, float(rates[1]), float(rates[2])))
             case "prompts" if batch := PROMPTS.search(head):
+                # one more than allowed is enough for `is_too_long`
                 self.sequences += [at_s] * min(int(batch[1]), MOST_REQUESTS + 1)
                 self.prompt_tokens += int(batch[2]) + int(batch[3])
-            # the rate is far behind the start of a decode line
+            # in a decode line the rate stands far from the start
             case "answers" if batch := ANSWERS.search(line[: 4 * PREFIX_CHARS]):
                 # the line states a rate: tokens follow from the time since that rank's last line
                 gap_s = max(0.0, at_s - self.decoded.get(writer, at_s))
@@ -118,8 +119,8 @@ class EngineLog:
             hint = "start the server with --enable-log-requests, or use a scrape of /metrics"
             raise ParseError("the log has no requests", where=where, hint=hint)
         rank_tokens = [tokens_of(lines) for lines in self.rates.values()]
-        prompts = self.prompt_tokens + sum(c[0] for c in rank_tokens)
-        outputs = self.output_tokens + sum(c[1] for c in rank_tokens)
+        prompts = self.prompt_tokens + sum(read for read, _ in rank_tokens)
+        outputs = self.output_tokens + sum(generated for _, generated in rank_tokens)
         if not prompts or not outputs:
             what = f"the log has no {'output' if prompts else 'prompt'} tokens"
             raise ParseError(what, where=where, hint="it needs lines of throughput or of batches")
@@ -158,10 +159,10 @@ def later_s(time: re.Match[str], last_s: float | None) -> float | None:
     """
     year, *parts = time.groups("0")
     try:
-        at = datetime(int(year) or 2000, *map(int, parts[:5]))  # type: ignore[arg-type]
+        date = datetime(int(year) or 2000, *map(int, parts[:5]))  # type: ignore[arg-type]
     except ValueError:
         return last_s
-    at_s = (at - datetime(1970, 1, 1)).total_seconds() + float(f"0.{parts[5]}")
+    at_s = (date - datetime(1970, 1, 1)).total_seconds() + float(f"0.{parts[5]}")
     # 200 days: more than lines out of order, less than a year; the default year 2000 has 366 days
     is_next_year = year == "0" and last_s is not None and last_s - at_s > 200 * 86400
     return at_s + 366 * 86400 if is_next_year else at_s
@@ -185,6 +186,6 @@ def tokens_of(lines: list[tuple[float, float, float]]) -> tuple[float, float]:
     usual_s = median_low(gaps) if gaps else INTERVAL_S
     covered_s = [usual_s, *[min(gap, usual_s) for gap in gaps]]
     return (
-        sum(s * line[1] for s, line in zip(covered_s, lines, strict=True)),
-        sum(s * line[2] for s, line in zip(covered_s, lines, strict=True)),
+        sum(s * prompts for s, (_, prompts, _) in zip(covered_s, lines, strict=True)),
+        sum(s * outputs for s, (_, _, outputs) in zip(covered_s, lines, strict=True)),
     )

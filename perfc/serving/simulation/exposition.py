@@ -22,7 +22,7 @@ METRIC = re.compile(
 EDGE = re.compile(r"""[{,]\s*le="([^"]{1,32})\"""")
 """Upper edge of a bucket."""
 MODEL = re.compile(r"""[{,]\s*model_name="([^"]{0,256})\"""")
-"""Series of one server by model, which are added up."""
+"""Model of a series; the series of one model are added up."""
 SCRAPE_TIME = re.compile(r"#\s*(\d{9,11}(?:\.\d{1,9})?)\s*$")
 """Comment with the Unix time of a scrape in seconds."""
 MOST_SERIES = 20_000
@@ -65,7 +65,7 @@ class TokenHistogram:
         if not count:
             raise ParseError("no request is finished", where=where, hint="scrape under load")
         if math.isinf(edges[-1]):
-            # all tokens above the lower edges bound the mean of the last bin
+            # the last bin has no upper edge: the tokens above all lower edges bound its mean
             least = sum(n * low for n, low in zip(counts, edges, strict=False))
             edges[-1] = edges[-2] + max(1.0, (tokens - least) / counts[-1] if counts[-1] else 0.0)
         low, high = (
@@ -117,6 +117,7 @@ class RequestLengths:
 
     def drawn(self, count: int, seed: int) -> list[tuple[int, int]]:
         """Return the lengths of prompts and answers, drawn independently."""
+        # `drawn_workload` has generators for the seed and the next one
         answers = self.answers.drawn(count, seed + 3)
         return list(zip(self.prompts.drawn(count, seed + 2), answers, strict=True))
 
@@ -145,17 +146,17 @@ class Scrape:
         Raises:
             ValueError: a bucket without an edge.
         """
-        kind = metric[1] or metric[2]
+        kind = metric[1] or metric[2]  # of vLLM, or of SGLang
         self.series.add(series)
         if metric["part"] == "sum":
             self.tokens[kind] += value
             return
         edge = EDGE.search(series)
-        at = float(edge[1]) if edge else math.nan
+        upper = float(edge[1]) if edge else math.nan
         # also true for NaN, of a missing edge
-        if not at >= 0:
+        if not upper >= 0:
             raise ValueError("a bucket has no edge")
-        self.below[kind][at] = self.below[kind].get(at, 0.0) + value
+        self.below[kind][upper] = self.below[kind].get(upper, 0.0) + value
 
     def since(self, first: Scrape, kind: str, where: str) -> TokenHistogram:
         """Return the distribution of one kind of length since an earlier scrape."""

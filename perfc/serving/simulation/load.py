@@ -43,7 +43,7 @@ class Load:
         seed: random seed.
         is_batch: True without a server: given ``requests`` arrive at once and the whole run is
             measured, else they never end.
-        lengths: distribution of lengths, whose means ``isl`` and ``osl`` are; None for none.
+        lengths: distribution of lengths, of which ``isl`` and ``osl`` are the means; None for none.
     """
 
     isl: int = 2048
@@ -175,7 +175,7 @@ class Load:
         """
         if self.trace:
             whole = traced(Path(self.trace))
-            # engines take requests in turn: this is the part of the first
+            # engines take requests in turn: these are the requests of the first engine
             return Workload(whole.requests[::engines])
         count = self.requests or SOME_REQUESTS
         return drawn_workload(

@@ -22,8 +22,8 @@ class PromptQueue:
     """Prompts of one decode group at the prefill engines, in the order in which they arrive.
 
     An engine that becomes free starts a step with as many whole prompts as its token budget holds,
-    or with its share of those that wait. All decode groups do the same at the same time: each
-    prompt is computed next to those of others.
+    or with its share of the prompts that wait. All decode groups do the same at the same time, so
+    that a step also computes prompts of other groups.
 
     Args:
         engine: one of the prefill engines, which are equal.
@@ -34,10 +34,12 @@ class PromptQueue:
     """
 
     def __init__(self, engine: Engine, at_once: float, tokens: int, cached: int) -> None:
-        count = max(1, round(at_once))
-        # `at_once` may be a fraction: engines are whole, and a step then has prompts of others too
-        self.others, self.free = count / at_once, [0.0] * count
         self.engine, self.tokens, self.cached = engine, tokens, cached
+        count = max(1, round(at_once))
+        # `at_once` may be a fraction, but engines are whole: for each prompt of this group, a step
+        # has this many prompts of all groups
+        self.others = count / at_once
+        self.free = [0.0] * count  # heap of the times at which engines become free
         # whole prompts of a step
         self.most = max(1, engine.kind.token_budget // max(1, tokens - cached))
         self.arrived: deque[tuple[float, int]] = deque()
@@ -55,15 +57,16 @@ class PromptQueue:
 
     def handover_s(self) -> float:
         """Return the time to move the KV cache of a prompt."""
-        tokens, bytes_per_s = (
-            self.tokens,
-            self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S,
-        )
+        tokens = self.tokens
+        bytes_per_s = self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S
         demand = self.engine.cost.demand(tokens, min(tokens, self.engine.kind.token_budget), 1)
         return demand.kv_bytes * tokens / bytes_per_s
 
     def _batch_s(self, count: int) -> tuple[float, float]:
-        """Return the time to compute ``count`` prompts and others, and when they are done."""
+        """Return the time to compute ``count`` prompts and those of other groups.
+
+        The second time is that from the start to the handover of a prompt, on average.
+        """
         prompts = count * self.others
         # rounded first: 3.0000000001 prompts are 3
         prompts_per_step = min(self.most, math.ceil(round(prompts, 6)))
@@ -81,7 +84,7 @@ class PromptQueue:
         self.arrived.append((arrival_s, index))
 
     def done(self, now_s: float) -> list[int]:
-        """Return the requests whose prompts were handed over, the first one first."""
+        """Return the requests whose prompts were handed over by ``now_s``, in order of handover."""
         step_prompts = max(1, int(self.most / self.others))
         while self.arrived and (start_s := max(self.free[0], self.arrived[0][0])) <= now_s:
             # idle engines share the waiting prompts evenly

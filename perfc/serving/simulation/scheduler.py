@@ -69,7 +69,7 @@ class Sequence:
         left: output tokens left.
         since: count of decode steps when its decoding began; −1 during prefill.
         retained: tokens that were in the pool when it was preempted.
-        lost_from: count of tokens allocated from the pool after which those are overwritten.
+        lost_from: count of tokens allocated from the pool after which its pages are overwritten.
     """
 
     index: int
@@ -100,7 +100,8 @@ class Scheduler:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        # a request comes, is seen when the engine polls, and waits until it has room
+        # a request is `coming` until the running step ends, `unseen` until the engine polls, and
+        # `waiting` until there is room
         self.waiting: deque[Sequence] = deque()
         self.unseen: list[Sequence] = []
         self.coming: list[Sequence] = []
@@ -110,12 +111,12 @@ class Scheduler:
         self.ends: list[tuple[int, int]] = []  # heap of last decode step and index
         self.decode_steps = 0
         self.context_sum = 0  # tokens in the pool of decoding sequences
-        self.prefill_tokens = 0  # the same of prefilling ones
-        self.reserved = 0  # whole prompts and answers, where these are reserved
+        self.prefill_tokens = 0  # tokens in the pool of prefilling sequences
+        self.reserved = 0  # tokens of whole prompts and answers, if the engine reserves these
         self.running_of: Counter[int] = Counter()  # running sequences by their prompt
         self.shared_tokens = 0  # tokens that are counted twice in the sums
         self.preempted = 0
-        self.taken_tokens = 0  # all tokens ever allocated: the clock of overwriting
+        self.taken_tokens = 0  # all tokens ever allocated, by which `lost_from` counts
 
     @property
     def running(self) -> int:
@@ -124,7 +125,7 @@ class Scheduler:
 
     @property
     def free_tokens(self) -> int:
-        """Free tokens of the pool."""
+        """Return the free tokens of the pool."""
         rounding = self.running * (self.limits.block_tokens // 2)
         used = (self.reserved or self.context_sum + self.prefill_tokens) - self.shared_tokens
         return self.limits.kv_tokens - used - rounding
@@ -132,20 +133,20 @@ class Scheduler:
     def add(self, index: int, request: Request, *, is_answer: bool = False) -> None:
         """Add a request that arrives.
 
-        ``is_answer`` says that an answer at the end of a step prompts it: the next step has begun
-        until the user sends it.
+        ``is_answer`` is True if the user sends it after an answer, which ends with a step: the next
+        step has begun by then.
         """
         todo = request.input_tokens - request.cached_tokens
         sequence = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
         is_late = self.limits.is_ahead or self.limits.looks_every > 1
-        # an idle engine sees a request at once; scheduling ahead, or an answer that prompts it at
-        # the end of a step, delays it by one queue each
-        queues = self.waiting, self.unseen, self.coming
-        queues[is_late + is_answer if self.running else 0].append(sequence)
+        # an idle engine sees a request at once; late polling and a preceding answer delay the
+        # request by one queue each
+        delay = is_late + is_answer if self.running else 0
+        (self.waiting, self.unseen, self.coming)[delay].append(sequence)
 
     @property
     def steps_until_look(self) -> int:
-        """Decode steps until the engine polls for new requests."""
+        """Return the decode steps until the engine polls for new requests."""
         return max(1, self.limits.looks_every - self.since_look)
 
     def look(self, steps: int, *, has_prompts: bool) -> None:
@@ -167,7 +168,7 @@ class Scheduler:
         """Return True if the first waiting request could start now."""
         if not self.waiting or self.running >= self.limits.max_num_seqs:
             return False
-        # to an empty engine nothing can free more: the first request starts in any case
+        # an empty engine starts the first request in any case, as no more room can become free
         return self._fits(self.waiting[0]) or not self.running
 
     def _fits(self, first: Sequence) -> bool:
@@ -192,7 +193,7 @@ class Scheduler:
         decode_tokens = len(self.decoding) * (1 + limits.drafted)
         budget = limits.token_budget - (0 if is_prompts_first else decode_tokens)
         chunks: list[tuple[Sequence, Chunk]] = []
-        # prompts that have begun come before those that wait
+        # prompts of which a part is computed come before waiting ones
         for sequence in self.prefilling:
             if budget <= 0:
                 break

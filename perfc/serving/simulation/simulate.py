@@ -33,7 +33,7 @@ class Clock(Protocol):
         Args:
             chunks: parts of prompts in it.
             decodes: sequences that write one token each.
-            context: mean of the tokens that these hold.
+            context: mean cached tokens of these sequences.
         """
 
 
@@ -46,8 +46,8 @@ class Served:
         arrival_s: time at which it arrived.
         first_s: end of the step with its first token.
         last_s: end of the step with its last token.
-        spans: numbers of strides that had ended at its arrival, at its first token and at its last
-            token, to the nearest.
+        spans: numbers of strides that had ended at its arrival, its first token and its last token;
+            a stride in progress counts if more than half of it is over.
     """
 
     request: Request
@@ -123,7 +123,11 @@ def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
 
 
 class _Feed:
-    """Requests that have not come yet, and the server's process that sends tokens one by one."""
+    """Requests that have not come yet, and the server's process that sends tokens one by one.
+
+    ``next`` is the index of the next request, ``allowed`` how many may have come, ``sent_s`` when
+    all tokens so far are sent, and ``due_s`` the time of the last call of `due`.
+    """
 
     def __init__(self, workload: Workload, write_s: float, prompts: PromptQueue | None) -> None:
         self.prompts = prompts
@@ -147,7 +151,7 @@ class _Feed:
         """Record what was sent, and hand over what has come."""
         while self.sending and self.sending[0][0] <= now_s:
             sent_s, first, last = self.sending.popleft()
-            # sent in the first half of the last stride: counts as before it
+            # a token sent in the first half of the last stride counts as sent before that stride
             ended = strides - (2 * sent_s < self.due_s + now_s)
             for served in [self.served[sequence.index] for sequence in first]:
                 # a preempted sequence keeps its earlier first token
@@ -155,13 +159,13 @@ class _Feed:
                     served.first_s, served.spans = sent_s, (served.spans[0], ended, ended)
             for served in [self.served[sequence.index] for sequence in last]:
                 served.last_s, served.spans = sent_s, (*served.spans[:2], ended)
+            # each answer lets a user of a closed loop send the next request
             self.allowed += len(last) * self.is_closed
         self.due_s = now_s
         while self.next < min(self.allowed, len(self.served)):
             served = self.served[self.next]
             if not self.is_closed and served.arrival_s > now_s:
                 break
-            # a user of a closed loop sends as soon as the last answer was sent
             if self.is_closed:
                 served.arrival_s = now_s
             served.spans = (strides, strides, strides)
@@ -174,7 +178,7 @@ class _Feed:
             scheduler.add(index, self.served[index].request)
 
     def until_s(self) -> float:
-        """Return when the next one comes by itself, or tokens are sent; infinity for neither."""
+        """Return when a request arrives, is handed over or gets tokens next; infinity if never."""
         times = [self.sending[0][0]] if self.sending else []
         times += [self.prompts.next_s()] if self.prompts else []
         if not self.is_closed and self.next < len(self.served):
@@ -211,7 +215,7 @@ def simulate(
         now_s += stride.steps * stride.step_s
         ended: list[Sequence] = []
         if stride.decodes:
-            # a share of draft tokens is accepted: the fractional rest counts in the next step
+            # only some draft tokens are accepted: the fraction of a token counts in the next step
             accepted = owed + stride.steps * limits.tokens_per_step
             owed = accepted % 1.0
             ended = scheduler.advance(round(accepted - owed))
@@ -223,7 +227,7 @@ def simulate(
 
 
 def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
-    """Return the next step, with all that are like it before anything changes.
+    """Return the next step, repeated until a sequence ends, a request arrives or the pool is full.
 
     Args:
         scheduler: waiting and running sequences.
@@ -231,7 +235,7 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
         until_s: time to the next arrival that does not depend on the end of another request.
     """
     if not scheduler.limits.reserves_output:
-        # decodes come first: prompts take what they leave of the pool
+        # decodes come before prompts, which take the rest of the pool
         scheduler.preempt()
     chunks = tuple([chunk for _, chunk in scheduler.next_chunks()])
     is_prompts_first = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
@@ -244,7 +248,7 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
         steps = min(steps, scheduler.steps_until_look)
     if scheduler.coming:
         steps = 1
-    # contexts grow in every step: the mean is that of the middle one
+    # contexts grow in every step: the mean over the stride is the context of the middle step
     context += (steps * tokens_per_step - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
     # a request that arrives joins the next step, so that equal steps end there

@@ -53,8 +53,9 @@ class Server:
     def most_users(self, load: Load) -> int:
         """Return the number of closed-loop users beyond which more only wait.
 
-        It is the number of sequence slots, or of whole sequences that the pool holds if it reserves
-        them. Else prompts fill the pool, and some wait, because admission depends on what runs.
+        It is the number of sequence slots if the pool holds that many whole sequences. Otherwise it
+        is the number of whole sequences in the pool if answers are reserved, and more if a request
+        starts as soon as its prompt fits.
         """
         # each sequence wastes half a page on average
         limits, page = self.limits, self.limits.block_tokens // 2
@@ -64,7 +65,8 @@ class Server:
             return limits.max_num_seqs
         if limits.reserves_output:
             return max(1, (limits.kv_tokens - shared) // whole)
-        # answers are not reserved: prompts alone fit, and a quarter more may wait for a place
+        # answers are not reserved: the prompts that fill the pool, and a quarter more, which may
+        # wait for room
         fit = (limits.kv_tokens - shared) // (whole - load.osl)
         return min(limits.max_num_seqs, max(1, fit + fit // 4))
 
@@ -110,7 +112,7 @@ class Steady:
         idle: number of idle groups.
         capacity_per_s: requests per second that all groups sustain; 0 for a closed loop, whose
             users wait.
-        is_late: True if more arrive than that.
+        is_late: True if more requests arrive than the groups sustain.
     """
 
     shares: tuple[Share, ...]
@@ -175,7 +177,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     users = min(load.concurrency, server.most_users(load))
     batch = users * max(1, math.ceil(LEAST_BATCH / users))
     requested = load.requests
-    # too few for a warm-up, a measured batch and an end: the whole run counts
+    # the whole run counts if it is too short for a warm-up, a measured batch and an end
     if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
     rounds, is_burst = ROUNDS, load.opening_burst > 0
@@ -188,7 +190,8 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
         part = replace(load, concurrency=users, requests=count)
         run = server.serve(part.workload(1, is_staggered=not is_burst))
         if is_burst:
-            # the first rounds are unlike the later ones, which say how certain a mean is
+            # the burst makes the first rounds unlike the later ones: all requests are measured, but
+            # the confidence comes from the later ones
             later = _measured(run, groups, min(count // 4, count - 3 * batch), count - batch, batch)
             share = replace(later, first=0, last=count)
             break
@@ -201,7 +204,8 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     served = share.served
     each_s = math.fsum([s.answer_s for s in served]) / len(served)
     before_s = math.fsum([server.before_s(s.request.input_tokens) for s in served]) / len(served)
-    # a waiting user takes a free slot at once, without the server's time
+    # Little's law: all slots are busy, or all users are in the system. A waiting user takes a free
+    # slot without the time of the server.
     rate = min(users / each_s, load.concurrency / (each_s + before_s))
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
@@ -211,7 +215,8 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
 def _open(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of open-loop requests, spread evenly over the groups."""
     users = server.most_users(load)
-    # as many users as can be served give the highest rate that it sustains
+    # as many users as it can serve at once, without the server's time, give the rate that a group
+    # sustains
     full = _closed(
         replace(load, concurrency=users, rate=0.0, requests=0, opening_burst=0.0),
         1,
@@ -223,7 +228,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
     if group_load.rate >= capacity:
         count = requested or max(ROUNDS * users, LATE_REQUESTS)
         run = server.serve(replace(group_load, requests=count).workload(1))
-        # in its first quarter the queue is shorter than ever after
+        # the queue grows: the first quarter, with the shortest waits, is left out
         share = Share(run, groups, count // 4, count, capacity)
         return Steady((share,), 0, capacity * groups, is_late=True)
     count = requested or FIRST_REQUESTS
@@ -232,7 +237,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         # the last arrivals see less load than requests with others after them
         ends_s = run.served[-1].arrival_s
         last = next((i for i, s in enumerate(run.served) if s.last_s > ends_s), count)
-        # under a high load few end in time: half of the run counts in any case
+        # under a high load few requests end before that: half of the run counts in any case
         last = max(last, count // 2, 1)
         first = min(warm_up([s.answer_s for s in run.served[:last]]), last - 1)
         share = _measured(run, groups, first, last, max(1, (last - first) // BATCHES))

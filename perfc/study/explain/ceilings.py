@@ -17,7 +17,7 @@ from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
 from perfc.view.report.sections.uncertainty import ENGINES, LEVELS
 
-# what an amount counts that is not the plain work or traffic of the kernel
+# notes on amounts that are not the plain work or traffic of the kernel, by line and ceiling
 _NOTES = {
     ("floor", Ceiling.MATRIX): "only unavoidable work (minimal filtering, masks)",
     ("floor", Ceiling.DEVICE): "only data beyond L2 at the start and at the end",
@@ -43,7 +43,8 @@ class RateCite:
 class ExplainedCeiling:
     """Time of a kernel under one ceiling: an amount over a rate.
 
-    ``amount`` is in the unit of ``rate`` times seconds; ``line`` is ``floor`` or ``sustained``.
+    ``amount`` is in the unit of ``rate`` times seconds; ``line`` is ``floor``, ``sustained`` or
+    ``launch``.
     """
 
     line: str
@@ -116,29 +117,36 @@ def kernel_part(report: Report, index: int) -> KernelPart:
 def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
     """Yield the times of both lines, then that of launches."""
     for line, times in (("floor", bound.floor), ("sustained", bound.sustained)):
-        # the launch gap binds instead of the longest of the sustained times
+        # no sustained time binds if launching takes longer
         longest = max(times.values(), default=0.0)
         binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
         for ceiling, time_s in times.items():
-            rate = _rate(report.machine, bound, ceiling, line == "floor")
+            rate = _rate(report.machine, bound, ceiling, is_floor=line == "floor")
             if rate is None:
                 continue
             origin = rate.origin
             if ceiling is Ceiling.WAVES:
-                # the tile's size is assumed, and with it how full the last wave is
+                # the size of tiles is assumed, which determines how full the last wave is
                 origin = Origin.ASSUMED
                 rate = replace(rate, value=rate.value * times[Ceiling.MATRIX] / time_s)
-            # The amount follows from the pass's own time, so that the two can never disagree.
+            # the amount is derived from the time, so that the two can never disagree
             amount = time_s * rate.value
             full = 2 * bound.counts.mac if ceiling is Ceiling.MATRIX else None
             note = _NOTES.get((line, ceiling), "")
-            # the amount is the plain one: nothing to explain
+            # no note if the amount is the plain work or traffic after all
             if full is not None and abs(amount - full * bound.launches) <= 1e-6 * amount:
                 note = ""
             if ceiling is Ceiling.DEVICE and amount == bound.counts.nbytes * bound.launches:
                 note = ""
             yield ExplainedCeiling(
-                line, ceiling.value, amount, rate, time_s, origin, time_s == binding, note
+                line=line,
+                ceiling=ceiling.value,
+                amount=amount,
+                rate=rate,
+                time_s=time_s,
+                origin=origin,
+                binds=time_s == binding,
+                note=note,
             )
     if bound.launch_gap_s > 0:
         yield _launch(report, bound)
@@ -152,19 +160,19 @@ def _launch(report: Report, bound: KernelBound) -> ExplainedCeiling:
     note = f"CUDA graph: {GRAPH_GAP:g} of it, " if graph else ""
     cited = _cited(report.machine, rate, "s")
     return ExplainedCeiling(
-        "launch",
-        Ceiling.LAUNCH.value,
-        bound.launches,
-        cited,
-        bound.launch_gap_s,
-        Origin.ASSUMED if graph else rate.origin,
-        bound.binding is Ceiling.LAUNCH,
-        f"{note}minus the time of the kernel itself; not in the lower bound",
+        line="launch",
+        ceiling=Ceiling.LAUNCH.value,
+        amount=bound.launches,
+        rate=cited,
+        time_s=bound.launch_gap_s,
+        origin=Origin.ASSUMED if graph else rate.origin,
+        binds=bound.binding is Ceiling.LAUNCH,
+        note=f"{note}minus the time of the kernel itself; not in the lower bound",
     )
 
 
 def _rate(
-    machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool
+    machine: Machine, bound: KernelBound, ceiling: Ceiling, *, is_floor: bool
 ) -> RateCite | None:
     """Return the rate of a ceiling; None for a cache level that the target does not list."""
     if ceiling in LEVELS:

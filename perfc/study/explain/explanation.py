@@ -143,8 +143,8 @@ def explain(report: Report, wanted: str) -> Explanation:
     outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
     extents = _extents(shown, outs, report.env)
     cls = type(shown.op)
-    at = kernel_of(report, node) if number is None and node is not None else number
-    kernel = kernel_part(report, at) if at is not None else None
+    kernel_index = kernel_of(report, node) if number is None and node is not None else number
+    kernel = kernel_part(report, kernel_index) if kernel_index is not None else None
     return Explanation(
         model=report.path,
         target=report.machine.name,
@@ -202,7 +202,7 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
 
     kernel = kernels[number].kernel
     if kernel.helper is not None:
-        # it serves a node of the model, which has its name
+        # a helper has the name of the kernel that it serves, which has the nodes of the model
         name = kernel.anchor.name
         kernel = next(
             k.kernel for k in kernels if k.kernel.helper is None and k.kernel.anchor.name == name
@@ -210,7 +210,7 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
     largest = max(kernel.nodes, key=size)
     names = {v.name for v in largest.results}
     positions = list(enumerate(walk(graph)))
-    # by identity, then by place and results, as passes rebuild nodes that they change
+    # by identity, then by location and results, as passes rebuild nodes that they change
     same = ((i, n) for i, n in positions if n is largest)
     as_read = (
         (i, n)
@@ -227,9 +227,8 @@ def executed(report: Report, requested: Node) -> Node | None:
     if requested in report.cost.nodes:
         return requested
     names = {v.name for v in requested.results}
-    key = (requested.loc, frozenset(names))
     for node in walk(report.module.graph):
-        if node.loc == key[0] and {v.name for v in node.results} == key[1]:
+        if node.loc == requested.loc and {v.name for v in node.results} == names:
             return node
     return None
 
@@ -317,7 +316,7 @@ def _counts(
         formula = node.op.formulas.get(name, "")
         value = int(evaluate(amount, env))
         is_open = any(symbol_name(a.key) not in env for a in symbols(amount))
-        # a zero says something only if it is a lower bound
+        # a zero is shown only if it is a lower bound
         if not value and not unknown and not is_open:
             continue
         text = filled(formula, extents) if formula else ""

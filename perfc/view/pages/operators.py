@@ -13,7 +13,9 @@ from perfc.ir.symbolic.fresh import numbering
 from .catalogue import documentation, find_operator, module_file, operators
 
 _OPERANDS = re.compile(r"(\w+(?:,\s*\w+)*)\[([^\]]*)\]")
+"""Names and extents of operands in the section of shapes: ``x, y[n, c]``."""
 _AS = re.compile(r"as (\w+)\b")
+"""Reference to the shapes of another operator: ``as relu``."""
 BODIES = ("has_function", "has_context_dependent_function")
 """Fields of an ONNX schema that defines an operator by others."""
 UNITS = ("mac", "alu", "sfu", "integer")
@@ -36,7 +38,8 @@ class Example:
 def example(cls: type[Op]) -> Example | None:
     """Return the operator on operands shaped as in its docstring; None if that is not enough."""
     shapes = documentation(cls).sections.get("Shapes", "")
-    # "as relu": the shapes of another operator, which may refer to a third
+    # an operator may refer to another, and that one to a third; four times at most, as two might
+    # refer to each other
     for _ in range(4):
         other = _AS.match(shapes)
         parent = find_operator(other[1]) if other else None
@@ -51,8 +54,11 @@ def example(cls: type[Op]) -> Example | None:
 
 
 def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]]:
-    """Yield extents of operands to try: those of the docstring, then n x c x d."""
-    # an operator with groups has one by default
+    """Yield extents of operands to try: those of the docstring, then n x c x d.
+
+    The latter are for all operands of an element-wise operator, then for the first operand alone.
+    """
+    # an operator with groups has one group by default
     fixed: dict[str, Dim] = {"g": 1} if hasattr(cls, "group") else {}
     operands: dict[str, tuple[Dim, ...]] = {}
     for names, text in _OPERANDS.findall(shapes.partition("->")[0]):
@@ -109,12 +115,13 @@ def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | No
         Value(name, TensorType(DType.F32, shapes[name])) if name in shapes else None
         for name in cls.signature.names[: last + 1]
     )
-    # extents stay readable where padding keeps them
+    # this padding does not change extents, so that formulas stay short
     given = {"auto_pad": "SAME_UPPER"} if "auto_pad" in cls.__dataclass_fields__ else {}
     try:
         op = cls(**given)
         with numbering():
             inferred = op.infer(ins)
+        # an example has the first result only; further results are optional
         outs: Types = (inferred[0], *[ABSENT] * (len(inferred) - 1))
         work, traffic = op.work(ins, outs), op.traffic(ins, outs)
     except Exception:  # operators that need more than symbolic floats have no example
@@ -135,11 +142,11 @@ def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | No
 
 
 def describe(cls: type[Op]) -> Iterator[str]:
-    """Return one operator as Markdown."""
+    """Yield the lines of one operator in Markdown."""
     doc = documentation(cls)
     yield f"## {cls.mnemonic}"
     yield ""
-    yield f"{doc.summary}".replace("``", "`")  # docstrings quote as reStructuredText
+    yield doc.summary.replace("``", "`")  # docstrings quote as reStructuredText
     yield ""
     yield f"- **ONNX**: {', '.join(f'`{name}`' for name in cls.onnx.split())}"
     yield f"- **Kind**: {cls.kind.value}, in `{module_file(cls)}`"
@@ -152,7 +159,7 @@ def describe(cls: type[Op]) -> Iterator[str]:
     if shown is not None and shown.numbers:
         operands = ", ".join(f"`{n}: {t}`" for n, t in shown.operands.items())
         numbers = ", ".join(f"`{unit} = {text}`" for unit, text in shown.numbers.items())
-        # only an operator with attributes, in braces, is more than its name
+        # the text of an operator without attributes, which stand in braces, is the name above
         application = f"`{shown.operator}` of " if "{" in shown.operator else ""
         yield f"- **Example**: {application}{operands} → `{shown.result}`: {numbers}"
     yield ""
@@ -198,7 +205,7 @@ def coverage() -> tuple[DomainCoverage, ...]:
     """Return the support of every operator of the installed onnx."""
     import onnx
 
-    operators()
+    operators()  # imports all operators, which enter themselves into `BY_ONNX`
     from perfc.ir.op import BY_ONNX
 
     by_domain: dict[str, tuple[list[str], list[str], list[str]]] = {}

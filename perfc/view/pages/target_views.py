@@ -47,16 +47,14 @@ class RateView:
             (None, None, None) if spread is None else (spread.rounds, spread.best, spread.worst)
         )
         sources = tuple(rate.source.split("+"))  # several names are joined by a plus
-        return cls(
-            rate.value,
-            str(rate.origin),
-            rate.key,
-            sources,
-            rate.note,
-            rounds,
-            best,
-            worst,
-            rate.is_uncertain,
+        return project(
+            cls,
+            rate,
+            origin=str(rate.origin),
+            from_=sources,
+            rounds=rounds,
+            best=best,
+            worst=worst,
         )
 
 
@@ -123,13 +121,12 @@ class TargetView:
     def of(cls, machine: Machine) -> TargetView:
         """Create the view of a machine."""
         rates = tuple(
-            RowView(
-                r.name,
-                r.unit.value,
-                RateView.of(r.best),
-                RateView.of(r.nominal),
-                RateView.of(r.measured) if r.measured else None,
-                r.capacity_bytes,
+            project(
+                RowView,
+                r,
+                best=RateView.of(r.best),
+                nominal=RateView.of(r.nominal),
+                measured=RateView.of(r.measured) if r.measured else None,
             )
             for r in rows(machine)
         )
@@ -178,15 +175,14 @@ class ListedView:
     @classmethod
     def of(cls, t: Listed) -> ListedView:
         """Create the view of one line."""
-        return cls(
-            t.listing.name,
-            tuple(t.listing.aliases),
-            t.listing.kind,
-            t.listing.description,
-            t.listing.shipped,
-            t.memory_bytes,
-            t.bandwidth_bytes_per_s,
-            dict(zip(LISTED, t.matrix_per_s, strict=False)),
+        return project(
+            cls,
+            t.listing,
+            aliases=tuple(t.listing.aliases),
+            memory_bytes=t.memory_bytes,
+            bandwidth_bytes_per_s=t.bandwidth_bytes_per_s,
+            # a file that cannot be read has no rates
+            matrix_op_per_s=dict(zip(LISTED, t.matrix_per_s, strict=False)),
         )
 
 
@@ -226,11 +222,11 @@ class ClusterView:
             return cls(*texts, None, None, None, None, None)
         return cls(
             *texts,
-            c.machine.name,
-            c.gpus_per_node,
-            c.joined,
-            c.nvlink_bytes_per_s or None,
-            c.network_bytes_per_s,
+            gpu=c.machine.name,
+            gpus_per_node=c.gpus_per_node,
+            nvlink_gpus=c.joined,
+            nvlink_bytes_per_s=c.nvlink_bytes_per_s or None,
+            network_bytes_per_s=c.network_bytes_per_s,
         )
 
 

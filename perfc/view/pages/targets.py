@@ -41,7 +41,7 @@ _LEVELS = {"l1": "L1", "l2": "L2", "device": "device memory"}
 
 
 def rows(machine: Machine) -> Iterator[RateRow]:
-    """Return every rate of a machine: units by element type, then memory levels."""
+    """Yield every rate of a machine: units by element type, then memory levels."""
     for (part, dtype), peak in machine.compute.items():
         is_flop = part in (Part.MATRIX, Part.VECTOR) and dtype[0] in "fbt"  # f16, bf16, tf32
         unit = Unit.FLOP_PER_S if is_flop else Unit.OP_PER_S
@@ -151,6 +151,7 @@ def _rounds(rate: Rate | None, shown: Callable[[float], str]) -> tuple[str, ...]
 
 
 def _cells(r: RateRow, numbers: Mapping[str, int], *, spread: bool) -> tuple[str, ...]:
+    """Return the cells of a rate; ``numbers`` are those of sources, ``spread`` adds `ROUNDS`."""
     cited = [r.best, r.nominal, *([r.measured] if r.measured else [])]
     names = dict.fromkeys(n for rate in cited for n in rate.source.split("+"))
     measured = quantity(r.measured.value, r.unit) if r.measured else ""
@@ -165,7 +166,7 @@ def _cells(r: RateRow, numbers: Mapping[str, int], *, spread: bool) -> tuple[str
 def _others(
     machine: Machine, numbers: Mapping[str, int], *, spread: bool
 ) -> Iterator[tuple[str, ...]]:
-    """Yield numbers other than rates: device, links, latencies, single cores."""
+    """Yield numbers other than rates: device, links, nodes, and measured ones with their spread."""
     for key, rate in machine.facts.items():
         if key.startswith(("device.", "link.", "node.")) or (spread and _is_aside(key, rate)):
             rounds = _rounds(rate, lambda v: f"{v:g}") if spread else ()
