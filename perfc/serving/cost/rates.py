@@ -24,7 +24,7 @@ from .grouped import attentions, cached_elements
 from .program import Env, KernelCost, Program, estimated_parts
 
 EARLY = (0, 6)
-"""Newest version of vLLM to whose batches on AMD GPUs rates were fitted; later ones have none."""
+"""Newest version of vLLM whose batches on AMD GPUs the rates describe; later ones have none."""
 CAPTURED = 8192
 """Tokens of the longest sequence that a recorded decode step allows for: ``max_seq_len_to_capture``
 of vLLM before 0.9."""
