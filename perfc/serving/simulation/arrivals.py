@@ -108,14 +108,8 @@ def drawn_workload(
         cached_tokens = min(cached, prompt_tokens - 1) if hits.random() < cached_share else 0
         prefix = PREFIX if cached_tokens else None
         requests.append(
-            Request(
-                at_s,
-                prompt_tokens,
-                answer_tokens,
-                cached_tokens,
-                prompt=prefix,
-                shared_tokens=cached_tokens,
-            )
+            # requests share the pages of the prefix that the cache holds
+            Request(at_s, prompt_tokens, answer_tokens, cached_tokens, prefix, cached_tokens)
         )
         at_s += draw.expovariate(rate) if rate else 0.0
     return Workload(tuple(requests), concurrency)
