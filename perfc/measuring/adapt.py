@@ -30,15 +30,18 @@ from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 from .adapt_laws import by_law
 
 PRODUCT = 8192
-"""Extent of the square matrix product that represents calibrate's matrix rates."""
+"""Extent of the square matrix product that represents calibrate's matrix rates: large enough that
+its time is that of the unit alone."""
 COPIED_BYTES = 1 << 28
-"""Bytes read and written by the copy that represents calibrate's bandwidth."""
+"""Bytes read, and again written, by the copy that represents calibrate's bandwidth: more than
+caches hold."""
 MOST_ROWS = 1_000_000
 """Maximum measured kernels; a few dozen suffice, and all are in memory at once."""
 BELOW = 0.5
-"""Fraction of the lower bound below which a measured time is rejected as implausible."""
+"""Fraction of the lower bound below which a measured time is rejected: it has another unit, or the
+rates of the target are far too low. Corrections can make up for smaller errors."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
-"""Parameters that count elements, so are 1 at least; name of the source of the corrections."""
+"""Parameters that are counts and at least 1; name of the source of the corrections in the file."""
 ROOFLINE = Predictor.ROOFLINE.value
 SECTION = re.compile(r"\s*\[")
 """Beginning of a table of TOML."""
@@ -57,9 +60,9 @@ class AdaptationSample:
     Args:
         class_name: class of the operator predictor, "" if none.
         dtype: element type.
-        parameters: parameters of the class.
+        parameters: parameters of the class, by name.
         time_s: time of one launch.
-        row: row of `perfc measure`, None if only the other fields are known.
+        row: row of `perfc measure`; None if the sample has another source.
     """
 
     class_name: str
@@ -112,8 +115,8 @@ def residuals(
     That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights.
 
     Raises:
-        AdaptError: a time that is not positive or below its lower bound, an extent below 1, or no
-            row with the inputs of the predictor.
+        AdaptError: a time that is not positive or far below its lower bound, an extent below 1, or
+            of a CPU no row that was measured against it.
         ParseError: an unknown element type.
     """
     from perfc.analyzers.estimators import predictor
@@ -126,12 +129,12 @@ def residuals(
     groups: dict[tuple[str, str], list[AdaptationSample]] = {}
     others: list[AdaptationSample] = []
     for row in measured:
-        kind = class_of(row, machine, classes)
-        if kind is None:
+        choice = class_of(row, machine, classes)
+        if choice is None:
             others.append(row)
         else:
-            groups.setdefault(kind, []).append(row)
-    result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
+            groups.setdefault(choice, []).append(row)
+    result = [r for k, group in groups.items() for r in by_class(*k, group, machine, folder)]
     result += by_roofline(others, machine)
     # a row may count twice: against the roofline and against the law of its runtime
     result += by_law([m.row for m in measured if m.row is not None], machine)
@@ -152,7 +155,7 @@ def check(row: AdaptationSample) -> None:
         AdaptError: an impossible time or extent.
         ParseError: an unknown element type.
     """
-    # NaN fails both comparisons, so is rejected too
+    # NaN fails both comparisons, and is rejected too
     if not 0 < row.time_s <= LONGEST_S:
         raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
     dtype_named(row.dtype)
@@ -173,7 +176,7 @@ def class_of(
 
     dtype = dtype_named(row.dtype).code
     lowered = Lowered(row.class_name, dtype, row.parameters)
-    # what the machine computes in place of the type first, then the type as it is
+    # first the class and type that the machine computes in place of these, then these
     choices = (computed(lowered, machine, tf32=False), (row.class_name, dtype))
     return next((choice for choice in choices if choice[0] in known), None)
 
@@ -203,7 +206,7 @@ def by_class(
 
 
 def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
-    """Yield residuals against the sustained roofline of the target used when measuring."""
+    """Yield residuals against the sustained roofline; only of rows measured against this target."""
     from perfc.analyzers.estimators.roofline import measured_share
 
     for measured in group:
@@ -218,7 +221,7 @@ def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator
 
 
 def probes(machine: Machine) -> Iterator[AdaptationSample]:
-    """Yield kernels equivalent to calibrate's rates: a large product per type, a large copy."""
+    """Yield kernels equivalent to calibrate's rates: a large product for each type, and a copy."""
     mac = float(PRODUCT) ** 3
     extents = {"m": float(PRODUCT), "n": float(PRODUCT), "k": float(PRODUCT)}
     for (unit, dtype), peak in machine.compute.items():
@@ -296,7 +299,7 @@ def number(value: object, path: Path) -> float:
 
 def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
     """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
-    # kernel -1: nodes that launch no analyzed kernel
+    # kernel -1 is that of nodes that launch no analyzed kernel
     if row.kernel < 0 or row.launches <= 0:
         return
     subject = subject_of(row)
@@ -309,7 +312,10 @@ def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
 
 
 def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
-    """Return class and parameters of a measured kernel from its operands and counts."""
+    """Return class and parameters of a measured kernel from its operands and counts.
+
+    None for a class without weights, or a kernel without what its class needs.
+    """
     result = s.result
     if result is None or not result.numel:
         return None
@@ -338,7 +344,10 @@ def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
 
 
 def product(s: KernelSubject, y: Operand) -> dict[str, float]:
-    """Return extents of a matrix product; a two-dimensional right operand merges all rows."""
+    """Return extents of a matrix product with the result ``y``.
+
+    With a two-dimensional right operand, the rows of a whole batch are those of one product.
+    """
     right = s.operand(1)
     # each element of the result takes k multiply-accumulates
     n, k = float(y.shape[-1]), s.mac / y.numel
@@ -349,7 +358,7 @@ def product(s: KernelSubject, y: Operand) -> dict[str, float]:
 
 
 def without(text: str) -> str:
-    """Return a target file without an earlier adaptation."""
+    """Return the text of a target file without the tables of an earlier adaptation."""
     lines: list[str] = []
     is_left_out = False
     for line in text.splitlines():

@@ -21,7 +21,7 @@ OWN = ("class", "kernel")
 
 
 def is_runs(path: Path) -> bool:
-    """Return True if a table has whole runs and no kernels; False if it cannot be read."""
+    """Return True for a table of whole runs, not of kernels; False if it cannot be read."""
     try:
         first = next(iter(records(path)), {})
     except PerfcError:
@@ -52,7 +52,7 @@ def measured_runs(path: Path, target: str) -> Measurements:
         else:
             others[where] += 1
     left_out = Counter(run[1] for _, run in ours if not isinstance(run, GraphRow))
-    # of runs that differ in threads alone the one with the most stands for the machine
+    # of runs that differ only in threads, the run with the most stands for the machine
     rows = [replace(row, target=name) for row in most_threads(ours)]
     graphs: dict[str, ModelGraph] = {}
     measured: list[GraphRow] = []

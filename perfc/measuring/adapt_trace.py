@@ -27,8 +27,9 @@ def is_trace(path: Path) -> bool:
 def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
     """Return the operators of a trace that ran as one launch of a class, with times in s.
 
-    The time of one is the mean of its executions. Left out are operators whose kernels use TF32,
-    and those without a lower bound: of unknown types, or faster than the bound.
+    The time of an operator is the mean of its executions. Left out are operators whose kernels use
+    TF32, as these times are compared with predictions without it, and operators without a lower
+    bound: those of unknown types, or faster than the bound.
 
     Args:
         path: the trace; its operators have shapes.
@@ -39,7 +40,7 @@ def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
         ParseError: the trace cannot be read.
     """
     trace = read_trace(path)
-    # targets by name of the devices of the trace; a device without a target contradicts nothing
+    # targets of the devices of the trace by name; a device without a target could be any machine
     targets = {
         facts.name or target.name: target
         for facts in trace.used_devices.values()
@@ -52,7 +53,7 @@ def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
         floor = kernel.floor
         if floor is None or floor.lowered is None or floor.tf32:
             continue
-        # all of the operator's time is of this kernel, and each execution launched it once
+        # operators whose whole time is that of this kernel, which each execution launched once
         if kernel.operator_ns == kernel.time_ns and kernel.launches == kernel.executions:
             samples.append((floor.lowered, kernel.operator_ns / kernel.executions * 1e-9))
     if not samples:

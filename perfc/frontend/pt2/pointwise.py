@@ -131,7 +131,7 @@ def _same(c: AtenCall) -> str:
     train = c.value("train", c.value("training", False))
     name = "self" if "self" in c.args else "input"
     if c.value("memory_format") in (2, 3):
-        # channels last: what a caller gives has another order
+        # 2 and 3 are channels last, in two and in three dimensions: another order in memory
         return c.emit("copy", c.tensor(name), domain="aten")
     if not train:
         return c.tensor(name)
@@ -201,7 +201,7 @@ LOWERINGS.update(
 
 LOWERINGS.update(
     {
-        # quadrants are left out
+        # the choice of the quadrant by signs is left out
         "atan2": lambda c: c.emit("Atan", c.emit("Div", c.x, c.tensor("other"))),
         "rsqrt": lambda c: c.emit("Reciprocal", c.emit("Sqrt", c.x)),
         "square": lambda c: c.emit("Mul", c.x, c.x),
@@ -228,7 +228,7 @@ def _ne(c: AtenCall) -> str:
 @lowers("div", "divide", "floor_divide")
 def _div(c: AtenCall) -> str:
     quotient = paired(c, "Div", c.result.dtype)
-    # rounding toward zero costs what rounding down costs
+    # rounding down stands for both modes: rounding toward zero costs the same
     is_rounded = c.result.is_float and c.value("rounding_mode", "")
     return c.emit("Floor", quotient) if is_rounded else quotient
 
@@ -300,7 +300,7 @@ def _clamp(c: AtenCall) -> str:
     value = c.operand("self", dtype)
     is_tanh = "hardtanh" in c.operator
     low, high = ("min_val", "max_val") if is_tanh else ("min", "max")
-    # Clip takes numbers as limits, no tensors
+    # limits of Clip are single numbers, those of PyTorch may be tensors
     if c.has(low) or c.has(high):
         value = c.emit("Max", value, c.operand(low, dtype)) if c.has(low) else value
         return c.emit("Min", value, c.operand(high, dtype)) if c.has(high) else value
@@ -385,6 +385,7 @@ def _isfinite(c: AtenCall) -> str:
 
 @lowers("nan_to_num")
 def _nan_to_num(c: AtenCall) -> str:
+    # infinities are not replaced
     x, dtype = c.x, c.result.dtype
     return c.emit("Where", c.emit("IsNaN", x), c.scalar(c.number("nan", 0.0), dtype), x)
 

@@ -13,22 +13,22 @@ from ..lowering.builder import Size
 from .call import AtenCall, lowers
 
 MOST_POWER = 64
-"""Maximum exponent of a power of matrices."""
+"""Maximum exponent of a power of matrices, which becomes at most 12 products."""
 MOST_FACTORS = 32
-"""Maximum matrices of a product whose best order is searched."""
+"""Maximum matrices of a product whose best order is searched: the search is cubic in them."""
 
 
 @lowers("matmul", "bmm", "mm", "dot", "vdot", "mv", "linalg_matmul", "_int_mm")
 def _matmul(c: AtenCall) -> str:
     second = next(n for n in ("other", "mat2", "tensor", "vec") if n in c.args)
-    # a product of bytes adds up in 32 bits
+    # the sums of a product of bytes have 32 bits
     operator = "MatMulInteger" if c.operator == "_int_mm" else "MatMul"
     return c.emit(operator, c.x, c.tensor(second))
 
 
 @lowers("tensordot", "inner")
 def _tensordot(c: AtenCall) -> str:
-    """Return a product summed over pairs of axes."""
+    """Return the sum of products over pairs of axes, one of each operand."""
     ranks = [c.meta(name).rank for name in ("self", "other")]
     given = [c.integers(name, [-1]) for name in ("dims_self", "dims_other")]
     pairs = [[a % rank for a in axes] for axes, rank in zip(given, ranks, strict=True)]
@@ -52,13 +52,14 @@ def _chain(c: AtenCall) -> str:
     is_fixed = all(isinstance(s, int) for m in metas for s in m.sizes)
     if not is_fixed or len(metas) > MOST_FACTORS:
         raise ValueError("symbolic extents, or too many matrices")
-    # a vector at either end is one row or one column
+    # matrix i has sizes[i] rows and sizes[i + 1] columns; a vector first is one row, a vector last
+    # one column
     sizes = [int(str(metas[0].sizes[0])) if metas[0].rank == 2 else 1]
     sizes += [int(str(m.sizes[-1])) if m.rank == 2 or not at else 1 for at, m in enumerate(metas)]
 
     @cache
     def best(first: int, last: int) -> tuple[int, int]:
-        """Return the fewest operations of a part, and where its last product divides it."""
+        """Return the fewest operations of a part, and the last matrix left of its last product."""
         if first == last:
             return 0, first
         ends = sizes[first] * sizes[last + 1]

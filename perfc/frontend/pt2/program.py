@@ -1,4 +1,4 @@
-"""Exported programs as messages of ONNX, which the lowering of ONNX models takes."""
+"""Exported programs as messages of ONNX, which the lowering of ONNX models reads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLOP = "perfc.flop"
 MAJOR = 8
 """Version of the schema. Source: torch/_export/serde/schema.py."""
 DEEPEST = 32
-"""Nesting of the graphs of higher-order operators."""
+"""Maximum nesting of the graphs of higher-order operators, which are lowered by recursion."""
 INLINED = frozenset(
     {
         "wrap_with_set_grad_enabled",
@@ -48,7 +48,7 @@ CHECKS = re.compile(
     r"_?assert.*|sym_constrain_range.*|_functional_assert.*|sym_size|sym_stride|sym_numel"
     r"|sym_storage_offset|is_nonzero|_local_scalar_dense_guard"
 )
-"""Operators that compute nothing but checks and sizes."""
+"""Operators that only check values or compute sizes, and get no node."""
 VIEWS = re.compile(
     r"slice|select|narrow|view|view_as|reshape|flatten|unflatten|permute|transpose|swapaxes|t|mT|numpy_T"
     r"|unsqueeze|squeeze|expand|split|split_with_sizes|chunk|unbind|diagonal|alias|detach|movedim"
@@ -64,7 +64,7 @@ def read_program(model: str | bytes, root: str = "") -> ProtoModel:
         root: folder that files of sources are named from; "" for the current one.
 
     Raises:
-        ModelError: not an archive of an exported program, or it does not keep to its schema.
+        ModelError: the model is no archive of an exported program, or does not follow its schema.
     """
     where = "model" if isinstance(model, bytes) else one_line(model)
     hint = "save it with a released version of PyTorch, 2.5 or newer"
@@ -119,19 +119,19 @@ def translated(
 def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, SymbolRange]:
     """Return the ranges of symbols by name.
 
-    PyTorch specializes for 0 and 1, so it writes a least value of 2 that it does not require.
+    PyTorch writes separate programs for sizes of 0 and 1. A least value of 2 means no more than
+    that a size is neither, and is left out.
     """
     result: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
         least, greatest = int(limits["min_val"] or 0), limits["max_val"]
-        # 2 means no more than that a size is neither 0 nor 1
         range_ = SymbolRange(least if least > 2 else 0, None if greatest is None else int(greatest))
         result[builder.symbols.get(raw, raw)] = range_
     return result
 
 
 def example_of(size: Mapping[str, Any]) -> int | None:
-    """Return the number of a symbolic size in the example that a program was made with."""
+    """Return a symbolic size in the example inputs of the export; None for other sizes."""
     hint = size["as_expr"].get("hint") if "as_expr" in size else None
     return hint.get("as_int") if hint else None
 
@@ -154,12 +154,13 @@ def declare_inputs(
             raw = str(content["arg"]["name"])
             full_name = str(next(v for k, v in content.items() if k.endswith("_name")))
             full_name = ties.get(full_name, full_name)
-            # tied parameters are one tensor
+            # tied parameters are one tensor, stored at its first occurrence
             if full_name not in stored:
                 # a parameter must not have the name of another value of the graph
                 stored[full_name] = raw if full_name in used else full_name
                 meta, payload = scope.meta(raw), constants.get(full_name, b"")
                 count, nbytes = meta.count, len(payload)
+                # a file of another size than the type gives is not trusted
                 is_whole = nbytes == stored_bytes(meta.dtype, count)
                 elements = payload if is_whole and is_small(meta.dtype, count, nbytes) else None
                 is_parameter = kind == "parameter"
@@ -172,9 +173,11 @@ def declare_inputs(
 
 
 def name_symbols(scope: ProgramScope, inputs: Iterable[str]) -> None:
-    """Name the symbols of the inputs by their axes: the first is the batch.
+    """Name the symbols of the inputs by their axes.
 
-    The second axis of whole numbers is a sequence; other symbols keep the names of PyTorch.
+    The first axis of a tensor with several is the batch; that of a vector may count anything. The
+    second axis of a matrix of whole numbers is a sequence, of tokens. Other symbols keep the names
+    of PyTorch, as does a second symbol that would be named like an earlier one.
     """
     builder = scope.builder
     for raw in inputs:
@@ -211,6 +214,7 @@ def lower_nodes(scope: ProgramScope, nodes: Sequence[Mapping[str, Any]], depth: 
         outputs = names_in(node["outputs"])
         space, _, operator = target.removeprefix("torch.ops.").partition(".")
         name, _, overload = operator.partition(".")
+        # functions of Python's `operator` and `math` compute sizes
         is_check = CHECKS.fullmatch(name) or target.startswith(("_operator", "math"))
         if space == "higher_order" and name in INLINED:
             inline(scope, node, outputs, depth)
@@ -229,20 +233,21 @@ def lower_node(
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     space, _, name = operator.partition("::")
-    # an operator that works in place has the name of the other with an underscore
+    # an operator that works in place has a trailing underscore, as add_ beside add
     plain = name if name.startswith("__") else name.rstrip("_")
     stem, metadata = scope.prefix + outputs[0], node["metadata"]
     raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
-    called = plain
+    call_path = plain
     if "nn_module_stack" not in metadata:
-        # a branch or a body: its parameters tell its modules
+        # nodes of a branch or of the body of a loop name no module: that of the first parameter
+        # that they read stands for it, else that of the whole graph
         read = (scope.values.get(raw, "") for raw in raws)
         stored = next((v for v in read if v in scope.builder.parameters), "")
         owner = stored.rpartition(".")[0].replace(".", "/") if stored else scope.path
-        called = f"{owner}/{plain}".lstrip("/")
-    path, frames = place_of(metadata, called, scope.builder.root)
+        call_path = f"{owner}/{plain}".lstrip("/")
+    path, frames = place_of(metadata, call_path, scope.builder.root)
     custom = json.loads(metadata.get("custom", "{}"))
-    # the region of activation checkpointing, as the outermost frame
+    # a region of activation checkpointing becomes the outermost frame, where passes look for it
     if CHECKPOINTED in custom:
         frames = (f"{CHECKPOINTED}:{custom[CHECKPOINTED]}", *frames)
     path = numbered(scope.builder.calls, path)
@@ -254,7 +259,7 @@ def lower_node(
         lowering = partial(lower_flow, given=given, lower=partial(lower_nodes, depth=depth + 1))
     start = len(scope.builder.graph.node)
     if lowering is not None and space in ("aten", "prims", "higher_order"):
-        # a lowering that fails takes back its nodes; the call is unknown then
+        # the nodes of a lowering that fails are removed; the call is then an unknown operator
         with call.attempt():
             results = lowering(call)
             result_names = [results] if isinstance(results, str) else list(results)
@@ -272,9 +277,17 @@ def lower_node(
 
 
 def bind(scope: ProgramScope, outputs: Sequence[str], made: Sequence[str], start: int) -> None:
-    """Give results the names and types of the program, unless they are earlier values."""
+    """Give results the names and types of the program, unless they are earlier values.
+
+    Args:
+        scope: scope of the call, which gets the values.
+        outputs: names of the results in the program.
+        made: values of the results; a lowering may make more than the program has.
+        start: index of the first node that the call became.
+    """
     names, metas = [scope.prefix + raw for raw in outputs], [scope.meta(raw) for raw in outputs]
-    scope.values.update(zip(outputs, scope.builder.settle(start, made, names, metas), strict=False))
+    values = scope.builder.settle(start, made, names, metas)
+    scope.values.update(zip(outputs, values, strict=False))
 
 
 def follow_mutation(
@@ -282,7 +295,8 @@ def follow_mutation(
 ) -> None:
     """Let the argument that an operator changes in place mean the result from here on.
 
-    So do the tensors that it is a view of.
+    If the argument is a view, a change of it changes the tensor that it is a view of, too. The node
+    ``in_place`` returns that tensor with the change: its operands are the tensor and the new view.
     """
     first = next(iter(node["inputs"]), None)
     changed = next(names_of(first["arg"]), "") if first is not None else ""
@@ -291,7 +305,7 @@ def follow_mutation(
     if not name.endswith("_") or name.startswith("__") or not changed:
         return
     value, builder = scope.values[outputs[0]], scope.builder
-    # the change shows in every tensor that the view is of
+    # a view may be one of another view
     while changed:
         scope.values[changed] = value
         changed = scope.views.get(changed, "")
@@ -317,4 +331,5 @@ def inline(
     results = names_in(graph["outputs"])
     for raw, result in zip(outputs, results, strict=True):
         scope.values[raw] = inner.values[result]
+        # autocast may have changed the element type within; the extents are those of the file
         scope.metas[raw] = replace(scope.meta(raw), dtype=inner.meta(result).dtype)

@@ -22,12 +22,12 @@ REDUCTIONS: Mapping[str, str] = {
     "prod": "ReduceProd",
     "logsumexp": "ReduceLogSumExp",
 }
-"""Reductions over the axes ``dim``, with that of ONNX."""
+"""Reductions over the axes ``dim``, each with the operator of ONNX."""
 
 
 def reduced(c: AtenCall, operator: str, value: str, axes: list[int], *, keep: int) -> str:
     """Return a value reduced over axes."""
-    # without axes ONNX reduces all of them
+    # ONNX reduces all axes if none is given
     return c.emit(operator, value, c.ints(*axes) if axes else "", keepdims=keep)
 
 
@@ -86,6 +86,7 @@ def _var(c: AtenCall) -> list[str]:
     mean = reduced(c, "ReduceMean", c.x, axes, keep=1)
     deviations = c.emit("Sub", c.x, mean)
     value = reduced(c, "ReduceMean", c.emit("Mul", deviations, deviations), axes, keep=keep)
+    # Bessel's correction: the sum is divided by the count less 1, or less another number
     correction = c.value("correction", c.flag("unbiased", default=True))
     if correction:
         count = 1
@@ -123,6 +124,7 @@ def _pairwise(c: AtenCall) -> str:
     if c.number("p", 2.0) != 2.0:
         raise ValueError("another distance than the euclidean one")
     differences = c.emit("Sub", c.tensor("x1"), c.tensor("x2"))
+    # the last axis of the operands, which the result lacks unless it is kept
     return reduced(
         c, "ReduceL2", differences, [c.result.rank - c.flag("keepdim")], keep=c.flag("keepdim")
     )
@@ -130,12 +132,12 @@ def _pairwise(c: AtenCall) -> str:
 
 @lowers("nansum", "nanmean", "count_nonzero")
 def _counted(c: AtenCall) -> str:
-    """Return sums of some elements, or the number of those that are not 0."""
+    """Return sums or means without NaN, or the number of elements that are not 0."""
     given = c.given.dtype
     value, zero = c.x, c.scalar(0, given)
     axes, keep = axes_of(c), c.flag("keepdim")
     if c.operator.startswith("nan"):
-        # the mean divides by all elements, which costs the same
+        # zeros replace NaN; the mean divides by all elements, which costs the same
         value = c.emit("Where", c.emit("IsNaN", value), zero, value)
         name = "ReduceMean" if c.operator == "nanmean" else "ReduceSum"
         return reduced(c, name, value, axes, keep=keep)
@@ -157,14 +159,14 @@ def _aminmax(c: AtenCall) -> list[str]:
 
 @lowers("kthvalue", "median.dim", "median")
 def _ranked(c: AtenCall) -> list[str]:
-    """Return the element at a place of the order, from those before it."""
+    """Return the k-th smallest element; the median is the one in the middle."""
     axis, value = c.axis("dim", -1), c.x
     if is_whole := "dim" not in c.args and len(c.outputs) == 1:
         value, axis = c.emit("Reshape", value, c.ints(-1)), 0
     sizes = c.given.sizes
     count = math.prod(int(str(s)) for s in (sizes if is_whole else sizes[axis : axis + 1]))
     place = c.integer("k", (count + 1) // 2)
-    # the smallest elements up to the place, then the last of them
+    # the k smallest elements, and of these the last one
     smallest = c.several("TopK", (value, c.ints(place)), 2, axis=axis, largest=0)
     ends = [c.ints(end) for end in (place - 1, place, axis)]
     selected = [c.emit("Slice", each, *ends) for each in smallest[: len(c.outputs)]]
@@ -200,7 +202,7 @@ def _cumsum(c: AtenCall) -> str:
 @lowers("topk", "sort", "argsort", "msort")
 def _topk(c: AtenCall) -> list[str]:
     axis = c.axis("dim", -1)
-    # a sort selects all elements
+    # a sort is a selection of all elements
     count = c.value("k", c.given.sizes[axis])
     largest = c.flag("largest", default=True) if "k" in c.args else c.flag("descending")
     values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis, largest=largest)
@@ -246,7 +248,7 @@ def _arange(c: AtenCall) -> str:
 @lowers("linspace")
 def _linspace(c: AtenCall) -> str:
     dtype, count = c.result.dtype, c.integer("steps", 1)
-    # ONNX has no such operator: places times the step, from the start on
+    # ONNX has no such operator: whole numbers times the step, plus the start
     places = c.emit("Range", *(c.scalar(v, DataType.INT64) for v in (0, count, 1)))
     start, end = c.number("start", 0), c.number("end", 0)
     step = c.scalar((end - start) / max(count - 1, 1), dtype)
@@ -256,7 +258,7 @@ def _linspace(c: AtenCall) -> str:
 
 @lowers("eye")
 def _eye(c: AtenCall) -> str:
-    # EyeLike takes a tensor for its shape
+    # EyeLike reads only the shape of its operand
     zeros = expanded(c, c.scalar(0, c.result.dtype), (), c.result.sizes)
     return c.emit("EyeLike", zeros)
 
@@ -282,6 +284,7 @@ def _mse_loss(c: AtenCall) -> str:
 
 def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
     """Return the losses of all elements, or their mean or sum."""
+    # 0 is none, 1 the mean and 2 the sum. Source: at::Reduction of PyTorch
     reduction = c.integer("reduction", 1)
     operator = "ReduceMean" if reduction == 1 else "ReduceSum"
     return reduced(c, operator, each, [*range(meta.rank)], keep=0) if reduction else each
@@ -307,10 +310,11 @@ def _elementwise_loss(c: AtenCall) -> str:
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
 def _class_loss(c: AtenCall) -> str:
     if c.meta("target").is_float:
-        # losses of ONNX take no probabilities as targets
+        # losses of ONNX have classes as targets, no probabilities
         likelihood = c.emit("LogSoftmax", c.x, axis=1)
         terms = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
         total = reduced(c, "ReduceSum", terms, [1], keep=0)
+        # only the number of axes counts: that of the operand, without its classes
         return over_batch(c, total, Meta(0, c.given.sizes[1:]))
     is_softmax = "cross_entropy" in c.operator
     return c.emit(
@@ -357,7 +361,7 @@ def _meshgrid(c: AtenCall) -> list[str]:
 @lowers("channel_shuffle")
 def _channel_shuffle(c: AtenCall) -> str:
     sizes, groups = list(c.given.sizes), c.integer("groups", 1)
-    # -1: a symbolic number of channels is divided by ONNX
+    # -1 lets ONNX divide a symbolic number of channels
     split: list[Size] = [sizes[0], groups, -1, *sizes[2:]]
     if isinstance(sizes[1], int):
         split[2] = sizes[1] // groups

@@ -10,7 +10,8 @@ from typing import Any
 from ..lowering.builder import Size
 
 LONGEST_EXPRESSION = 4096
-"""Maximum characters of an expression; the size of a longer one is unknown."""
+"""Maximum characters of an expression, which a damaged file could make any length; the size of a
+longer one is unknown."""
 MOST_LEAVES = 256
 """Maximum leaves of a power: each power in a power multiplies them."""
 OPERATIONS = {
@@ -36,14 +37,14 @@ def member_of(union: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the kind and the value of a union of the schema.
 
     Raises:
-        ValueError: it has not one member.
+        ValueError: it does not have exactly one member.
     """
     ((kind, value),) = union.items()
     return kind, value
 
 
 def size_of(given: Any) -> Size:
-    """Return the size of a ``SymInt`` of the schema: a number, or an expression."""
+    """Return the size of a ``SymInt`` of the schema, a number or expression; None if unknown."""
     if isinstance(given, int):
         return given
     kind, value = member_of(given)
@@ -64,7 +65,7 @@ def parsed(text: str) -> Size:
     if len(text) > LONGEST_EXPRESSION:
         return None
     try:
-        # what srepr and str write are both expressions of Python
+        # both forms are expressions of Python
         return walked(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, LookupError, AttributeError):
         return None
@@ -83,7 +84,7 @@ def walked(node: Any) -> Size:
             return str(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return scaled(-1, walked(operand))
-        # sizes are sums and products: a difference is a sum with -1 times
+        # sizes have no difference: it is a sum with -1 times the second term
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return ("+", walked(left), scaled(-1, walked(right)))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
@@ -96,7 +97,7 @@ def walked(node: Any) -> Size:
             return (OPERATIONS[name], *(walked(a) for a in args))
         case ast.Call(func=ast.Name(id="Pow"), args=[base, power]):
             match walked(power):
-                # a power is written out as a product, so only small ones
+                # a power is written out as a product, so only small exponents are read
                 case int(exponent) if 1 <= exponent <= 4:
                     factor = walked(base)
                     if exponent * sum(1 for _ in leaves_of(factor)) <= MOST_LEAVES:

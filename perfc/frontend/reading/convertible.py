@@ -8,8 +8,8 @@ from enum import Enum
 HDF5 = b"\x89HDF\r\n"
 """First bytes of an HDF5 file."""
 GRAPH = b"\n"
-"""First byte of a frozen graph and of a Paddle program: a field that ONNX models do not begin
-with."""
+"""First byte of a frozen graph and of a Paddle program: the tag of a message as field 1, where an
+ONNX model has a number."""
 
 
 class Convertible(Enum):
@@ -37,9 +37,10 @@ def source_of(path: str, head: bytes) -> Convertible | None:
         return None
     if not head:
         # a folder has no first bytes
-        is_folder = os.path.isfile(os.path.join(path, "saved_model.pb"))
-        return Convertible.SAVED_MODEL if is_folder else None
+        is_saved_model = os.path.isfile(os.path.join(path, "saved_model.pb"))
+        return Convertible.SAVED_MODEL if is_saved_model else None
     suffix = os.path.splitext(path)[1].lower()
+    # files of NetCDF are HDF5 too, but hold no model
     if suffix == ".keras" or (head.startswith(HDF5) and suffix != ".nc"):
         return Convertible.KERAS
     if suffix == ".pdmodel":

@@ -1,7 +1,7 @@
-"""Small contents that a model keeps in other files: those that can drive a shape.
+"""Small contents that a model stores in other files, if they can drive a shape.
 
-A file beside the model is read only inside the model's folder, a few KiB a tensor, as far as the
-tensor's type and extents say. What is missing, damaged or elsewhere stays unread, as weights do.
+Only files inside the model's folder are read: for each tensor the few KiB that its type and extents
+say. What is missing, damaged or outside of the folder stays unread, as weights do.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .proto import ProtoTensor
 from .table import PAYLOAD_CAP_BYTES
 
 MOST_FILES = 256
-"""Files that one model's contents are read from."""
+"""Maximum files that contents of one model are read from."""
 MOST_BYTES = 1 << 25
-"""Bytes that are read of all of them."""
+"""Maximum bytes that are read of all these files."""
 
 
 class ExternalData(NamedTuple):
@@ -44,6 +44,7 @@ def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
     Raises:
         ModelError: the location is absolute, or leads out of the folder, also through a link.
     """
+    # both separators and letters of drives, so that a location means the same in any system
     parts = re.split(r"[/\\]", location)
     drive = len(location) > 1 and location[1] == ":"
     if not location or "\0" in location or parts[0] == "" or ".." in parts or drive:
@@ -77,12 +78,13 @@ def read_contents(
     """Give small tensors the elements that lie in files of the model's folder.
 
     Args:
-        tensors: those that the model says lie elsewhere; what is read becomes their ``payload``.
+        tensors: tensors whose elements lie in other files; elements that are read become their
+            ``payload``.
         model_dir: the folder of the model.
 
     Returns:
-        SHA-256 of all that was read, the files it was read from (both empty without any), and the
-        places where it was looked for.
+        SHA-256 of all that was read and the files that it was read from, both empty if nothing was,
+        and the places of all elements that were wanted.
     """
     wanted: dict[str, list[tuple[ProtoTensor, Place]]] = {}
     total = 0
@@ -95,7 +97,7 @@ def read_contents(
         if total > MOST_BYTES:
             break
         wanted.setdefault(location, []).append((tensor, (location, *part)))
-    # by file, so that each is opened once
+    # in the order of files, so that each is opened once
     selected = [pair for pairs in wanted.values() for pair in pairs]
     digest, files, contents = contents_of([place for _, place in selected], model_dir)
     for (tensor, place), data in zip(selected, contents, strict=True):
@@ -107,7 +109,12 @@ def read_contents(
 def contents_of(
     places: Iterable[Place], model_dir: str | os.PathLike[str]
 ) -> tuple[str, tuple[str, ...], list[bytes | None]]:
-    """Return the SHA-256 of what lies at places, sorted by file, those files, and each content."""
+    """Read places, which are in the order of files.
+
+    Returns:
+        SHA-256 of all contents, the files that could be opened, and the content of each place; None
+        for one that cannot be read.
+    """
     digest = hashlib.sha256()
     files: list[str] = []
     contents: list[bytes | None] = []
@@ -131,10 +138,11 @@ def small_place(tensor: ProtoTensor) -> ExternalData | None:
     if entry is None or not nbytes or nbytes > PAYLOAD_CAP_BYTES:
         return None
     dtype = BY_ONNX.get(tensor.data_type)
+    # more floats than a few, as the scales of Resize, are weights
     if dtype is None or (dtype.is_float and (count or 0) > MAX_FLOATS):
         return None
     offset, length = (_number(entry.get(key, "")) for key in ("offset", "length"))
-    # an entry without a length means the rest of the file: the type says how much
+    # without a length, the elements extend to the end of the file, or as far as the type says
     if offset is None or length is None or length not in (0, nbytes):
         return None
     return ExternalData(offset, nbytes)
@@ -153,7 +161,7 @@ def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryI
     """Open a regular file inside the model's folder; None if there is no readable one."""
     try:
         target = external_path(model_dir, location)
-        # a link put there since is not followed, and a pipe is not waited for
+        # a link that appears after the check is not followed, and opening a pipe does not wait
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         is_file = stat.S_ISREG(os.lstat(target).st_mode)
         handle = os.open(target, flags | getattr(os, "O_BINARY", 0)) if is_file else None

@@ -1,6 +1,7 @@
-"""Decoders written out for the messages a model holds thousands of.
+"""Decoders written by hand for the messages that a model has thousands of.
 
-Each does what the table of its message does in ``schema``; an entry it does not expect goes there.
+Each decodes what exporters usually write, faster than the table of the message in ``schema``, which
+decodes all other entries.
 
 A tag byte is ``field number << 3 | wire type``: 0x0A is field 1 with a length before its bytes
 (wire type 2), 0x08 is field 1 as a varint (wire type 0). Field numbers are those of onnx.proto3. A
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .wire import WireDecoder
 
 SHARED_BYTES = 128
-"""Maximum bytes of attributes and types that are decoded once and shared, as they repeat."""
+"""Maximum bytes of attributes and types that are decoded once and shared: short ones repeat."""
 
 _SHORT = frozenset({0x42, 0x4A, 0x62, 0x6A})
 """Tags of a tensor's name, elements, documentation and place in another file."""
@@ -51,7 +52,7 @@ def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) 
         elif tag == 0x2A:
             node.attribute.append(_attribute(decoder, buf, start, stop, depth))
         elif tag == 0x1A:
-            # A node's name is not the name of a value as a rule: no use in keeping it.
+            # names of nodes do not repeat, so that sharing their text would save nothing
             node.name = buf[start:stop].decode("utf-8", "replace")
         elif tag == 0x22:
             node.op_type = strings[buf[start:stop]]
@@ -92,7 +93,7 @@ def _attribute(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int)
 def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
     """Return a ``ValueInfoProto`` between two offsets."""
     if end - pos > 4 and buf[pos] == 0x0A and buf[pos + 1] < 0x80:
-        # as most are: a short name, a short type, and documentation that is empty
+        # most have a short name, a short type, and no or an empty documentation (tag 0x1A)
         middle = pos + 4 + buf[pos + 1]
         if middle < end and buf[middle - 2] == 0x12 and buf[middle - 1] < 0x80:
             stop = middle + buf[middle - 1]
@@ -117,7 +118,7 @@ def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth:
             info.name = decoder.strings[buf[start:stop]]
         elif tag == 0x12:
             info.type = _type(decoder, buf, start, stop, depth)
-        # else it is documentation, which nobody reads
+        # else documentation, which perfc does not read
         pos = stop
     if fields:
         info.metadata_props = _props(fields)
@@ -126,6 +127,7 @@ def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth:
 
 def _type(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> TypeProto:
     """Return a ``TypeProto``, shared if it is short."""
+    # the key of a long type is longer than any that is stored
     key = buf[pos : min(end, pos + SHARED_BYTES + 1)]
     type_proto = decoder.types.get(key)
     if type_proto is None:
@@ -174,6 +176,7 @@ def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int
     dims = bytearray()
     while pos < end:
         tag = buf[pos]
+        # at the end of the message 0x80, which is no whole varint
         number = buf[pos + 1] if pos + 1 < end else 0x80
         if tag == 0x08 and number < 0x80:
             dims.append(number)
@@ -197,9 +200,9 @@ def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int
             elif tag == 0x6A:
                 entry = read_entry(decoder, buf, start, pos, depth)
                 fields.setdefault("external_data", []).append(entry)
-            # else it is documentation, which nobody reads
+            # else documentation, which perfc does not read
         elif tag == 0x0A:
-            # Packed dims keep their place among the others.
+            # packed extents are appended to those so far, so that their order stays
             fields["dims"] = dims
             pos = decoder.field(message, fields, buf, pos, end, depth)
         else:
@@ -211,7 +214,7 @@ def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int
 
 def read_entry(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> tuple[str, str]:
     """Return a ``StringStringEntryProto`` between two offsets."""
-    start = pos
+    # most have a short key (tag 0x0A), then a value (tag 0x12)
     if end - pos >= 4 and buf[pos] == 0x0A:
         middle = pos + 2 + buf[pos + 1]
         if buf[pos + 1] < 0x80 and middle + 2 <= end and buf[middle] == 0x12:
@@ -221,7 +224,6 @@ def read_entry(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int)
                 return key, decoder.strings[buf[first:end]]
     message = decoder.messages["StringStringEntryProto"]
     fields: dict[str, Any] = {}
-    pos = start
     while pos < end:
         pos = decoder.field(message, fields, buf, pos, end, depth)
     return fields.get("key", ""), fields.get("value", "")

@@ -1,7 +1,7 @@
 """Worker that stays between commands, with its framework imported, and forks for each request.
 
-Usage: ``python -m perfc.frontend.reading.kept SOCKET MODULE SECONDS``. It ends after so many idle
-seconds. `process.answer_of` takes it where ``PERFC_KEEP_S`` has them.
+Usage: ``python -m perfc.frontend.reading.kept SOCKET MODULE SECONDS``. It ends after as many idle
+seconds. `process.answer_of` uses such a worker if the variable ``PERFC_KEEP_S`` gives the seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from perfc.common.version import installation
 
 
 class KeptServer(ForkingMixIn, UnixStreamServer):
-    """Runs every request in a fork, and ends when there is none for a while."""
+    """Server that runs every request in a fork, and ends when there is none for a while."""
 
     def handle_timeout(self) -> None:
         """End the server, which no request has reached for a while."""
@@ -37,7 +37,7 @@ class KeptRequest(StreamRequestHandler):
     """One request, whose process ends with it."""
 
     def handle(self) -> None:
-        """Run the worker, then send a line."""
+        """Run the worker, then send a line; a worker that fails sends none."""
         arguments, given, folder, limit_s, environment = json.loads(self.rfile.readline())
         # the fork of a request ends itself when its time is over
         signal.alarm(limit_s)
@@ -53,7 +53,7 @@ def main() -> None:
     """Serve requests until there are none for a while."""
     address = Path(sys.argv[1])
     import_module(sys.argv[2]).prepare()
-    # the collector would write to the framework's objects, whose pages forks share
+    # forks share the pages of the framework's objects until the collector writes to them
     gc.freeze()
     address.unlink(missing_ok=True)
     with KeptServer(str(address), KeptRequest) as server:
@@ -63,11 +63,11 @@ def main() -> None:
 
 
 def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
-    """Return True if a worker that stays ran a request; without one, start it for the next.
+    """Return True if a worker that stays ran a request; if there is none, start one for the next.
 
     Args:
-        worker: module that it runs.
-        idle_s: seconds after which it ends.
+        worker: module that the worker runs.
+        idle_s: seconds without a request after which the worker ends.
         request: arguments, standard input, folder, maximum seconds and environment of the process.
     """
     # another installation or path has another worker

@@ -15,7 +15,7 @@ HEAD_BYTES = 512
 _EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
 
 _STARTS = data_next_to(__file__)
-"""Kind of a file, and advice, by its start."""
+"""Type of a file, and advice for it, by its first bytes."""
 _RELAX = re.compile(rb'\s*\{\s*"(root_index"\s*:\s*\d|root"\s*:\s*\d|metadata"\s*:\s*\{\s*"tvm_)')
 """Beginning of a JSON document of TVM; ``root`` in versions before 0.22."""
 _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
@@ -43,6 +43,7 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
     for start, (what, hint) in _STARTS.items():
         if head.startswith(start.encode("latin-1")):
             raise _not_onnx(what, hint, where)
+    # FlatBuffers have an identifier after the offset of their root
     match head[4:8]:
         case b"ET12":
             hint = "give the .pt2 archive that it was lowered from"
@@ -50,9 +51,10 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         case b"ORTM":
             hint = "give the ONNX model it was made from"
             raise _not_onnx("an ORT-format model", hint, where)
-    # safetensors: the length of a JSON header in 8 bytes, then the header
+    # safetensors: the length of a JSON header in 8 bytes, here below 1 GiB, then the header
     if head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 1 << 30:
         raise _not_onnx("a safetensors file: weights without a graph", _EXPORT, where)
+    # without the mark of UTF-8
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:9].lower().startswith(_HTML):
         hint = "download the file itself, not the page that shows it"
@@ -70,7 +72,7 @@ def is_relax(head: bytes) -> bool:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Return True if all bytes are printable, which protobuf practically never is."""
+    """Return True if all bytes are printable: protobuf has others, as lengths and tags."""
     return not head.translate(None, bytes([9, 10, 13, *range(32, 127), *range(128, 256)]))
 
 

@@ -12,16 +12,19 @@ from perfc.errors import ModelError
 from perfc.ir import record
 
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
-"""Names of modules: a file or an importable module, and what is in it."""
+"""Names of modules: a file or an importable module, a colon, and the object in it."""
 SOURCE_FOLDERS = ("", "src")
-"""Folders of a project that packages lie in."""
+"""Folders of a project in which packages lie."""
 CATALOGS = ("timm", "torchvision", "transformers")
-"""Libraries that create models by name: their workers see no folder of a project."""
+"""Libraries that create models by name. Their workers run in an empty folder, so that no code of a
+project runs."""
 
 
 @record
 class NamedModule:
-    """PyTorch module or function of JAX by its name, with its inputs; functions of paths take it.
+    """PyTorch module or function of JAX by its name, with its inputs.
+
+    Functions that expect the path of a model accept it too.
 
     Args:
         name: ``package.module:Name`` or ``path.py:Name``.

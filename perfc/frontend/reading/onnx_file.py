@@ -53,7 +53,8 @@ def _bytes(where: str) -> bytes:
     """Return the bytes of a file, unpacked if it is gzip."""
     try:
         with open(where, "rb") as file:
-            # gzip by its first bytes, whatever the name
+            # gzip is recognized by its first bytes, whatever the name. One byte more than allowed
+            # is read, which shows that there are more
             if file.read(2) == b"\x1f\x8b":
                 file.seek(0)
                 with gzip.open(file) as unpacked:

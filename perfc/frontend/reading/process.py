@@ -15,7 +15,8 @@ from typing import Any
 from perfc.errors import ModelError
 
 KEEP_S = "PERFC_KEEP_S"
-"""Variable with the idle seconds after which a worker ends that stays; without it none does."""
+"""Environment variable with the idle seconds after which a worker that stays between commands ends;
+without the variable no worker stays."""
 
 
 def child_environment() -> dict[str, str]:
@@ -41,20 +42,20 @@ def answer_of(
     folder: str | None = "",
     is_kept: bool = False,
 ) -> dict[str, Any]:
-    """Return the answer that a process writes.
+    """Return the answer that a process writes, a JSON object.
 
     Args:
-        worker: module that it runs.
-        arguments: arguments of it, before the file of its answer, a JSON object.
-        where: the model, for errors.
-        late: error and hint if it takes too long.
+        worker: module that the process runs.
+        arguments: its arguments; the path of the file for its answer is appended.
+        where: name of the model in errors.
+        late: error and hint if the process takes too long.
         longest_s: maximum seconds.
-        request: its standard input.
+        request: standard input of the process.
         folder: folder to run it in; "" for the current one, None for an empty one.
         is_kept: whether a process that stays between commands may run it.
 
     Raises:
-        ModelError: it takes too long, or ends without an answer.
+        ModelError: the process takes too long, or ends without an answer.
     """
     environment = child_environment()
     with tempfile.TemporaryDirectory() as empty:

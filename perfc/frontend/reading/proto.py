@@ -31,7 +31,7 @@ class _NoProps(Mapping[str, str]):
         return 0
 
     def __hash__(self) -> int:
-        return 0
+        return 0  # a mapping has no hash, without which dataclasses refuse a default
 
     def __repr__(self) -> str:
         return "{}"
@@ -80,10 +80,10 @@ class TypeProto:
     """Type of a value, tagged by ``kind``.
 
     Args:
-        kind: which of the others mean something.
-        elem_type: ONNX data type of a tensor's or sparse tensor's elements, 0 when not said.
-        shape: a dim is its number as written (exporters do write -1), its symbol, or None;
-            None in place of the tuple is a tensor of unknown rank.
+        kind: kind of the type, which decides the other fields that are used.
+        elem_type: ONNX data type of a tensor's or sparse tensor's elements, 0 if unknown.
+        shape: extents, each a number as written (exporters do write -1), a symbol, or None; None in
+            place of the tuple for a tensor of unknown rank.
         elem: element of a sequence or an optional, value of a map.
         key_type: ONNX data type of a map's keys.
     """
@@ -100,15 +100,15 @@ class ProtoTensor:
     """A constant: its type always, its elements only when they are few.
 
     Args:
-        name: name of the value it gives.
-        dims: as written; nothing says they are not negative.
+        name: name of the value that it is.
+        dims: extents as written; those of a damaged file may be negative.
         data_type: ONNX data type, as written.
-        payload: little-endian elements as in ``raw_data``, or None when they were not read.
-        nbytes: bytes of elements the file says it holds, None when it does not say.
+        payload: little-endian elements as in ``raw_data``; None if they were not read.
+        nbytes: bytes of its elements in the file; None if the file does not say.
         offset: position in the file of elements that were left unread.
         external: location, offset and length of elements stored in another file; small ones are
             read from there.
-        string_data: elements of a string tensor, None when they were not read.
+        string_data: elements of a string tensor; None if they were not read.
     """
 
     name: str = ""
@@ -122,7 +122,7 @@ class ProtoTensor:
 
     @property
     def element_count(self) -> int | None:
-        """Return the product of the dims, or None when one is negative."""
+        """Return the product of the extents; None if one is negative."""
         count = 1
         for dim in self.dims:
             if dim < 0:
@@ -133,7 +133,7 @@ class ProtoTensor:
     def values(self) -> tuple[Scalar, ...] | None:
         """Return the elements in row-major order.
 
-        None if unread or of another number than the dims.
+        None if they were not read, or are not as many as the extents say.
         """
         count = self.element_count
         if count is None:
@@ -232,7 +232,7 @@ SOURCE = "source"
 
 @mutable
 class ProtoNode:
-    """One call of an operator or a function; an empty input or output name means left out."""
+    """One call of an operator or function; an empty name is an omitted input or output."""
 
     name: str = ""
     op_type: str = ""
@@ -262,7 +262,7 @@ class ProtoGraph:
 
 @mutable
 class Function:
-    """A function of the model itself: nodes over named inputs and attributes."""
+    """A function that the model file defines: nodes over named inputs and attributes."""
 
     name: str = ""
     domain: str = ""
@@ -288,12 +288,13 @@ class FileOrigin:
     """Origin of a model: its file and digest.
 
     Args:
-        path: as the caller wrote it; empty for a model given as bytes.
+        path: path as the caller wrote it; empty for a model given as bytes.
         nbytes: size of the serialized model, decompressed.
         sha256: digest of all bytes that were read, of other files too; elements of large tensors
             are not read.
         files: other files that small contents were read from, as the model names them.
-        contents: digest of such contents alone, and their places, whether read or not.
+        contents: digest of the contents of other files alone, and their places, whether they could
+            be read or not.
     """
 
     path: str = ""
@@ -308,8 +309,8 @@ class SymbolRange:
     """Values of a symbol that a model file allows.
 
     Args:
-        lo: the least.
-        hi: the greatest; None if it is unbounded.
+        lo: least value.
+        hi: greatest value; None if it is unbounded.
     """
 
     lo: int = 0
@@ -318,10 +319,10 @@ class SymbolRange:
 
 @mutable
 class ProtoModel:
-    """A model file; ``opset_import`` keeps the file's order and its spelling of the domains.
+    """A model file; ``opset_import`` has the file's order and its spelling of the domains.
 
-    ``ranges`` are those of its symbols, and ``examples`` the extents of the inputs that it was made
-    with, None for a constant.
+    ``ranges`` are those of its symbols. ``examples`` are, by input, the sizes that its symbolic
+    extents had when the model was exported; None for an extent that is a number.
     """
 
     ir_version: int = 0

@@ -9,9 +9,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 DYNAMO = "pkg.torch.onnx."
-"""Prefix of what `torch.onnx.export` writes of a node. Source: torch/onnx/_internal/exporter."""
+"""Prefix of the metadata that `torch.onnx.export` writes for a node.
+Source: torch/onnx/_internal/exporter."""
 SCOPES = f"{DYNAMO}name_scopes"
-"""Key of the path of its module, and of its call in the program."""
+"""Key of the paths of the modules around a node, and of the name of its call in the program."""
 REWRITTEN = "pkg.onnxscript.rewriter.rule_name"
 """Key of nodes that a rewriting made, whose module is that of the last node it replaced."""
 MERGED = {"Conv": "conv{}d", "ConvTranspose": "conv_transpose{}d", "Gemm": "linear"}
@@ -30,7 +31,7 @@ FOREIGN = re.compile(
 )
 """Source files of PyTorch, JAX and perfc, and code without a file."""
 MOST_FRAMES = 24
-"""Innermost frames of a call that stay, as recursive programs have any number."""
+"""Maximum frames of a call, the innermost ones: recursive programs have any number."""
 
 
 def place_of(
@@ -43,11 +44,11 @@ def place_of(
     """Return the name of a node with the path of its module, and the lines that call it.
 
     Args:
-        metadata: of a node of an exported program, or of an ONNX file written from one.
-        name: of the node.
-        root: folder that files are named from.
-        parameter: name of a parameter that it reads, which is of its module.
-        merged: name of a node that a rewriting merged another module's into.
+        metadata: metadata of a node of an exported program, or of an ONNX file written from one.
+        name: name of the node.
+        root: folder to which paths of files are relative.
+        parameter: name of a parameter that the node reads; empty for none.
+        merged: name for a node into which a rewriting merged the nodes of another module.
 
     Returns:
         The name, and ``file:line`` of each frame outside of PyTorch, outermost first.
@@ -61,7 +62,8 @@ def place_of(
     if scopes := SCOPE.findall(metadata.get(SCOPES, "")):
         *modules, name = scopes
         module, owner = modules[-1] if modules else "", parameter.rpartition(".")[0]
-        # a rewritten node is of the module whose parameter it reads
+        # a rewritten node has the scopes of the last node that it replaced, but the module whose
+        # parameter it reads did the work
         if REWRITTEN in metadata and owner and owner != module:
             module, name = owner, merged
     elif stack := str(metadata.get("nn_module_stack", "")):
@@ -76,7 +78,8 @@ def place_of(
 def numbered(used: Counter[str], path: str) -> str:
     """Return the name of a call by its module and function, with a number from the second on.
 
-    PyTorch numbers the calls of the whole program, so that one more renames those after it.
+    PyTorch numbers the calls of the whole program: a further call would rename all calls after it.
+    Numbers within a module and function stay.
 
     >>> used = Counter[str]()
     >>> [numbered(used, call) for call in ("a/relu_", "b/relu__1", "b/relu_2", "b/conv2d_7")]
@@ -88,7 +91,7 @@ def numbered(used: Counter[str], path: str) -> str:
 
 
 def of_scopes(name: str) -> str:
-    """Return the name of a node by the scopes of TorchScript with the path of its module.
+    """Return the name of a node with the path of its module, from the scopes of TorchScript.
 
     >>> of_scopes("/stage/stage.0/blocks.1/conv/Conv"), of_scopes("/relu/Relu_1")
     ('/stage/0/blocks/1/conv/Conv', '/relu/Relu_1')
@@ -106,7 +109,7 @@ def frames_of(trace: str, root: str) -> tuple[str, ...]:
     >>> frames_of('File "net.py", line 3, in f; File "/x-packages/torch/a.py", line 1', "")
     ('net.py:3',)
     """
-    # the innermost frames say most, so that those stay
+    # the innermost frames, which are last, say most
     frames = [(file_from(root, m[1]), m[2]) for m in FRAME.finditer(trace)]
     return tuple([f"{file}:{line}" for file, line in frames if file][-MOST_FRAMES:])
 
@@ -123,7 +126,7 @@ def frames_of_script(documentation: str, root: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 12)
 def file_from(root: str, path: str) -> str:
-    """Return a source file named from a folder or from its package; empty for a foreign one.
+    """Return the path of a source file from a folder or its package; empty for a foreign file.
 
     >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
     ('pkg/net.py', 'timm/a.py')

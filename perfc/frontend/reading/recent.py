@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from .proto import ProtoModel
 
 MOST_BYTES = 4 << 20
-"""Largest file that is compared by its content; larger ones are by their state in the system."""
+"""Largest file that is compared by its content; of larger ones size and times are compared."""
 SETTLED_NS = 2_000_000_000
-"""Age of a change from which the next one has another time in any file system."""
+"""Age of a change after which the next change has another time in any file system: times of FAT
+have steps of 2 s."""
 _BY_CONTENT: WeakValueDictionary[tuple[object, ...], Module] = WeakValueDictionary()
-"""Modules that are still in use; others are read again, as they take memory."""
+"""Modules that are still in use. Others are dropped, as they take memory, and read again."""
 _EXTERNAL: WeakKeyDictionary[Module, tuple[str, tuple[Place, ...]]] = WeakKeyDictionary()
 """Digest of the contents of a module in other files, and their places."""
 
@@ -81,7 +82,7 @@ def small_content(path: str) -> bytes | None:
 
 
 def file_state(path: str) -> tuple[int, ...] | None:
-    """Return what changes with any later change of a file; None if that is not certain."""
+    """Return numbers that any later change of a file changes; None if that is not certain."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The words that tables of protobuf messages are written in."""
+"""Types of the tables that describe protobuf messages to the decoder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 PAYLOAD_CAP_BYTES = 1 << 13
 """Longest payload of a tensor that is read: shapes, axes and scales are shorter, weights longer."""
 
-# The value of a field is of the type its kind gives; the table is what the types would repeat.
 Fields = dict[str, Any]
+"""Decoded fields of a message by name; the kind of a field decides the type of its value."""
 
 
 class FieldKind(Enum):
     """Interpretation of a field's bytes.
 
-    Repeated numbers (INTS, FLOATS, DOUBLES) stay wire bytes until the message is complete;
-    ELEMENTS are the unchanged elements of a tensor.
+    Repeated numbers (INTS, FLOATS, DOUBLES) are collected as encoded bytes, and decoded once the
+    message is complete. ELEMENTS are the unchanged bytes of a tensor's elements.
     """
 
     INT = auto()
@@ -38,7 +38,7 @@ class FieldKind(Enum):
 
 @record
 class Unread:
-    """Elements that stay in the file."""
+    """Elements that stay in the file: their position and bytes, both -1 if they are in pieces."""
 
     offset: int
     nbytes: int
@@ -50,10 +50,10 @@ class Field:
 
     Args:
         name: key of the decoded value.
-        kind: how its bytes are understood.
+        kind: interpretation of its bytes.
         of: name of the message, for ``FieldKind.MESSAGE``.
-        many: whether the values are collected in a list.
-        weight: whether more than ``PAYLOAD_CAP_BYTES`` of it are left unread.
+        many: whether its values are collected in a list.
+        weight: whether a value of more than ``PAYLOAD_CAP_BYTES`` is left unread.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Field:
 
 @entity
 class MessageTable:
-    """A message's table.
+    """Description of a message.
 
     Args:
-        name: as in onnx.proto3, for error messages.
-        fields: by field number; all others are skipped.
-        build: makes the object of the decoded fields.
-        fast: a decoder written by hand for messages that are many.
-        nests: whether it can hold itself.
+        name: name in onnx.proto3, for errors.
+        fields: fields by number; all others are skipped.
+        build: function that returns the object of the decoded fields.
+        fast: decoder written by hand, of messages that a model has thousands of.
+        nests: whether messages of this type can be nested, so that their depth is limited.
     """
 
     name: str

@@ -24,7 +24,7 @@ INLINE_BYTES = 1 << 14
 LONGEST_LEAF_BYTES = 1 << 26
 """Maximum bytes of a field that is neither message nor weight; a longer one is an error."""
 LONGEST_TEXT_BYTES = 1 << 20
-"""Maximum bytes of text that are stored: the beginning identifies it."""
+"""Maximum bytes of a text that are stored: no analysis reads a longer one to its end."""
 DEEPEST_NESTING = 64
 """Maximum nesting of graphs and types, which bounds recursion."""
 
@@ -45,11 +45,11 @@ _RUN_BYTES = 1 << 16
 
 
 class Strings(dict[bytes, str]):
-    """Text by its bytes: a value's name stands in the file once for each use."""
+    """Text by its bytes: the name of a value is in the file once for each use."""
 
     def __missing__(self, key: bytes) -> str:
         text = key.decode("utf-8", "replace")
-        if len(key) <= 256:  # names; longer text is rarely repeated
+        if len(key) <= 256:  # names; longer texts rarely repeat
             self[key] = text
         return text
 
@@ -169,7 +169,7 @@ class WireDecoder:
     def _store_number(
         self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
     ) -> None:
-        """Store one number; ``value`` is that of a varint, ``data`` the bytes of any."""
+        """Store one number: ``value`` of a varint, ``data`` the bytes of any wire type."""
         if spec.kind is FieldKind.INT and wire == _VARINT:
             fields.pop(spec.name, None)
             fields[spec.name] = value - (1 << 64) if value >> 63 else value
@@ -181,7 +181,7 @@ class WireDecoder:
     def _store_bytes(
         self, spec: Field, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
     ) -> None:
-        """Store what lies between two offsets, as the kind of the field says."""
+        """Store the bytes between two offsets as a value of the field's kind."""
         value: Any
         match spec.kind:
             case FieldKind.MESSAGE:
@@ -246,7 +246,7 @@ class WireDecoder:
         while pos < end:
             buf, self.base = self.window.at(pos, min(_HEAD_BYTES, end - pos))
             i, stop = pos - self.base, min(end - self.base, len(buf))
-            # A header that the window cuts is read again from a window that starts at it.
+            # a header that the end of the window cuts is left for a window that begins with it
             last = stop if self.base + stop == end else stop - _HEAD_BYTES
             # short entries with a reader are decoded in place, until one needs `_entry`
             while i < last:
@@ -268,9 +268,9 @@ class WireDecoder:
         return message.build(self, fields)
 
     def _fast_readers(self, message: MessageTable, fields: Fields) -> dict[int, tuple[Any, Any]]:
-        """Return decoder and collector by tag byte.
+        """Return decoders, each with the function that collects their values, by tag byte.
 
-        They exist for repeated strings and for messages with a hand-written decoder.
+        Repeated strings and messages with a decoder written by hand have one.
         """
         readers: dict[int, tuple[Any, Any]] = {}
         for number, spec in message.fields.items():
@@ -339,7 +339,7 @@ class WireDecoder:
             self._store_bytes(spec, fields, buf, i, i + after - start, depth)
 
     def _store_long_bytes(self, spec: Field, fields: Fields, start: int, after: int) -> None:
-        """Keep the beginning of text that no analysis reads to its end."""
+        """Store the beginning of a text that is too long, and skip the rest."""
         stop = start + LONGEST_TEXT_BYTES
         buf, self.base = self.window.at(start, stop - start)
         i = start - self.base
@@ -381,12 +381,12 @@ def _bytes(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> 
 
 
 def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
-    """Note elements that stay in the file; of several runs not even the length is stored."""
+    """Note elements that stay in the file; if they are in pieces, without position and length."""
     fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
 
 
 def _extend(spec: Field, fields: Fields, data: bytes) -> None:
-    """Append the wire bytes of numbers; forget a tensor's when they become many."""
+    """Append encoded bytes of numbers; elements of a tensor that become many are dropped."""
     stored = fields.get(spec.name)
     if stored is None:
         fields[spec.name] = bytearray(data)

@@ -20,20 +20,20 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operator without ``relax.``."""
 lowers = LOWERINGS.lowers
 MOST_NODES = 500_000
-"""Maximum expressions, those of functions that are called several times included."""
+"""Maximum expressions; those of a function count at each call, which could double at each level."""
 LITERALS = frozenset({"PrimValue", "IntImm", "FloatImm", "int", "float", "bool"})
-"""Nodes of TVM's JSON that are numbers, not values of the program."""
+"""Classes of nodes in TVM's JSON that are numbers, not values of the program."""
 
 
 @mutable
 class RelaxScope(ValueScope):
-    """Values of a module by the number of their variable.
+    """Values of a module by the number of their variable's node.
 
     Args:
-        builder: messages made so far.
+        builder: messages of ONNX built so far.
         document: nodes of the module.
-        functions: functions by the number of their variable.
-        values: names of values; several for a tuple.
+        functions: number of the node of a function by that of its variable.
+        values: names of values by number of the variable; several for a tuple.
         nodes: number of expressions so far.
     """
 
@@ -57,6 +57,7 @@ class RelaxScope(ValueScope):
         document, data = self.document, self.document.data(at)
         if document.kind(at) in LITERALS or not isinstance(data, dict):
             return [UNKNOWN]
+        # versions of TVM name the field of the type differently
         given = next((data[n] for n in ("ty", "struct_info_") if n in data), 0)
         return document.metas(given)
 
@@ -66,11 +67,11 @@ class RelaxCall(OperandEmitter):
     """One call.
 
     Args:
-        scope: values around it.
+        scope: values of the module.
         name: name of its first result.
-        path: name of its nodes.
+        path: name of its nodes in ONNX.
         operator: operator without ``relax.``.
-        args: numbers of its operands.
+        args: numbers of the nodes of its operands.
         attributes: attributes by name.
         outputs: types of its results.
         operands: function that returns the values of an operand.
@@ -84,7 +85,7 @@ class RelaxCall(OperandEmitter):
     operands: Callable[[int], list[str]]
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """Return an attribute."""
+        """Return an attribute; ``default`` if it is omitted or None."""
         value = self.attributes.get(name)
         return default if value is None else value
 
@@ -100,7 +101,7 @@ class RelaxCall(OperandEmitter):
         return [int(a) % rank for a in listed] if rank else []
 
     def axis(self, name: str = "axis", default: int = 0) -> int:
-        """Return an attribute that is an axis of the first operand, counted from the first."""
+        """Return an attribute that is an axis of the first operand; a negative one is wrapped."""
         return int(self.attribute(name, default)) % max(self.given.rank, 1)
 
     def has(self, at: int) -> bool:
@@ -121,7 +122,11 @@ class RelaxCall(OperandEmitter):
         return self.operands(self.args[at])
 
     def value(self, at: int, dtype: int = 0) -> str:
-        """Return an operand; a number becomes a scalar of an element type.
+        """Return an operand.
+
+        Args:
+            at: position of the operand.
+            dtype: element type of the scalar that a number becomes; 0 for that of operand 0.
 
         Raises:
             ValueError: it is a tuple.
@@ -130,7 +135,7 @@ class RelaxCall(OperandEmitter):
         if document.kind(given) in LITERALS:
             return self.scalar(document.plain(given), dtype or self.given.dtype)
         if document.kind(given) == "Var" and given in document.symbols:
-            # a symbolic extent as a number of the program
+            # the program uses a symbolic extent as a number
             scalar = self.emit("Squeeze", self.builder.extent(document.symbols[given]))
             return self.emit("Cast", scalar, to=dtype) if dtype else scalar
         (value,) = self.values(at)

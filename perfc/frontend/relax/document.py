@@ -20,19 +20,20 @@ from ..source import is_deeper, one_line, open_file, unreadable
 MOST_BYTES = 32 << 20
 """Maximum bytes of a document without its weights."""
 MOST_MARKS = 8_000_000
-"""Maximum quotes, commas and brackets: a list of nothing takes 64 bytes of memory."""
+"""Maximum quotes, commas and brackets: an empty list in JSON takes 64 bytes of memory, as many as
+this 512 MB."""
 MOST_VISITS = 2_000_000
 """Maximum number of times that nodes are read: a node may be part of many others."""
 DEEPEST = 16
-"""Nesting of JSON; nodes are lists of numbers."""
+"""Maximum nesting of the JSON, which is flat: nodes refer to others by number."""
 DEEPEST_SIZE = 8
-"""Nesting of the expression of an extent."""
+"""Maximum nesting of the expression of an extent."""
 MOST_AXES = 64
 """Maximum axes of a tensor; a damaged document may claim billions."""
 MOST_WRITTEN = 16384
-"""Maximum characters of the elements of a tensor in base64 that are read."""
+"""Maximum characters of the elements of a tensor that are read, in base64: 12 KiB of elements."""
 WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)
-"""Base64 of stored tensors: longer than any name, and skipped without decoding."""
+"""Base64 of large tensors, which is skipped without decoding; no name is as long."""
 NUMBERS = frozenset(
     {
         "groups",
@@ -64,12 +65,12 @@ OPTIONAL_AXIS = frozenset(
 """Attributes of operators whose ``axis`` is a node; of other operators it is a number.
 Source: fields that TVM 0.25 to 0.27 declares."""
 OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
-"""Operations of extents."""
+"""Operations of extents, by class of the node."""
 
 
 @mutable
 class RelaxDocument:
-    """Nodes of a document; methods take the number of a node, ``at``.
+    """Nodes of a document; the argument ``at`` of its methods is the number of a node.
 
     Args:
         nodes: objects with ``type`` and ``data``.
@@ -108,28 +109,29 @@ class RelaxDocument:
         return self.nodes[number(at)].get("data")
 
     def part(self, at: int, *names: str) -> int:
-        """Return the number of the node of a field, by the first of its names in any version."""
+        """Return the number of the node in a field; versions name the field differently."""
         data = self.data(at)
         return number(next(data[n] for n in names if n in data))
 
     def listed(self, at: int) -> list[int]:
-        """Return the numbers of the nodes of an array."""
+        """Return the numbers of the nodes in an array, or of keys and values of a map in turn."""
         return [number(p) for p in self.data(at)] if self.kind(at) in ("Array", "Map") else []
 
     def text(self, at: int) -> str:
-        """Return a string."""
+        """Return the text of a node; empty for a node without one."""
         data = self.data(at)
         return data if isinstance(data, str) else ""
 
     def name(self, at: int) -> str:
         """Return the name of a variable or function."""
         data = self.data(at)
+        # a variable of Relax has its name in a node for its identity
         if "vid" in data:
             at = number(data["vid"])
         return re.sub(r"\W", "_", self.text(self.part(at, "name", "name_hint"))) or "value"
 
     def plain(self, at: int) -> Any:
-        """Return a node of a number, text, None, or array of such."""
+        """Return the value of a node: a number, a text, None, or a list of such values."""
         match self.kind(at):
             case "Array" | "List":
                 return [self.plain(p) for p in self.data(at)]
@@ -149,7 +151,7 @@ class RelaxDocument:
         kind, data = self.kind(at), self.data(at)
         if not isinstance(data, dict):
             return {}
-        # a whole number is the number of a node but in these fields
+        # whole numbers are numbers of nodes, except in these fields
         is_number = {*NUMBERS, *(() if kind in OPTIONAL_AXIS else ("axis",))}
         return {
             name: self.plain(v) if type(v) is int and name not in is_number else v
@@ -217,7 +219,7 @@ class RelaxDocument:
 
     def elements(self, at: int, meta: Meta) -> bytes | None:
         """Return the elements of a constant; None if they are many."""
-        # weights became empty strings in `document_of`
+        # large weights became empty strings in `document_of`
         encoded = self.text(self.part(at, "value", "data"))
         if not encoded or len(encoded) > MOST_WRITTEN:
             return None
@@ -233,10 +235,10 @@ class RelaxDocument:
 
 
 def number(value: Any) -> int:
-    """Return the number of a node.
+    """Return a value of the document as the number of a node.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no such number.
     """
     if type(value) is not int or value < 0:
         raise TypeError(f"{str(value)[:40]} is no node")
@@ -248,7 +250,7 @@ def read_document(model: str | bytes, where: str) -> RelaxDocument:
 
     Args:
         model: path of a file, or the bytes of one.
-        where: the model, for errors.
+        where: name of the model in errors.
 
     Raises:
         ModelError: it cannot be read, is too large, or is no such document.
@@ -265,7 +267,8 @@ def read_document(model: str | bytes, where: str) -> RelaxDocument:
 
 def document_of(data: bytes | mmap.mmap, where: str) -> RelaxDocument:
     """Return the nodes of a document; arguments as `read_document` has them."""
-    # weights become empty strings; the end of the data stands for a last weight, of no bytes
+    # weights become empty strings; after the last one comes the end of the data, marked by an end
+    # of 0. `count` is the number of bytes that are no weights
     pieces, count, last = list[bytes](), 0, 0
     for start, end in [*((m.start(), m.end()) for m in WEIGHTS.finditer(data)), (len(data), 0)]:
         count += start - last

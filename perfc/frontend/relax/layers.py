@@ -1,4 +1,8 @@
-"""Operators of Relax that are layers: convolutions, products, pooling, normalizations."""
+"""Operators of Relax that are layers: convolutions, products, pooling, normalizations.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,8 @@ def _window(c: RelaxCall, name: str, rank: int) -> tuple[int, ...]:
 
 def _layouts(c: RelaxCall, name: str, rank: int) -> tuple[str, str, str]:
     """Return the layouts of the operand and of the result, and that of ONNX."""
-    # one spatial axis is called W in Relax
-    onnx_layout = "NC" + "DHW"[-rank:] if rank > 1 else "NCW"
+    # a single spatial axis is W
+    onnx_layout = "NC" + "DHW"[-rank:]
     layout = str(c.attribute(name) or onnx_layout)
     return layout, str(c.attribute("out_layout") or layout), onnx_layout
 
@@ -89,7 +93,7 @@ def _adaptive_pool(c: RelaxCall) -> str:
     space = onnx_layout[2:]
     before = [c.given.sizes[layout.index(a)] for a in space]
     after = [c.result.sizes[result_layout.index(a)] for a in space]
-    # one cell: the mean of the image, also of a symbolic one
+    # one result per map is the mean of the map, whose extents may be symbolic
     if all(s == 1 for s in after):
         result = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
         return c.reordered(result, onnx_layout, result_layout)
@@ -152,7 +156,7 @@ def _softmax(c: RelaxCall) -> str:
 
 @lowers("nn.attention", "nn.attention_bias")
 def _attention(c: RelaxCall) -> str:
-    # batch, tokens, heads, width
+    # Relax has [batch, tokens, heads, width], ONNX the heads before the tokens
     operands = [c.emit("Transpose", c.value(at), perm=(0, 2, 1, 3)) for at in range(3)]
     scale, causal = c.attribute("scale"), c.attribute("causal_mask")
     if c.attribute("window_size") is not None:
@@ -162,6 +166,7 @@ def _attention(c: RelaxCall) -> str:
         "Attention",
         *operands,
         *bias,
+        # the attribute names the corner at which a causal mask begins
         is_causal=int(causal is not None),
         scale=None if scale is None else float(scale),
     )

@@ -1,4 +1,8 @@
-"""Operators of Relax on elements, and those that reduce, move or make tensors."""
+"""Operators of Relax on elements, and those that reduce, move or make tensors.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from .call import LOWERINGS, RelaxCall, lowers
 
 _TABLE: Mapping[str, Mapping[str, str]] = data_next_to(__file__)
 ELEMENTWISE, REDUCTIONS = _TABLE["elementwise"], _TABLE["reductions"]
-"""Operators that are one of ONNX."""
+"""Operators of ONNX by operator of Relax, where one is the other."""
 
 
 def _elementwise(operator: str, c: RelaxCall) -> str:
@@ -103,9 +107,10 @@ def _leaky(c: RelaxCall) -> str:
 )
 def _reshape(c: RelaxCall) -> list[str]:
     x = c.x
-    # nothing changes, as for most of these operators
+    # equal extents need no node: most of these operators change nothing
     if c.result.sizes == c.given.sizes:
         return [x] * len(c.outputs)
+    # without a known shape of the result, the operand computes it
     if c.operator == "reshape" and None in c.result.sizes:
         return [c.emit("Reshape", x, c.value(1))]
     return [c.reshaped(x, c.result.sizes)]
@@ -141,6 +146,7 @@ def _split(c: RelaxCall) -> list[str]:
     axis, count = c.axis(), len(c.outputs)
     sizes = [m.sizes[axis] for m in c.outputs]
     known = [s for s in sizes if isinstance(s, int)]
+    # with a symbolic extent among them, the parts are equal
     parts = c.ints(*known) if len(known) == count else ""
     return c.several("Split", (c.x, parts), count, axis=axis, num_outputs=None if parts else count)
 
@@ -181,12 +187,13 @@ def _slice(c: RelaxCall) -> str:
         bounds = [c.integers(at) for at in (1, 2, 3)]
         axes = c.ints(*range(c.given.rank))
         return c.emit("Slice", c.x, bounds[0], bounds[1], axes, bounds[2])
+    # operands are axes, begins, ends and maybe steps, each a tuple of as many numbers: `literal`
+    # has their numbers one after the other, `columns` their sizes, which may be symbolic
     columns = [c.sizes(at) if c.has(at) else [] for at in range(1, 5)]
     literal = [
         c.scope.document.plain(p) for at in (1, 2, 3, 4) if c.has(at) for p in _elements(c, at)
     ]
     count = len(columns[0])
-    # operands are axes, begins, ends and maybe steps, each a tuple of as many numbers
     rows = [literal[i * count : (i + 1) * count] for i in range(len(literal) // max(count, 1))]
     vectors: list[str] = []
     for row, sizes in zip(rows, columns, strict=False):
@@ -213,6 +220,7 @@ def _take(c: RelaxCall) -> str:
 @lowers("gather_elements", "gather_nd", "scatter_elements", "scatter_nd")
 def _gather(c: RelaxCall) -> str:
     x = c.x
+    # ONNX has no mean; an update without a reduction replaces elements
     reduction = {"add": "add", "mul": "mul", "min": "min", "max": "max"}.get(
         str(c.attribute("reduction", ""))
     )
@@ -231,7 +239,7 @@ def _gather(c: RelaxCall) -> str:
 
 @lowers("one_hot")
 def _one_hot(c: RelaxCall) -> str:
-    # values elsewhere, then at the index
+    # ONNX has one operand of two values: elsewhere and at the index, in Relax operands 2 and 1
     ends = [c.emit("Unsqueeze", c.value(at, c.result.dtype), c.ints(0)) for at in (2, 1)]
     depth = c.ints(int(c.attribute("depth")))
     return c.emit(
@@ -241,8 +249,9 @@ def _one_hot(c: RelaxCall) -> str:
 
 @lowers("nn.pad")
 def _pad(c: RelaxCall) -> str:
-    # before and after each axis in turn
+    # widths before and after each axis in turn; ONNX has all widths before first
     widths = [int(w) for w in c.attribute("pad_width")]
+    # any other mode pads with a number
     mode = {"reflect": "reflect", "edge": "edge"}.get(str(c.attribute("pad_mode")), "constant")
     value = c.scalar(float(c.attribute("pad_value", 0.0)), c.given.dtype)
     pads = c.ints(*widths[::2], *widths[1::2])
@@ -272,12 +281,12 @@ def _bound(c: RelaxCall, at: int) -> str:
 
 @lowers("tril", "triu")
 def _triangle(c: RelaxCall) -> str:
-    at = (
+    diagonal = (
         c.value(1, DataType.INT64)
         if c.has(1)
         else c.scalar(int(c.attribute("k", 0)), DataType.INT64)
     )
-    return c.emit("Trilu", c.x, at, upper=int(c.operator == "triu"))
+    return c.emit("Trilu", c.x, diagonal, upper=int(c.operator == "triu"))
 
 
 @lowers("cumsum", "cumprod")

@@ -1,4 +1,4 @@
-"""Relax modules in messages of ONNX, which the lowering of ONNX models takes."""
+"""Relax modules in messages of ONNX, which the lowering of ONNX models reads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .call import LITERALS, LOWERINGS, RelaxCall, RelaxScope
 from .document import RelaxDocument, read_document
 
 DEEPEST = 32
-"""Nesting of calls of functions."""
+"""Maximum nesting of calls of functions: a function of a damaged module may call itself."""
 KERNELS = ("call_tir", "call_dps_packed", "call_pure_packed", "call_tir_inplace")
-"""Operators that call a kernel or a library: the first operand is its name."""
+"""Operators that call a kernel or a library function, which their first operand names."""
 OF_KERNELS = frozenset(data_next_to(__file__)["kernels"])
-"""Kernels of TVM that compute the operator of their name, without attributes."""
+"""Kernels of TVM that compute the operator of their name; a call of one has no attributes."""
 
 
 def read_relax(model: str | bytes) -> ProtoModel:
@@ -51,7 +51,7 @@ def translated(document: RelaxDocument) -> ProtoModel:
         LookupError, TypeError, ValueError, AttributeError: it does not follow the schema.
     """
     scope = RelaxScope(GraphBuilder(), document)
-    # a map is a list of keys and values in turn
+    # a map is a list of keys and values in turn; compiled kernels are no functions of Relax
     pairs = iter(document.listed(document.part(document.root, "functions")))
     scope.functions = {
         v: f for v, f in zip(pairs, pairs, strict=True) if document.kind(f) == "Function"
@@ -71,7 +71,7 @@ def translated(document: RelaxDocument) -> ProtoModel:
 
 
 def bindings(scope: RelaxScope, function: int) -> list[int]:
-    """Return the bindings of a function, or of a sequence, in order."""
+    """Return the bindings of a function, or of a sequence, in order; none for other expressions."""
     document = scope.document
     if document.kind(function) == "Function":
         function = document.part(function, "body")
@@ -84,7 +84,7 @@ def bindings(scope: RelaxScope, function: int) -> list[int]:
 def declare_inputs(scope: RelaxScope, function: int) -> None:
     """Add the parameters of the module's function: inputs, then weights.
 
-    The attribute ``num_input`` is the number of inputs.
+    The attribute ``num_input`` is the number of inputs; without it all parameters are inputs.
     """
     document, builder = scope.document, scope.builder
     variables = document.listed(document.part(function, "params"))
@@ -101,7 +101,7 @@ def declare_inputs(scope: RelaxScope, function: int) -> None:
             if at < count:
                 builder.input(name, meta)
             else:
-                # weights are the parameters behind the inputs
+                # weights of whole numbers, as counters and indices, are no parameters
                 builder.stored(name, meta, is_parameter=meta.is_float)
 
 
@@ -119,7 +119,7 @@ def function_attributes(document: RelaxDocument, function: int) -> dict[str, Any
 
 
 def name_symbols(scope: RelaxScope, variables: list[int]) -> None:
-    """Name the variables of the extents of inputs; two of one name get different ones."""
+    """Name the variables that are extents of inputs; a name that is in use is replaced."""
     document = scope.document
     for variable in variables:
         types = [document.part(variable, "ty", "struct_info_")]
@@ -163,9 +163,9 @@ def evaluated(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
 
     Args:
         scope: values so far.
-        at: number of the expression.
+        at: number of the node of the expression.
         stem: name of its result.
-        depth: nesting of calls.
+        depth: number of calls of functions around it.
     """
     document = scope.document
     # variables, and constants that were read before
@@ -191,7 +191,7 @@ def evaluated(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
             value = document.plain(at)
             dtype = DataType.FLOAT if isinstance(value, float) else DataType.INT64
             return [scope.builder.constant((value,), dtype, is_scalar=True)]
-        case "If":  # neither branch is counted: the operator is unknown
+        case "If":  # an unknown operator: the work of the branches is not counted
             operands = evaluated(scope, document.part(at, "cond"), stem, depth)
             return unknown(scope, stem, "If", operands, scope.metas(at))
         case kind:
@@ -211,21 +211,22 @@ def stored(scope: RelaxScope, at: int, stem: str) -> str:
 def lower_call(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
     """Lower a call; one without a lowering becomes an unknown operator."""
     document = scope.document
-    called = document.part(at, "op")
+    callee = document.part(at, "op")
     arguments = document.listed(document.part(at, "args"))
-    # what is called is a variable of a function of the module, or an operator
-    function = scope.functions.get(called, called)
+    # a call is one of an operator, or of a function of the module by its variable
+    function = scope.functions.get(callee, callee)
     if document.kind(function) == "Function":
         formals = document.listed(document.part(function, "params"))
         given = [evaluated(scope, a, stem, depth) for a in arguments]
         scope.values.update(zip(formals, given, strict=True))
         return lower_function(scope, function, depth + 1)
-    operator = document.text(called) if document.kind(called) == "Op" else "function"
+    operator = document.text(callee) if document.kind(callee) == "Op" else "function"
     operator = operator.removeprefix("relax.")
     outputs = scope.metas(at)
     if operator in KERNELS:
         operator, arguments = kernel_of(document, arguments)
         types = document.listed(document.part(at, "ty_args", "sinfo_args"))
+        # the types of the results are arguments of a call of a kernel
         outputs = [m for t in types for m in document.metas(t)] or outputs
     attributes = document.attributes(document.part(at, "attrs"))
     path = f"{operator.rpartition('.')[2]}_{stem}"
@@ -258,7 +259,7 @@ def kernel_of(document: RelaxDocument, arguments: list[int]) -> tuple[str, list[
 
 
 def lowered_call(call: RelaxCall) -> list[str]:
-    """Return the results of a call."""
+    """Return the results of a call by its lowering, or as an unknown operator without one."""
     scope, builder = call.scope, call.builder
     start = len(builder.graph.node)
     lowering = LOWERINGS.find(call.operator)
@@ -277,7 +278,7 @@ def lowered_call(call: RelaxCall) -> list[str]:
 def unknown(
     scope: RelaxScope, stem: str, operator: str, operands: list[str], outputs: list[Meta]
 ) -> list[str]:
-    """Return the results of an operator without a lowering, which keeps its operands."""
+    """Return the results of an operator without a lowering, a node with its operands."""
     name = operator.rpartition(".")[2]
     call = RelaxCall(scope, stem, f"{name}_{stem}", operator, [], {}, outputs, lambda _: [])
     start = len(scope.builder.graph.node)
@@ -286,7 +287,13 @@ def unknown(
 
 
 def settled(call: RelaxCall, start: int, results: list[str]) -> list[str]:
-    """Return results with names and types: those of the program."""
+    """Return results with the names and types of the program.
+
+    Args:
+        call: the call.
+        start: index of the first node that the call became.
+        results: values of the results; a lowering may make more than the call has.
+    """
     builder, outputs = call.builder, call.outputs
     names = [builder.reserved(call.name) for _ in outputs]
     return builder.settle(start, results[: len(outputs)], names, outputs)

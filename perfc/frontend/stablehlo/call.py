@@ -1,7 +1,8 @@
 """One operation of a program: operands in either order of the axes, and the nodes it becomes.
 
-A broadcast is not expanded until an operation needs all its elements, as operators of ONNX
-broadcast. Channels-last feature maps become channels-first at convolutions, as in tflite.
+Operators of ONNX broadcast by themselves, so that a broadcast of the program becomes a node only
+where an operation needs all its elements. Until then its value is called small. Feature maps with
+channels last become channels-first at convolutions; elementwise operations leave them so.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
 
 
 def meta_of_type(text: str) -> Meta:
-    """Return a type of MLIR.
+    """Return the element type and the extents of a type of MLIR.
 
     >>> meta_of_type("tensor<?x8xf32>").sizes
     (None, 8)
@@ -44,12 +45,13 @@ class HloScope(ValueScope):
     """Values of a program by number.
 
     Args:
-        builder: messages made so far.
+        builder: messages of ONNX built so far.
         functions: functions by name.
         plain: values with the axes in the order of the program, by number.
         first: values that are channels-first feature maps, by number.
-        small: values that are not broadcast yet, with their extents before it, by number.
-        metas: types.
+        small: values that are not broadcast yet, with their extents before the broadcast, by
+            number; a scalar has none.
+        metas: types in the program, after the broadcast, by number.
         nodes: number of operations so far.
     """
 
@@ -76,10 +78,10 @@ class HloCall(OperandEmitter):
     """One operation.
 
     Args:
-        scope: values around it.
+        scope: values of the program.
         name: name of its first result.
         path: name of its nodes.
-        op: its object in the document.
+        op: its JSON object, as `worker.Writer.operation` writes it.
     """
 
     scope: HloScope
@@ -141,7 +143,7 @@ class HloCall(OperandEmitter):
             value, sizes = scope.small[number]
             if not first or len(sizes) < 4:
                 return value
-            # without an image the order of elements stays: no transposition
+            # one row and one column: the order of elements is the same in both layouts
             if all(s == 1 for s in sizes[1:3]):
                 return self.emit("Reshape", value, self.shape([sizes[a] for a in FIRST]))
             return self.emit("Transpose", value, perm=FIRST)
@@ -151,15 +153,16 @@ class HloCall(OperandEmitter):
     def elementwise(self, ats: Iterable[int]) -> tuple[list[str], bool, tuple[Size, ...] | None]:
         """Return operands, whether they are channels-first, and the extents of a small result.
 
-        A result is small, without the broadcast, if all operands are and their extents agree.
-        Scalars agree with any. If extents differ, one operand is broadcast, so that the result is.
+        A result is small if all operands are small and their extents agree; scalars agree with any.
+        If the extents differ, one operand is broadcast, so that the result has all its elements.
+        Extents are None for a result that is not small.
         """
         scope, listed = self.scope, list(ats)
         first = self.is_first and self.result().rank == 4
         smalls = [scope.small.get(self.inputs[at]) for at in listed]
         sizes = None
         if all(s is not None for s in smalls):
-            # scalars have no extents, so that they agree with any
+            # of scalars alone the extents are ()
             shapes = {s[1] for s in smalls if s is not None if s[1]} or {()}
             if len(shapes) == 1:
                 sizes = next(iter(shapes))
@@ -180,7 +183,7 @@ class HloCall(OperandEmitter):
             return
         sizes = tuple(meta.sizes[a] for a in FIRST) if first else meta.sizes
         name = builder.fresh(self.name)
-        # only the last node is new: its result gets name and type
+        # the value is named and declared if the last node made it; an earlier one stays as it is
         (value,) = builder.settle(
             len(builder.graph.node) - 1, [value], [name], [Meta(meta.dtype, sizes)]
         )

@@ -15,10 +15,13 @@ Lower = Callable[[Mapping[str, Any]], list[int]]
 
 @contextmanager
 def inner(c: HloCall, name: str) -> Iterator[ProtoGraph]:
-    """Yield a graph in which operations are lowered; values made in it are lost outside."""
+    """Yield a new graph, into which operations are lowered until the end of the context.
+
+    Values that were made in it are then removed from the scope.
+    """
     scope, builder = c.scope, c.builder
     tables: list[dict[int, Any]] = [scope.plain, scope.first, scope.small, scope.metas]
-    # a body may be lowered twice with the same numbers of values
+    # a condition is lowered twice, with the same numbers of values
     before, outer = [table.copy() for table in tables], builder.enter()
     graph = builder.graph
     graph.name = f"{c.name}.{name}"
@@ -32,27 +35,31 @@ def inner(c: HloCall, name: str) -> Iterator[ProtoGraph]:
 
 
 def bound(scope: HloScope, block: Mapping[str, Any], numbers: Sequence[int]) -> None:
-    """Let the arguments of a block be values."""
+    """Bind the arguments of a block to values by their numbers."""
     for (formal, text, _), actual in zip(block["args"], numbers, strict=True):
         scope.alias(formal, actual, scope.metas.get(actual) or meta_of_type(text))
 
 
 def plain(c: HloCall, numbers: Sequence[int]) -> list[str]:
-    """Return values with all their elements."""
+    """Return values with all their elements, and axes in the order of the program."""
     reader = HloCall(c.scope, c.name, c.path, {**c.op, "in": list(numbers)})
     return [reader.value(at) for at in range(len(numbers))]
 
 
 def returned(c: HloCall, graph: ProtoGraph, numbers: Sequence[int]) -> None:
-    """Let values be the results of a graph, each made in it."""
+    """Make values the results of a graph.
+
+    A graph of ONNX must make its results itself, so that each goes through an `Identity`.
+    """
     names = [c.emit("Identity", value) for value in plain(c, numbers)]
     graph.output.extend(ValueInfo(name) for name in names)
 
 
 def _while(lower: Lower, c: HloCall) -> None:
-    """Lower a loop; a state that the body returns as it is stays outside."""
+    """Lower a loop; a state that the body returns unchanged is no state of ONNX's loop."""
     condition, body = c.op["regions"]
     formals, scope = [number for number, _, _ in body["args"]], c.scope
+    # operands of the return at the end of the body
     ends = body["ops"][-1]["in"]
     varied = [at for at, pair in enumerate(zip(formals, ends, strict=True)) if pair[0] != pair[1]]
     bound(scope, condition, c.inputs)
@@ -73,7 +80,7 @@ def _while(lower: Lower, c: HloCall) -> None:
         zip(varied, c.several("Loop", ("", begins, *initial), len(varied), body=graph), strict=True)
     )
     for at, (number, text) in enumerate(c.op["out"]):
-        # other states are the same before, in and after the loop
+        # unchanged states have the same value before and after the loop
         if at in values:
             c.bind(values[at], at)
         else:
@@ -81,7 +88,7 @@ def _while(lower: Lower, c: HloCall) -> None:
 
 
 def _case(lower: Lower, c: HloCall) -> None:
-    """Lower a branch by a truth value, or by a number; the last one takes all others."""
+    """Lower a branch by a truth value or a number; the last region is for all other numbers."""
     (chooser,) = plain(c, c.inputs[:1])
     regions = c.op["regions"]
     if c.op["name"] == "stablehlo.case":
@@ -100,6 +107,7 @@ def _chosen(
     with inner(c, "then") as first:
         returned(c, first, lower(regions[0]))
     with inner(c, "else") as other:
+        # ONNX has only two branches: further regions are branches within the second
         if len(regions) > 2:
             names = _chosen(lower, c, conditions[1:], regions[1:])
             other.output.extend(ValueInfo(name) for name in names)

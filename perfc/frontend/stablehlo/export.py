@@ -23,7 +23,7 @@ from ..pytorch.worker import answer_to, named_object, shape_of
 from .worker import functions
 
 STORED = "parameters"
-"""First part of the names of arguments that are parameters."""
+"""First part of the names of arguments that are parameters, by which `program` recognizes them."""
 HINT = "--input 8x3x224x224, or a function example_inputs() in its file"
 Shapes: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 """Positional and named arguments of a call: trees of ``jax.ShapeDtypeStruct``."""
@@ -50,6 +50,7 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
     args, named = arguments_of(named_function, request["inputs"])
     function = named_function(**kwargs) if isinstance(named_function, type) else named_function
     with_scopes([function, *called_by(function)])
+    # a class was called with these arguments, a function gets them with its inputs
     if kwargs and function is named_function:
         function = functools.partial(named_function, **kwargs)
     if not callable(function):
@@ -65,7 +66,7 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def called_by(function: Any) -> list[Any]:
-    """Return what a function of Python refers to, which may be modules."""
+    """Return the objects outside of a function that it refers to, which may be modules of NNX."""
     if not inspect.isfunction(function):
         return []
     names = inspect.getclosurevars(function)
@@ -73,7 +74,10 @@ def called_by(function: Any) -> list[Any]:
 
 
 def with_scopes(candidates: Sequence[Any]) -> None:
-    """Let operations have the path of their module of NNX, as Linen does."""
+    """Put the path of each module of NNX among ``candidates`` into the names of its operations.
+
+    Linen, the older interface of Flax, does so itself.
+    """
     nnx: Any = sys.modules.get("flax.nnx")
     if nnx is None:
         return
@@ -81,7 +85,7 @@ def with_scopes(candidates: Sequence[Any]) -> None:
     parts = [(m, *each) for m in modules for each in nnx.iter_modules(m)]
     scope = import_module("jax").named_scope
     paths = {id(part): (type(root).__name__, *path) for root, path, part in parts}
-    # paths of the modules that are being called; names of a scope are relative to the last
+    # paths of the modules whose calls are running; the name of a scope is relative to the last one
     outer: list[tuple[Any, ...]] = [()]
 
     def scoped(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,10 +102,10 @@ def with_scopes(candidates: Sequence[Any]) -> None:
 
         return in_scope
 
-    kinds: set[Any] = {kind for *_, part in parts for kind in type(part).__mro__}
-    for kind in kinds:
-        if "__call__" in vars(kind):
-            kind.__call__ = scoped(kind.__call__)
+    classes: set[Any] = {cls for *_, part in parts for cls in type(part).__mro__}
+    for cls in classes:
+        if "__call__" in vars(cls):
+            cls.__call__ = scoped(cls.__call__)
 
 
 def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:
@@ -112,7 +116,7 @@ def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:
         inputs: shapes as text; without any, ``example_inputs`` of the function or its file.
 
     Raises:
-        ModelError: there are none, or a shape does not parse.
+        ModelError: there are no inputs, or a shape does not parse.
     """
     jax: Any = import_module("jax")
     args, named = list[Any](), dict[str, Any]()
@@ -141,8 +145,8 @@ def program(
 ) -> dict[str, Any]:
     """Return the operations of a function, and its batch.
 
-    Arrays that the function refers to, and the leaves of a tree before the other arguments, are
-    parameters.
+    Parameters are arrays that the function refers to, and the leaves of the first argument if it is
+    a tree and other arguments follow.
 
     Args:
         function: the function.
@@ -154,8 +158,8 @@ def program(
     export: Any = import_module("jax.export")
     flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
     names = [name_of(path, function) for path, _ in flat]
-    # a path is positional or named, the argument, then keys: parameters are the leaves of the first
-    # argument, if it is a tree and not the only argument
+    # a path has the tuple or table of arguments, the argument in it, then keys of its tree: longer
+    # paths than two are of trees, and those of the first argument begin like the first path
     is_stored = [
         len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
         for path, _ in flat
@@ -168,7 +172,8 @@ def program(
         a, k = jax.tree_util.tree_unflatten(tree, leaves)
         return function(*a, **k)
 
-    # constants of a program would be written with their elements
+    # arrays that a function refers to are constants, which JAX would write with all elements: large
+    # ones become arguments
     closed = jax.make_jaxpr(flattened)(*shapes)
     # whole numbers and scalars stay in the program: they may be indices or extents
     is_large = [c.ndim > 0 and c.dtype.kind not in "iub" for c in closed.consts]
@@ -198,7 +203,10 @@ def program(
 
 
 def symbolic_batch(shapes: list[Any], is_stored: list[bool]) -> tuple[list[Any], int | None]:
-    """Return shapes of arguments with the batch as a symbol, and its number; None without one."""
+    """Return shapes with the batch as a symbol, and the number that it has; None without one.
+
+    The batch is the first extent of the first input; equal first extents of other inputs are too.
+    """
     jax: Any = import_module("jax")
     pairs = list(zip(shapes, is_stored, strict=True))
     batch = next((s.shape[0] for s, stored in pairs if not stored and s.shape), None)

@@ -23,12 +23,12 @@ ELEMENTWISE: Mapping[str, str] = _TABLE["elementwise"]
 LOGICAL: Mapping[str, tuple[str, str]] = _TABLE["logical"]
 COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]
 REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
-"""Operators of ONNX by operation, of `COMPARISONS` by direction; `LOGICAL` has one for truth values
-and one for whole numbers."""
+"""Operators of ONNX by operation; those of `COMPARISONS` by direction. `LOGICAL` has two for each
+operation: one for truth values and one for whole numbers."""
 
 
 def _elementwise(operator: str, c: HloCall) -> None:
-    """Bind the result of one operator of ONNX; a broadcast is left to it."""
+    """Bind the result of one operator of ONNX, which broadcasts its operands itself."""
     operands, first, small = c.elementwise(range(len(c.inputs)))
     c.bind(c.emit(operator, *operands), first=first, small=small)
 
@@ -53,6 +53,7 @@ def _composite(c: HloCall) -> None:
         case "square":
             result = c.emit("Mul", *operands * 2)
         case _:
+            # the second operator is that of whole numbers
             result = c.emit(LOGICAL[name][dtype != DataType.BOOL], *operands)
     c.bind(result, first=first, small=small)
 
@@ -60,6 +61,7 @@ def _composite(c: HloCall) -> None:
 @lowers("compare")
 def _compare(c: HloCall) -> None:
     operands, first, small = c.elementwise(range(2))
+    # as in #stablehlo<comparison_direction LT>
     direction = re.findall(r"[A-Z]{2}\b", c.attribute("comparison_direction"))[-1]
     result = c.emit(COMPARISONS.get(direction, "Equal"), *operands)
     c.bind(c.emit("Not", result) if direction == "NE" else result, first=first, small=small)
@@ -111,8 +113,9 @@ def _broadcast(c: HloCall) -> None:
     small: list[Size] = [1] * len(sizes)
     for axis, size in zip(dims, given, strict=True):
         small[axis] = size
-    is_same = list(dims) == [*range(len(sizes) - len(given), len(sizes))]
-    if not is_same or len(given) < len(sizes):
+    # ONNX broadcasts over axes in front, but later nodes expect as many axes as the result has
+    is_last = list(dims) == [*range(len(sizes) - len(given), len(sizes))]
+    if not is_last or len(given) < len(sizes):
         value = c.emit("Reshape", value, c.shape(small))
     c.bind(value, small=small)
 
@@ -120,7 +123,7 @@ def _broadcast(c: HloCall) -> None:
 @lowers("reshape", "dynamic_reshape")
 def _reshape(c: HloCall) -> None:
     sizes = c.result().sizes
-    # a scalar that is not broadcast yet stays one, whatever the extents
+    # a scalar that is not broadcast yet remains a scalar, whatever the extents
     if c.inputs[0] in c.scope.small and not c.scope.small[c.inputs[0]][1]:
         c.bind(c.scope.small[c.inputs[0]][0], small=())
         return
@@ -195,8 +198,9 @@ def _iota(c: HloCall) -> None:
 @lowers("reduce")
 def _reduce(c: HloCall) -> None:
     body, dims = c.op["regions"][0]["ops"], c.attribute("dimensions")
+    # one half of the operands are tensors, the other half initial values
     count = len(c.inputs) // 2
-    # without height and width the other axes have one order
+    # once height and width are reduced, batch and channels are in the same order in both layouts
     first = c.is_first and c.given.rank == 4 and {1, 2} <= set(dims)
     axes = sorted(FIRST.index(a) for a in dims) if first else dims
     value = c.map_value(0) if first else c.x
@@ -218,8 +222,9 @@ def _reduce_window(c: HloCall) -> None:
     strides = c.attribute("window_strides", [1] * rank)
     padding = c.attribute("padding", [0] * 2 * rank)
     operation = c.op["regions"][0]["ops"][0]["name"].partition(".")[2]
-    # ONNX has no sum over windows: an average has the same additions
+    # ONNX has no sum over windows: an average stands for it, which has the same additions
     operator = {"add": "AveragePool", "maximum": "MaxPool"}[operation]
+    # [batch, height, width, channels], or [batch, channels, ...] of any rank
     first = rank == 4 and window[0] == window[3] == 1
     if not first and (rank < 3 or window[0] != 1 or window[1] != 1):
         raise ValueError("a window over batch or channels")
@@ -238,7 +243,8 @@ def _reduce_window(c: HloCall) -> None:
 
 @lowers("convolution", "dynamic_conv")
 def _convolution(c: HloCall) -> None:
-    # text as in [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], digits for spatial axes
+    # layouts of input, weights and result, as in [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], with
+    # digits for spatial axes
     layouts = [t.split(", ") for t in re.findall(r"\[([^\]]*)\]", c.attribute("dimension_numbers"))]
     space = [str(i) for i in range(len(layouts[0]) - 2)]
     orders = [
@@ -286,7 +292,8 @@ def _dot(c: HloCall) -> None:
     ]
     if batches[0] == batches[1] == [*range(len(batches[0]))] and len(sums[0]) == 1:
         count = len(batches[0])
-        # a product of matrices, where ONNX has the contracted axis: last, and next to last
+        # a product of matrices: ONNX contracts the last axis of the first operand and the last but
+        # one of the second, to which the second is transposed
         is_row = sums[0][0] == ranks[0] - 1 and (not count or ranks[0] == count + 2)
         if is_row and ranks[1] == count + 2 and ranks[0] > 1:
             right = c.value(1)
@@ -295,7 +302,7 @@ def _dot(c: HloCall) -> None:
                 right = c.emit("Transpose", right, perm=order)
             c.bind(c.emit("MatMul", c.x, right))
             return
-    # other contractions: a letter per pair of axes and per free axis
+    # any other contraction is an Einsum: a letter for each pair of axes, and for each free axis
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     sides: list[list[str]] = [[""] * ranks[0], [""] * ranks[1]]
     for left, right_axis in chain(zip(*batches, strict=True), zip(*sums, strict=True)):
@@ -320,14 +327,15 @@ def _gather(c: HloCall) -> None:
     is_rows = listed.get("collapsed_slice_dims") == [axis] and all(
         s == size for a, (s, size) in enumerate(zip(slices, sizes, strict=True)) if a != axis
     )
-    # whole rows along the first axis, one per index
+    # each index selects one whole row along the first axis
     if not is_rows or axis or slices[0] != 1:
         raise ValueError("no rows of a table")
     indices = c.meta(1)
-    at = c.value(1)
+    places = c.value(1)
+    # the last axis has the coordinates of an index, here a single one
     if indices.sizes and indices.sizes[-1] == 1:
-        at = c.emit("Squeeze", at, c.ints(indices.rank - 1))
-    c.bind(c.emit("Gather", c.x, at, axis=0))
+        places = c.emit("Squeeze", places, c.ints(indices.rank - 1))
+    c.bind(c.emit("Gather", c.x, places, axis=0))
 
 
 @lowers("dynamic_slice")
@@ -348,7 +356,7 @@ def _dynamic_slice(c: HloCall) -> None:
 
 @lowers("dynamic_update_slice")
 def _dynamic_update_slice(c: HloCall) -> None:
-    """Write rows at a computed position of the first axis; other updates have no lowering."""
+    """Write one row at a computed position of the first axis; others have no lowering."""
     sizes, rows = c.given.sizes, c.meta(1).sizes
     if sizes[1:] != rows[1:] or rows[:1] != (1,):
         raise ValueError("no row")

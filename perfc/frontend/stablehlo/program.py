@@ -1,4 +1,4 @@
-"""StableHLO programs in messages of ONNX, which the lowering of ONNX models takes."""
+"""StableHLO programs in messages of ONNX, which the lowering of ONNX models reads."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ LONGEST_S = 300
 MOST_BYTES = 1 << 28
 """Maximum bytes of a program; constants are in it."""
 MOST_NODES = 200_000
-"""Maximum operations, those of functions that are called several times included."""
+"""Maximum operations; those of a function count at each call, which could double at each level."""
 DEEPEST = 32
-"""Nesting of calls."""
+"""Maximum nesting of calls and of regions: a function of a damaged program may call itself."""
 Frames: TypeAlias = "tuple[str, ...]"
+"""Lines of the program that call an operation, outermost first."""
 PLACE = re.compile(r'loc\("([^"]*)"(?!:)')
-"""A name of a location: ``loc("jit(f)/dot"(#loc1))``; with a colon it is a file and line."""
+"""The name of a location, as in ``loc("jit(f)/dot"(#loc1))``; text before a colon is a file."""
 STORED = re.compile(r"(params|parameters|variables|weights)\b")
 """Names of arguments that are trees of parameters."""
 FEW = 4
-"""Maximum float arguments of known extents in a program whose parameters are constants.
+"""Maximum float arguments of known extents that can all be data, as a state or a mask.
 
-With more of them, they are taken for the parameters; see `declare_inputs`.
+More of them are parameters; see `declare_inputs`.
 """
 
 
@@ -92,7 +93,7 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
         LookupError, TypeError, ValueError: it does not follow the specification.
     """
     scope = HloScope(GraphBuilder(root=os.path.realpath(os.curdir)), dict(functions))
-    # JAX names it main
+    # JAX calls the function of the program main; without one, the last function is the program
     main = functions["main"] if "main" in functions else list(functions.values())[-1]
     scope.builder.graph.name = "main"
     declare_inputs(scope, main["args"])
@@ -128,7 +129,13 @@ def lower_block(
 ) -> list[int]:
     """Lower the operations of a block; return the numbers of its results.
 
-    Lines in a function that is compiled once are those of its first call but for ``calls``.
+    Args:
+        scope: values of the program.
+        block: arguments and operations.
+        prefix: beginning of the names of its nodes.
+        depth: number of calls and regions around it.
+        calls: frames of the call. JAX writes a function once, with the lines of its first call:
+            ``calls`` replaces as many of them.
 
     Raises:
         ModelError: calls nested too deep, or too many operations.
@@ -144,7 +151,7 @@ def lower_block(
             return list(op["in"])
         path = path_of(op["loc"], prefix, name)
         inner = frames_of(op["loc"], scope.builder.root)[::-1]
-        # outermost first; those around the call come from the call
+        # the frames around the function are those of this call, not of the first one
         frames = (*calls, *inner[len(calls) :])
         if name in ("func.call", "stablehlo.composite"):
             inline(scope, op, path, depth, frames)
@@ -157,7 +164,7 @@ def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int, frames
     """Put a function in place of its call."""
     name = op["attrs"].get("callee") or op["attrs"]["decomposition"]
     function = scope.functions[name.lstrip("@")]
-    # a function that is called twice has the same numbers: its values are new each time
+    # a second call of a function has the same numbers: it replaces the values of the first
     bound(scope, function, op["in"])
     results = lower_block(scope, function, path, depth + 1, frames)
     for (number, text), result in zip(op["out"], results, strict=True):

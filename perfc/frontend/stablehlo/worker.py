@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 MOST_ELEMENTS = 1024
-"""Maximum elements of a constant that is written."""
+"""Maximum elements of a constant that are written: larger ones are weights, which no analysis
+reads."""
 LONGEST_TEXT = 4000
-"""Maximum characters of an attribute, and of a location."""
+"""Maximum characters of an attribute, and of a location, which has any number of frames."""
 
 
 def main(path: str, reply: str) -> None:
@@ -30,7 +31,7 @@ def main(path: str, reply: str) -> None:
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}
     except Exception as error:
-        # the second line of a syntax error has its place
+        # the second line of a syntax error says where it is
         lines = [t.strip() for t in str(error).splitlines() if t.strip()][:2]
         answer = {
             "error": f"JAX does not parse it: {' '.join(lines) or type(error).__name__}"[:300]
@@ -43,7 +44,8 @@ def functions(data: bytes) -> dict[str, Any]:
     ir: Any = importlib.import_module("jaxlib.mlir.ir")
     dialect: Any = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
     mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
-    # bytecode of MLIR has a magic number; text has no zero bytes, exports of JAX have
+    # bytecode of MLIR has a magic number; exports of JAX have zero bytes near their beginning, text
+    # has none
     is_text = not data.startswith(b"ML\xefR") and b"\0" not in data[:4096]
     if not is_text and not data.startswith(b"ML\xefR"):
         export: Any = importlib.import_module("jax.export")
@@ -53,6 +55,7 @@ def functions(data: bytes) -> dict[str, Any]:
         try:
             module = ir.Module.parse(data.decode() if is_text else data)
         except Exception:
+            # bytecode in the versioned form of StableHLO is no plain MLIR
             if is_text:
                 raise
             module = dialect.deserialize_portable_artifact(context, data)
@@ -65,7 +68,7 @@ def functions(data: bytes) -> dict[str, Any]:
 
 
 class Writer:
-    """Numbers the values of a program."""
+    """Conversion of a program to JSON, with numbers for its values."""
 
     def __init__(self, ir: Any) -> None:
         self.ir = ir

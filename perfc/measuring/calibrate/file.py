@@ -1,4 +1,4 @@
-"""The target file of a calibration: its text, and how it gets into its place."""
+"""The target file of a calibration: its path, its text, and writing it in one step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfc.kernels.target import Number, render
 from perfc.machine import UNCERTAIN, Machine, load_machine, validate
 
 DEFAULT = "default"
-"""Source of numbers that are assumed because their readings make no sense."""
+"""Source, in the file, of numbers that are assumed because their readings make no sense."""
 
 
 def default_path(device: Device) -> Path:
@@ -55,7 +55,10 @@ def _quality(ceilings: Iterable[MeasuredCeiling]) -> str:
 def _sources(
     session: Session, ceilings: Iterable[MeasuredCeiling], samples: str, load: str
 ) -> dict[str, dict[str, str]]:
-    """Return the sources of the file's numbers: measurements, bounds, the operating system."""
+    """Return the sources of the file's numbers: measurements, bounds, the operating system.
+
+    Sources are by name, which is what numbers of the file refer to; see `text` for arguments.
+    """
     device = session.backend.device
     cores = "core" if device.kind == "cpu" else "multiprocessor"
     return {
@@ -98,7 +101,7 @@ def text(
         session: with the samples, and power where it could be read.
         ceilings: ceilings, by key.
         steps: memory levels.
-        samples: name of the file beside with the raw samples.
+        samples: name of the file with the raw samples, in the same folder.
         load: what other programs used, in words.
     """
     device = session.backend.device
@@ -109,9 +112,9 @@ def text(
     if base is not None:
         for source in base.sources.values():
             texts = {"origin": source.origin.name.lower(), "title": source.title}
-            # a file that was itself calibrated has sources of our names
+            # a data sheet that was itself calibrated has sources named as above, which stand
             sources.setdefault(source.name, {**texts, "date": source.date, "note": source.note})
-        # numbers of the data sheet stand; bounds are added for what it does not list
+        # numbers of the data sheet stand; bounds are added for keys that it does not list
         sheet = {r.key: Number(r.key, r.value, r.source, r.note) for r in base.facts.values()}
         numbers += (*sheet.values(), *bounds.unlisted(device, by_key, steps, sheet))
     elif device.kind == "cpu":
@@ -148,12 +151,13 @@ def text(
 def _stands(key: str, numbers: list[Number]) -> bool:
     """Return True if a sustained rate may be written: its table has a peak, or needs none."""
     table = key.rpartition(".")[0]
-    alone = table.startswith(("device", "link"))
-    return alone or any(n.key.startswith(f"{table}.") for n in numbers)
+    # rates of the device and of its links may stand without a peak
+    needs_none = table.startswith(("device", "link"))
+    return needs_none or any(n.key.startswith(f"{table}.") for n in numbers)
 
 
 def data_sheet(device: Device) -> Machine | None:
-    """Return the shipped target of an accelerator of this name."""
+    """Return the shipped target of an accelerator of this name; None if there is none."""
     if device.kind != "cuda":
         return None
     from perfc.machine.folders import SHIPPED
@@ -176,7 +180,7 @@ def earlier(path: Path) -> Machine | None:
 
 
 def write(path: Path, text: str) -> Machine:
-    """Write a temporary file, validate it, and rename it.
+    """Write a temporary file, validate it, and rename it to its place.
 
     Raises:
         MeasurementError: the numbers contradict each other.

@@ -22,7 +22,8 @@ from perfc.machine import HOST, load_machine
 OVERRIDE = "PERFC_HOST"
 """Environment variable that names a target file for this machine, where one is known already."""
 SECONDS = 15
-"""Maximum seconds of a probe, as the user reads them; the limit itself is in `calibrate.run`."""
+"""Maximum seconds of a probe, as the user reads them. The limit itself is in `calibrate.run`, which
+starts no measurement after 12 s."""
 
 
 def host_file() -> Path:
@@ -42,7 +43,7 @@ def host_file() -> Path:
 
 @cache  # so that a process says it once, however often the target is loaded
 def announce(_path: Path) -> None:
-    """Say what restricts this machine, once for its file."""
+    """Say what restricts this machine, and which load it has; once for its file."""
     restricted, busy = host.restrictions(host.processors()), host.load()
     for line in (restricted, busy and f"{busy}: runs take longer meanwhile"):
         if line:
@@ -50,7 +51,7 @@ def announce(_path: Path) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """Return True for a target file that can be read; a damaged one is made again."""
+    """Return True for a target file that can be read; a damaged file is measured again."""
     try:
         load_machine(path)
     except TargetError:

@@ -15,7 +15,7 @@ class CeilingRow:
 
     Args:
         key: key of the rate in the target file.
-        spec: peak rate; None if the target file has none.
+        spec: peak rate that the ceiling is compared with; None if the target file has none.
         measured: measured rate, with the spread of its rounds.
     """
 
@@ -26,7 +26,7 @@ class CeilingRow:
 
 @record
 class ChangedRate:
-    """Number of the target file before and after the calibration; None for a file without it."""
+    """Number of the target file before and after the calibration; None where a file lacks it."""
 
     key: str
     before: float | None
@@ -42,8 +42,8 @@ class CalibratedTarget:
         path: the file.
         samples: file of all measurements.
         rows: measured ceilings.
-        changes: numbers that differ from the file it replaces.
-        replaced: whether there was such a file.
+        changes: numbers that differ from those of the file that it replaces.
+        replaced: whether it replaces a file.
         notes: remarks for the user.
         elapsed_s: wall time of the calibration.
     """
@@ -65,7 +65,7 @@ class CalibratedTarget:
 
 
 def _doubt(row: CeilingRow) -> tuple[bool, float]:
-    """Return the order of doubt: ceilings of a single round above all, then by spread."""
+    """Return a key that sorts by doubt: ceilings of a single round rank highest, then by spread."""
     spread = row.measured.spread
     assert spread is not None  # `rows` takes only rates with a spread
     return spread.rounds < 2, spread.share(row.measured.value)
@@ -92,17 +92,22 @@ def peak(machine: Machine, key: str) -> Rate | None:
 
 
 def rows(machine: Machine) -> Iterator[CeilingRow]:
-    """Yield the ceilings in the order of the file: rates with a spread, which rounds measured."""
+    """Yield the ceilings in the order of the file.
+
+    A ceiling is a rate with a spread: only rounds of measurements give one.
+    """
     for key, rate in machine.facts.items():
         if rate.spread is not None:
             yield CeilingRow(key, peak(machine, key), rate)
 
 
 def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:
-    """Yield the numbers that differ by more than half a per cent, the new file's order first."""
+    """Yield the numbers that differ by more than half a per cent; less is not worth a line.
+
+    They are in the order of the new file, then those that only the old one has.
+    """
     if before is None:
         return
-    # numbers in the order of the new file, then those that only the old one has
     for key in dict.fromkeys((*after.facts, *before.facts)):
         old, new = (m.facts[key].value if key in m.facts else None for m in (before, after))
         if old is None or new is None or abs(new - old) > 0.005 * old:

@@ -28,12 +28,13 @@ from .outcome import CalibratedTarget, changes, peak, rows
 LOAD_S = 0.5
 """Seconds during which the load of other programs is observed before measuring."""
 BUSY_SHARE = 0.05
-"""Maximum fraction of an accelerator's time used by other programs without a warning."""
+"""Maximum fraction of an accelerator's time used by other programs without a warning; of a
+processor the operating system decides, see `host.busy_share`."""
 
 SPOILED_ROUNDS = 4
 """Maximum further rounds of a reading outside of its plausible range (`bounds.is_doubtful`)."""
 SPOILED_S = 2.0
-"""Time that each of these rounds may take beyond the time limit."""
+"""Time that each of these further rounds may take, even after the time limit."""
 
 
 @record
@@ -42,10 +43,11 @@ class MeasurementBudget:
 
     Args:
         rounds: rounds of all cases, at least two; the first two of the whole device come first.
-        again: rounds of what still disagrees, at most.
-        pause_s: before each of these: whatever disturbed it may end.
-        seconds: seconds of wall time since the start, after which no measurement is started.
-        shared_rounds: minimum rounds for memory that other programs may use unseen.
+        again: maximum further rounds of the cases whose rounds disagree.
+        pause_s: pause before each further round, in which a disturbance may end.
+        seconds: wall time since the start after which no measurement is started.
+        shared_rounds: minimum rounds of ceilings of shared memory, as of a virtual machine's host:
+            the load of other programs there is not visible.
         power_s: how long each load runs for a power reading; counters tick every few
             milliseconds to 0.1 s.
     """
@@ -62,12 +64,12 @@ _BUDGETS = {
     "cpu": MeasurementBudget(3, 40, 0.5, 100.0),
     "cuda": MeasurementBudget(2, 20, 0.5, 140.0),
 }
-"""Budget of a whole measurement, by kind of device."""
+"""Budget of a whole measurement by kind of device: rounds, again, pause and time in seconds."""
 _QUICK = {
     "cpu": MeasurementBudget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
     "cuda": MeasurementBudget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
 }
-"""Budget of a quick one, by kind of device."""
+"""Budget of a quick measurement by kind of device, in the same order."""
 
 
 class UncertainError(MeasurementError):
@@ -98,7 +100,7 @@ def calibrate(
         strict: do not begin where other programs are busy, nor write what is uncertain.
         tell: called before each case.
         say: called, before anything is measured, with a sentence on other programs' load.
-        backend: instead of the one ``device`` names.
+        backend: backend to measure with, instead of the one that ``device`` names.
         clock: function that returns the time in seconds.
 
     Raises:
@@ -111,7 +113,7 @@ def calibrate(
     deadline = Deadline(now=clock)
     backend = backend or open_backend(device, threads=threads)
     budget = (_QUICK if quick else _BUDGETS)[backend.device.kind]
-    # the budget is known only with the device; opening it counts as time, too
+    # the budget is known only with the device, and the time to open the device counts too
     deadline.limit_s = budget.seconds
     path = output or file.default_path(backend.device)
     if path.suffix != ".toml" or not file.slug(path.stem):
@@ -164,20 +166,21 @@ def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeili
     """Measure all cases, then again those whose rounds disagree, and return the ceilings."""
     device, deadline = session.backend.device, session.deadline
     whole = [c for c in session.cases if rank(c) is not Rank.CORE]
-    # two rounds of the whole device first: if time runs out, single cores are what is missing
+    # two rounds of the whole device first: if time runs out, only single cores lack samples. A
+    # round skips cases that already have a sample of it
     for cases in (whole, session.cases):
         for index in range(2):
             session.round(index, cases)
     for index in range(2, budget.rounds):
         session.round(index)
-    # a resumed run has such rounds already
+    # a resumed run already has samples of further rounds: their numbers go on
     index = max((r + 1 for _, r in session.samples), default=budget.rounds)
     for again in range(index, index + budget.again):
         measured = ceilings(session.samples, device)
         unsettled = [c for c in measured if not c.is_settled(budget.shared_rounds)]
         if not unsettled or deadline.is_over:
             return measured
-        # others come and go: rounds over what they share have longer pauses
+        # load of other programs on shared memory comes and goes: longer pauses let it end
         pause_s = budget.pause_s * (4 if all(c.is_shared for c in unsettled) else 1)
         time.sleep(min(pause_s, deadline.left_s))
         session.round(again, dict.fromkeys(case for c in unsettled for case in c.cases), again=True)
@@ -194,7 +197,7 @@ def _without_spoiled(
         if not doubted:
             return measured
         cases = dict.fromkeys(case for c in doubted for case in c.cases)
-        # even when the time is over: without these rounds the file would lack the number
+        # measured even when the time is over: without these rounds the file would lack the number
         session.deadline.limit_s = max(
             session.deadline.limit_s, session.deadline.elapsed_s + SPOILED_S
         )
@@ -250,7 +253,7 @@ def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
 def _within_sheet(
     session: Session, measured: tuple[MeasuredCeiling, ...]
 ) -> tuple[MeasuredCeiling, ...]:
-    """Leave out what is faster than the device's data sheet, and note why in `refused`."""
+    """Leave out ceilings above the peaks of the device's data sheet, and note why in `refused`."""
     if (sheet := file.data_sheet(session.backend.device)) is None:
         return measured
     for c in measured:
@@ -262,7 +265,7 @@ def _within_sheet(
 
 
 def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) -> None:
-    """Refuse what a working probe cannot give.
+    """Refuse ceilings that a working probe cannot measure.
 
     Raises:
         MeasurementError: a rate is above what is possible, or there is no memory bandwidth.
@@ -276,10 +279,10 @@ def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) 
 
 
 def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
-    """Refuse ceilings that spread, but for those whose times vary by nature, as of launches.
+    """Refuse ceilings that spread, except those whose times vary by nature, as of launches.
 
     Raises:
-        UncertainError: a ceiling does.
+        UncertainError: a ceiling spreads.
     """
     spreading = [c for c in measured if c.is_uncertain and not c.varies]
     if not spreading:
@@ -294,7 +297,7 @@ def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:
 
 
 def _unmeasured(session: Session) -> Iterator[str]:
-    """Yield a sentence for each reason: what was not measured."""
+    """Yield a sentence for each reason, with what was not measured for it."""
     by_reason: dict[str, list[str]] = {}
     if not session.loads:
         by_reason["no power or energy counter can be read"] = ["power", "energy"]
