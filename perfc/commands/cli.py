@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
         sys.exit(shell_complete(cli, {}, "perfc", COMPLETE, instruction))
     code = with_stack(run)(list(sys.argv[1:] if argv is None else argv))
-    # Nor is what is left searched for them when the process ends.
+    # The end of the process would search the remaining objects for cycles as well.
     gc.freeze()
     sys.exit(code)
 
@@ -139,7 +139,7 @@ def run(args: list[str]) -> int:
     """Run ``args`` and return the exit code; errors are one line on standard error."""
     # words behind ``--`` are arguments, even if they look like options
     end = args.index("--") if "--" in args else len(args)
-    debug, no_code = (option in args[:end] for option in ANYWHERE)
+    debug, no_code = (option in args[:end] for option in ANYWHERE)  # in its order
     args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
     # restored at the end: servers and tests call this several times in a process
     before = os.environ.get(NO_CODE)
@@ -224,7 +224,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
-    # a number of a damaged file may have thousands of digits
+    # a number in a damaged file may have thousands of digits
     text = re.sub(r"\d{60,}", lambda number: f"{number[0][:20]}…", text)
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
 
@@ -244,8 +244,8 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     if spelled := option_for(error.option_name, known):
         return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
     key, names = error.option_name.removeprefix("--"), cli.list_commands(error.ctx)
-    # the key of a command of a group has both names: `llm-search`
-    owners = (name.split("-") for name, of in TABLE.items() if key in of)
+    # the table names a subcommand by both words: ``llm-search``
+    owners = (name.split("-") for name, options in TABLE.items() if key in options)
     calls = [" ".join(("perfc", *parts)) for parts in owners if parts[0] in names]
     return f"an option of {', '.join(calls)}" if calls else ""
 

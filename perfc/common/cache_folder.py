@@ -23,6 +23,7 @@ def cache_folder(name: str) -> Path:
         name: name of the cached data.
     """
     configured = os.environ.get("XDG_CACHE_HOME", "")
+    # the specification ignores relative paths
     root = Path(configured) if configured.startswith("/") else Path.home() / ".cache"
     return root / "perfc" / name
 
@@ -39,6 +40,7 @@ def cached(name: str, key: str, read: Callable[[bytes], T], make: Callable[[], b
         make: function that computes the bytes of the entry.
     """
     digest = hashlib.sha256(key.encode()).hexdigest()
+    # RuntimeError: `Path.home` finds no home folder
     with suppress(OSError, RuntimeError, ValueError, PerfcError):
         return read((cache_folder(name) / digest).read_bytes())
     content = make()

@@ -1,4 +1,4 @@
-"""Find the classes that the modules of a package define, so that a new file is a registration."""
+"""Find the classes that the modules of a package define: a new file needs no registration."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ _PLATFORM = re.compile(r"""sys_platform\s*([!=]=)\s*['"]([^'"]+)['"]""")
 def install(*extras: str, only: str = "") -> str:
     """Return the command that installs the packages of extras.
 
-    It names the packages instead of ``perfc[extra]``, which works however perfc was installed
-    and in any folder.
+    It names the packages themselves: unlike ``perfc[extra]``, this works however perfc was
+    installed, and in any folder.
 
     Args:
         extras: extras of ``pyproject.toml``, or ``BASE``.
@@ -96,7 +96,7 @@ def requirements() -> Mapping[str, tuple[str, ...]]:
         requirement, _, marker = line.partition(";")
         extra, platform = _EXTRA.search(marker), _PLATFORM.search(marker)
         group = groups.setdefault(extra[1] if extra else BASE, [])
-        # of a marker of a platform, the group keeps the requirement if it holds here
+        # a requirement with the marker of a platform counts only if the marker holds here
         if platform is None or (platform[1] == "==") is (platform[2] == sys.platform):
             group.append(requirement.strip())
     return {extra: tuple(group) for extra, group in groups.items()}
@@ -104,7 +104,7 @@ def requirements() -> Mapping[str, tuple[str, ...]]:
 
 def declared() -> list[str]:
     """Return requirements in metadata syntax: ``name>=1; extra == 'ort'``."""
-    # in a checkout; installed packages have only the metadata
+    # a checkout has the file; installed packages have only the metadata
     if PYPROJECT.is_file():
         import tomllib
 

@@ -44,14 +44,14 @@ class FittedConstant:
 
     Args:
         value: number, list of numbers, or numbers by name.
-        unit: SI unit; "1" for a ratio, "log" for the natural logarithm of one.
+        unit: SI unit; "1" for a ratio, "log" for the natural logarithm of a ratio.
         origin: method by which the value was determined.
         meaning: the quantity, in one sentence.
         rows: measurements that determined it, with their source or table.
-        held_out: True if a page reports errors on these rows, by predictions that use the
-            constant, as held out. Such errors are marked as fitted there.
-        pages: generated accuracy pages that do so, by name, each with the lines that depend on the
-            constant; "" for all.
+        held_out: True if an accuracy page reports errors of predictions on these rows as held
+            out although the predictions use the constant. The page marks such errors as fitted.
+        pages: the generated accuracy pages with such errors, by name; the value names the lines of
+            the page that depend on the constant, "" for all lines.
     """
 
     value: object
@@ -78,7 +78,7 @@ class FittedConstant:
         return {name: float(n) for name, n in self._of(dict).items()}
 
     def _of(self, kind: Any) -> Any:
-        """Return the value if it is of a kind; an error of the file otherwise."""
+        """Return the value if it is of a kind; raise an error in the shipped file otherwise."""
         if not isinstance(self.value, kind):
             raise TypeError(f"{self.value!r} is not of {kind}")
         return self.value

@@ -19,6 +19,7 @@ def fitting(path: Path, forms: Sequence[str]) -> list[str]:
     """Return the formats that a file name allows, those of the longest matching suffix first."""
     name, bare = path.name.lower(), not path.suffix
     fits = {f: max((len(s) for s in SUFFIXES[f] if name.endswith(s)), default=0) for f in forms}
+    # a format whose suffix does not match has length 0, and comes last
     possible = [f for f in forms if fits[f] or (bare and f not in NAMED)]
     return sorted(possible, key=lambda f: -fits[f])
 

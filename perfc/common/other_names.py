@@ -13,7 +13,7 @@ COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
 """Suffixes of model files."""
-# the same by the names of other tools, for look-up
+# the same tables by the names of other tools, for look-up
 _OPTION_OF = {other: spelled for spelled, others in OPTIONS.items() for other in others}
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 
@@ -23,12 +23,13 @@ def option_for(other: str, known: frozenset[str]) -> str:
 
     Args:
         other: the option as typed.
-        known: options of the command.
+        known: options of the command; others are not suggested.
 
     >>> option_for("--gpu", frozenset({"-t"})), option_for("--gpu", frozenset())
     ('-t NAME', '')
     """
     spelled = _OPTION_OF.get(other.partition("=")[0].replace("_", "-").lower(), "")
+    # behind the name of the option stands its value: ``--batch N``
     return spelled if spelled.partition(" ")[0] in known else ""
 
 

@@ -43,11 +43,12 @@ def shielded(text: str, *, has_commands: bool = False) -> str:
     text = _ODD.sub(lambda m: printable(m[0]), text)
     if not has_commands:
         text = _COMMAND.sub(r"\1: ", text)
+    # the escape of ``#`` in JSON: values of documents stay what they are
     return _BRACKETED.sub(r"\\u0023", text)
 
 
 def say(line: str, *, is_error: bool = False) -> None:
-    """Print one line to standard output, or to standard error unless it is closed."""
+    """Print one line to standard output, or to standard error, where a failed write is ignored."""
     import click
 
     try:

@@ -33,7 +33,7 @@ def base() -> tuple[Path, bool]:
 
 def from_base(path: str) -> str:
     """Make ``path`` relative to `base` instead of the current folder; absolute if outside."""
-    folder = base()[0]
+    folder, _ = base()
     whole = os.path.abspath(path)
     # as given, then with symbolic links of its folder resolved
     for place in (whole, os.path.join(os.path.realpath(os.path.dirname(whole)), Path(whole).name)):
@@ -60,13 +60,20 @@ def git(
     stdout: int = subprocess.PIPE,
     given: bytes = b"",
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git non-interactively.
+    """Run git without questions to the user.
+
+    Args:
+        arguments: subcommand and its arguments.
+        folder: folder to run it in (default: the current one).
+        stdout: file descriptor of the output (default: the result has it).
+        given: standard input.
 
     Raises:
         ModelError: if git cannot be run.
     """
     # within a hook these point to the index of its commit, which a checkout must not write
     environment = {k: v for k, v in os.environ.items() if k not in OF_HOOKS}
+    # no prompt for a password, and no lock of the index, which another git may hold
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         return subprocess.run(

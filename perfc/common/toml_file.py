@@ -118,7 +118,8 @@ def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
     if index < len(headers):
         place = headers[index] - 1
         stop = headers[index + 1] - 1 if index + 1 < len(headers) else stop
-    # parts of a dotted key from the outside in, each searched below the one before
+    # parts of a dotted key from the outside in, each searched from the line of the part before: at
+    # the start of its line, in a header, in a dotted key or in an inline table
     for part in key.split(".") if key else ():
         pattern = re.compile(rf"\s*+(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
         place = next((i for i in range(place, stop) if pattern.match(lines[i])), place)
@@ -141,6 +142,7 @@ class TableReader:
     """
 
     hint: ClassVar = ""
+    """Hint of errors that have no other one, for subclasses to set."""
     path: Path
     content: str
     header: str
@@ -154,7 +156,15 @@ class TableReader:
         hint: str = "",
         known: tuple[str, ...] = (),
     ) -> ParseError:
-        """Return the error for a key, with its line."""
+        """Return the error for a key, with its line.
+
+        Args:
+            key: the key, with dots between nested ones.
+            message: what is wrong.
+            index: table that has the key, counted from 0; None for the top level.
+            hint: what to do about it.
+            known: valid keys; without a hint, the nearest is suggested.
+        """
         if known and not hint:
             hint = suggestion(key, known)
         where = f"{self.path}:{self.line(key, index)}"

@@ -22,6 +22,6 @@ def installation() -> tuple[str, ...]:
     """Return a key for caches: it changes with Python's path, its packages and perfc's version."""
     import sysconfig
 
-    # installing or removing a package changes the time of the folder of packages
+    # installing or removing a package changes the modification time of the folder of packages
     installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
     return sys.executable, __version__, str(installed)

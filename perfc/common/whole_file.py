@@ -14,7 +14,8 @@ from perfc.errors import ModelError, ParseError
 LONGEST_LINE = 1 << 20
 """Maximum characters of a line, so that a file without line ends is never read whole."""
 MOST_BLANK_LINES = 1_000_000
-"""Maximum blank lines: readers skip them, so that limits of rows do not bound a file of them."""
+"""Maximum blank lines: readers skip them without counting rows, so that limits on rows do not bound
+a file of blank lines."""
 
 
 def lines_of(stream: TextIO, where: str) -> Iterator[str]:

@@ -39,6 +39,7 @@ class RankGroup:
         span = self.size * self.stride
         if span <= per_node:
             return 1
+        # ranks that are far from each other have a node each
         return min(self.size, -(-span // per_node))
 
 
@@ -72,14 +73,14 @@ class Fabric:
     def _time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
         """Return the time of a collective: learned within a node, by the link model beyond it."""
         nodes = group.nodes(self.cluster.gpus_per_node)
-        # the link model takes equally many ranks on each node: rounded up
+        # the link model takes equally many ranks on each node: their number is rounded up
         ranks = group.size if nodes == 1 else nodes * -(-group.size // nodes)
         if exchange is Exchange.SEND_RECEIVE:
             # a message between neighbors, which are on two nodes if the group spans several
-            ranks, nodes = 2, 2 if group.nodes(self.cluster.gpus_per_node) > 1 else 1
-        if nodes == 1 and exchange is not Exchange.SEND_RECEIVE:
-            path = str(self.cluster.machine.path)
-            return learned(path, exchange, min(group.size, self.cluster.gpus_per_node)).at(nbytes)
+            ranks, nodes = 2, min(nodes, 2)
+        # the rows of the learned times have groups that exchange, no single messages
+        elif nodes == 1:
+            return learned(str(self.cluster.machine.path), exchange, ranks).at(nbytes)
         message = networks.LinkExchange.of(exchange, nbytes, ranks, nodes, self.cluster)
         return networks.time_s(message)
 
@@ -95,8 +96,9 @@ def learned(target: str, exchange: Exchange, ranks: int) -> Grid:
         "nbytes": np.array(SIZES),
         "nodes": np.ones(count),
     }
+    # bf16 is the type that ranks exchange in mixed precision; the message is given in bytes
     prediction = predictor.predict("collective", rows, "bf16", machine, Protocol.GRAPH)
-    # a larger message takes no less
+    # a larger message takes no less time than a smaller one
     return Grid.of((SIZES,), np.maximum.accumulate(prediction.time_s).tolist())
 
 

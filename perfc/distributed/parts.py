@@ -1,7 +1,7 @@
 """Parts of a model and their cost on one rank: forward and backward time, bytes, parameters.
 
-A part is a layer, what is before the first or behind the last one. It is what the step is made of:
-kernels in order with their times, gradients with their bytes, and what memory it keeps.
+A part is one layer, all that a model has before its first layer, or all behind its last one. A step
+consists of parts: of their kernels in order, their gradients and the activations that they save.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from .costs.both_passes import BothPasses, Ran, Waiter, both_passes
 Env = Mapping[str, int]
 """Extents by name."""
 CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
-"""Kinds whose results selective checkpointing recomputes: they read more than they compute."""
+"""Kinds whose results selective checkpointing recomputes: their time is that of memory traffic, and
+far below that of matrix multiplications and attention."""
 
 
 @record
@@ -119,7 +120,12 @@ class PartCost:
         return replace(self, passes=each, frozen_bytes=self.frozen_bytes + nbytes).timed()
 
     def _streaming(self, *more_s: float) -> tuple[PassSeconds, ...]:
-        """Return the seconds of each `Doing`, of which pointwise kernels, the last, take more."""
+        """Return the seconds of each `Doing`, with more of them for pointwise kernels.
+
+        Args:
+            more_s: forward, input and weight seconds to add.
+        """
+        # pointwise kernels are the last member of `Doing`
         *others, last = self.passes
         pairs = zip((last.forward_s, last.input_s, last.weight_s), more_s, strict=True)
         return (*others, PassSeconds(*map(sum, pairs)))
@@ -213,8 +219,9 @@ def costs(
     if not kernels:
         return [_part(program, [], env) for env in envs]
     envs_of = tuple([env for env in envs for _ in range(width)])
-    side = RooflineTable(machine, kernels, 0.0, envs[0], envs=envs_of)
-    execution = Execution(side, table, framework=framework)
+    # no floor of weights: the kernels of several sizes are no run
+    side_by_side = RooflineTable(machine, kernels, weight_floor_s=0.0, env=envs[0], envs=envs_of)
+    execution = Execution(side_by_side, table, framework=framework)
     times = in_run(execution)
     of_kernels = zip(
         program.counts * len(envs), kernels, times, program.roles * len(envs), strict=True
@@ -241,7 +248,8 @@ def part_of(
         saved: values that the backward pass reads of the forward pass.
         inputs: inputs from the part before.
         tensor: tensor-parallel communication.
-        again: number of each row's kernels that recomputing the part runs.
+        again: number of each row's kernels that recomputing the part runs; empty for a part
+            that is not recomputed.
     """
     # by kind of kernel and by what waits for it, the three columns of `PassSeconds`
     sums = {(work, role): 0.0 for work in Doing for role in Waiter}
@@ -254,29 +262,29 @@ def part_of(
     # width of the model: the last extent of what comes from the part before
     hidden = width(inputs[0]) if inputs else None
     all_saved, of_products, replicated = saved_bytes(forward, saved, env, hidden)
+    floors_s = [
+        math.fsum([r.count * r.time.floor_s for r in rows if r.role is role]) for role in Waiter
+    ]
     return PartCost(
-        passes,
-        math.fsum([p.forward_s for p in passes]),
-        math.fsum([p.input_s for p in passes]),
-        math.fsum([p.weight_s for p in passes]),
-        math.fsum([r.count * r.time.time_s for r in ahead if r.bound.kernel.kind in CHEAP]),
-        math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
-        math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
-        PassSeconds(
-            *[
-                math.fsum([r.count * r.time.floor_s for r in rows if r.role is role])
-                for role in Waiter
-            ]
-        ),
-        math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
-        math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
-        dense,
-        experts,
-        all_saved,
-        of_products,
-        math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
-        tensor,
-        replicated,
+        passes=passes,
+        forward_s=math.fsum([p.forward_s for p in passes]),
+        input_s=math.fsum([p.input_s for p in passes]),
+        weight_s=math.fsum([p.weight_s for p in passes]),
+        cheap_s=math.fsum([r.count * r.time.time_s for r in ahead if r.bound.kernel.kind in CHEAP]),
+        # without kernels, the interval has no width
+        low=math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
+        high=math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
+        floors=PassSeconds(*floors_s),
+        # `again` may be empty
+        again_floor_s=math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
+        mac=math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
+        parameters=dense,
+        expert_parameters=experts,
+        saved_bytes=all_saved,
+        products_bytes=of_products,
+        boundary_bytes=math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
+        tensor=tensor,
+        replicated_bytes=replicated,
     )
 
 
@@ -288,7 +296,7 @@ def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
 
 
 def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
-    """Return the communication of the forward pass's collectives."""
+    """Return the communication of the forward pass's all-reduces, those of tensor parallelism."""
     collectives = [k.problem for k in kernels if isinstance(k.problem, Collective)]
     nbytes = [evaluate(p.nbytes, env) for p in collectives if p.exchange is Exchange.ALL_REDUCE]
     return Exchanged(len(nbytes), float(sum(nbytes)))
@@ -296,7 +304,7 @@ def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     """Return the parameters that kernels read: dense ones and those of experts."""
-    # a parameter that any kernel of experts reads is one of theirs
+    # a parameter that any kernel of experts reads is a parameter of experts
     is_of_experts: dict[Value, bool] = {}
     for kernel in kernels:
         of_experts = Doing.of(kernel) is Doing.EXPERTS
@@ -307,7 +315,10 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     for v, of_experts in is_of_experts.items():
         if isinstance(v.type, TensorType):
             count = float(math.prod([int(evaluate(d, {})) for d in v.type.shape or ()]))
-            routed, dense = (routed + count, dense) if of_experts else (routed, dense + count)
+            if of_experts:
+                routed += count
+            else:
+                dense += count
     return dense, routed
 
 
@@ -320,7 +331,7 @@ def saved_bytes(
         kernels: kernels of the forward pass.
         values: values that the backward pass reads of it.
         env: values of the symbolic dimensions.
-        hidden: width of the model, whose tensors all ranks of a tensor group have.
+        hidden: width of the model; all ranks of a tensor group hold tensors of this width.
     """
     source = {v: k for k in kernels for v in k.writes}
     total = products = replicated = 0.0

@@ -25,7 +25,7 @@ from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_co
 from .training import CHECKPOINTINGS, Training
 
 MICRO_BATCHES = (1, 2, 4, 8)
-"""Micro-batch sizes that a search tries; another one is given."""
+"""Micro-batch sizes that a search tries; users may give another one."""
 VIRTUAL = (2, 4)
 """Numbers of virtual stages that are tried where a schedule has them."""
 MOST_TENSOR = 8
@@ -100,7 +100,8 @@ def plan(
 
     Raises:
         ParseError: an invalid number of devices or schedule.
-        ModelError: no setting is possible; gives the reason or the first setting's error.
+        ModelError: no setting is possible; the message is that of the first setting, or says that
+            the degrees do not multiply to the devices.
     """
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
@@ -113,12 +114,13 @@ def plan(
         try:
             results.append(step_cost(work, parallel, setting, law=law))
         except PerfcError as error:
-            failed = failed or error
+            failed = failed or error  # the first one
     if not results:
         raise failed or undivided(work, gpus, training.seq, fixed)
     fitting = [c for c in results if c.fits]
     front = tuple([covering(c, work, others) for c in pareto(fitting)])
     cluster = cluster_of(work)
+    least = None if fitting else min(results, key=lambda c: c.memory.total)
     return PlanView(
         work.name,
         cluster.name,
@@ -127,11 +129,11 @@ def plan(
         training.batch,
         training.seq,
         capacity_bytes(work, cluster.machine),
-        len(results),
-        len(results) - len(fitting),
-        front[0] if front else None,
-        front,
-        None if fitting else covering(min(results, key=lambda c: c.memory.total), work, others),
+        settings=len(results),
+        misfits=len(results) - len(fitting),
+        best=front[0] if front else None,
+        pareto=front,
+        smallest=least and covering(least, work, others),
     )
 
 
@@ -139,7 +141,7 @@ def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     """Return the settings that no other beats in both time and memory, fastest first."""
     best: list[DividedStepCost] = []
     least = math.inf
-    # the faster a setting, the earlier: a later one is on the front only with less memory
+    # settings come with the fastest first: a later one is on the front only with less memory
     for cost in sorted(settings, key=lambda c: (c.time_s, c.memory.total)):
         if cost.memory.total < least:
             best.append(cost)
@@ -159,14 +161,14 @@ def divisions(
         fixed: fields of a `Parallel` that are given; the others are searched.
     """
     for tensor, context, pipeline in product(*_choices(work, gpus, seq, fixed).values()):
-        each = tensor * context * pipeline
-        data = gpus // each
-        if gpus % each or fixed.get("data", data) != data:
+        copy_gpus = tensor * context * pipeline
+        data = gpus // copy_gpus
+        if gpus % copy_gpus or fixed.get("data", data) != data:
             continue
         experts = {1}
         if work.has_experts:
             ranks = tensor * context * data
-            # ranks that share products are in one group of experts
+            # ranks that share products (tensor parallelism) are in the same group of experts
             experts = {e for e in counts(ranks) if e == 1 or e % tensor == 0}
         # without copies there is nothing to shard
         zeros = (0, 1, 2, 3) if data * context > 1 else (0,)
@@ -176,13 +178,14 @@ def divisions(
         )
         for expert, zero, (schedule, virtual) in settings:
             if pipeline > 1 and zero > 1 and "pipeline" not in fixed:
-                continue  # as in `_choices`
+                continue  # for the reason in `_choices`
             parallel = Parallel(
                 tensor,
                 pipeline,
                 expert,
                 data=data,
                 context=context,
+                # splits an all-reduce into two halves, between which activations are divided
                 sequence=int(tensor > 1),
                 zero=zero,
                 schedule=schedule,
@@ -196,7 +199,8 @@ def _choices(
 ) -> dict[str, tuple[int, ...]]:
     """Return the permitted degrees of tensor, context and pipeline parallelism, by field."""
     within = cluster_of(work).gpus_per_node
-    # in a pipeline every micro-batch would exchange all gradients or parameters
+    # ZeRO 2 and 3 would exchange all gradients or parameters in every micro-batch of a pipeline:
+    # they are combined only if both are given
     stages = 1 if int(fixed.get("zero", 0)) > 1 else min(work.depth, gpus)
     largest = {
         "tensor": min(MOST_TENSOR, within, gpus),

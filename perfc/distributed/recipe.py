@@ -30,7 +30,7 @@ class TrainingTypes:
 
     def of_trainer(self, framework: str) -> TrainingTypes:
         """Return the types of a framework's published runs."""
-        # f32 weights have f32 gradients, whatever the framework
+        # weights in f32, which have no master copy, have f32 gradients in every framework
         sums = SUMMED_BYTES.get(framework) if self.master_bytes else None
         return replace(self, gradient_bytes=sums or self.gradient_bytes)
 
@@ -81,7 +81,9 @@ def recipe_of(dtype: str) -> TrainingTypes:
     (8.0, 12.0)
     """
     if dtype in SINGLE_TYPES or dtype.startswith("amp-"):
-        return TrainingTypes(dtype, 4.0, 4.0, 0.0, 4.0)
+        return TrainingTypes(
+            dtype, weight_bytes=4.0, gradient_bytes=4.0, master_bytes=0.0, sent_bytes=4.0
+        )
     return TrainingTypes(dtype)
 
 

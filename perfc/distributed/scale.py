@@ -22,7 +22,8 @@ from .training import Training
 MOST_GPUS = 1024
 """Largest number of devices of a curve by default."""
 MOST_TOKENS, MOST_SAMPLES = 65536, 256
-"""Limits of a micro-batch that is not given: larger ones hardly change utilization."""
+"""Limits of a micro-batch that is not given, in tokens, and in samples where a sample is one token:
+larger micro-batches hardly change utilization."""
 
 
 @record
@@ -121,9 +122,10 @@ def scale(
             cost = covering(cost, work, others)
         except PerfcError as error:
             failed = failed or error
-            points.append(ScalePoint(n, None, None, error.message))
+            points.append(ScalePoint(n, cost=None, why=error.message))
             continue
         rate = cost.tokens_per_s / n
+        # the rate of the fewest devices that fit, to which efficiencies are relative
         first = first or (rate if cost.fits else None)
         points.append(ScalePoint(n, cost, rate / first if first else None))
     if failed is not None and all(p.cost is None for p in points):
@@ -154,7 +156,10 @@ def sizes_of(parallel: Parallel, gpus: Sequence[int]) -> tuple[int, ...]:
 
 
 def micro_batches_of(parallel: Parallel) -> int:
-    """Return the micro-batches of a copy if no samples are given: four per pipeline stage."""
+    """Return the micro-batches of a copy if no samples are given: four per pipeline stage.
+
+    The pipeline then idles for less than a quarter of the time that it computes.
+    """
     return parallel.micro_batches or (4 * parallel.pipeline if parallel.pipeline > 1 else 1)
 
 
@@ -174,18 +179,19 @@ def largest_micro_batch(
     Args:
         work: model on its machine.
         parallel: degrees of one copy.
-        training: step sizes; micro-batches divide its samples.
+        training: step sizes; micro-batches divide its samples, unless there are 0.
         gpus: devices of each point; as in `scale`.
         is_weak: True if those samples are of the fewest devices, else of every number of them.
     """
-    each = parallel.devices // parallel.data
-    # with strong scaling the most copies have the fewest samples each
+    copy_gpus = parallel.devices // parallel.data
+    # the point whose copies have the fewest samples: with strong scaling that of the most devices
     end = min if is_weak else max
-    copies = max(end(sizes_of(parallel, gpus)) // each, 1)
+    copies = max(end(sizes_of(parallel, gpus)) // copy_gpus, 1)
+    # samples of one token are images or the like
     most = MOST_SAMPLES if training.seq == 1 else max(MOST_TOKENS // training.seq, 1)
 
     def fits(n: int, samples: int) -> bool:
-        divided = replace(parallel, data=max(n // each, 1))
+        divided = replace(parallel, data=max(n // copy_gpus, 1))
         batch = samples * divided.data * micro_batches_of(parallel)
         setting = replace(training, micro_batch=samples, batch=batch)
         try:
@@ -218,10 +224,10 @@ def _at(
 
     Weak scaling also multiplies the global batch by ``gpus / min(wanted)``.
     """
-    each = parallel.devices // parallel.data
-    if gpus % each:
-        raise ParseError(f"{gpus} devices are not a multiple of {each}", where="--gpus")
-    copies = gpus // each
+    copy_gpus = parallel.devices // parallel.data
+    if gpus % copy_gpus:
+        raise ParseError(f"{gpus} devices are not a multiple of {copy_gpus}", where="--gpus")
+    copies = gpus // copy_gpus
     batch = training.batch
     # the given samples are those of the fewest devices
     if is_weak:

@@ -71,7 +71,7 @@ def work_of(
     from .costs.graph_work import GraphWork
 
     # a model in memory has no file name
-    called = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
+    title = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     model = graph_of(model, dims={"seq": seq} if seq else {})
     module = typed(model)
     axis = axis_of(module, SEQUENCE)
@@ -79,11 +79,12 @@ def work_of(
     values: dict[str, object] = {"target": path, "dtype": name}
     if runtime:
         values["runtime"] = runtime
+    # tokens of a sample in the file: of the axis, else of the symbol that it has, else 1
     size = axis.size or next((evaluate(d, module.defaults()) for d in axis.extents.values()), 1)
     tokens = seq if seq and axis.is_there else size
     if tokens != size:
         values["seq"] = tokens
-    work = GraphWork(model, called, Deployment().with_values(values), seq=tokens)
+    work = GraphWork(model, title, Deployment().with_values(values), seq=tokens)
     work.recipe = recipe_of(name)
     return work
 
@@ -149,8 +150,8 @@ def plan(
             samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
             ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for those of published runs.
-        parallel: fixed degrees: all of a mapping, or those of a `Parallel` that differ from one
-            GPU.
+        parallel: fixed degrees: all in a mapping, or those fields of a `Parallel` that differ
+            from the ones of a single GPU.
         checkpointing: none, selective or block; "" to search for the best.
         micro_batch: samples per micro-batch; 0 to search for the best.
         trained_by: framework whose published runs correct the time.
@@ -164,15 +165,16 @@ def plan(
     options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
     work = _trained_work(model, target, reserve, trained_by, **options)
     training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
-    again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
+    policies = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
-    size = 1 if fixed.get("micro_batches") else micro_batch  # their number determines it
+    # a given number of micro-batches determines their size: `step_cost` replaces the 1
+    size = 1 if fixed.get("micro_batches") else micro_batch
     return planned(
         work,
         gpus,
         training,
         fixed=fixed,
-        checkpointings=again,
+        checkpointings=policies,
         micro_batches=(size,) if size else MICRO_BATCHES,
         law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
         others=single_framework_laws(work, trained_by),
@@ -245,13 +247,13 @@ def scale(
     options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
     work = _trained_work(model, target, reserve, trained_by, **options)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
-    again, tokens = named(checkpointing), work.tokens(seq)
-    training = sizes(batch or MOST_BATCH, tokens, train, micro_batch or 1, again, work.recipe)
+    policy, tokens = named(checkpointing), work.tokens(seq)
+    training = sizes(batch or 1, tokens, train, micro_batch or 1, policy, work.recipe)
     if is_largest := not (micro_batch or fixed.micro_batches):
-        largest = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
+        given = replace(training, batch=batch)  # 0 samples are divided by any micro-batch
+        largest = largest_micro_batch(work, fixed, given, gpus, is_weak=is_weak)
         training = replace(training, micro_batch=largest)
-    if not batch:  # so far the largest, which limits no micro-batch
-        training = replace(training, batch=_fewest_samples(fixed, training, gpus))
+    training = replace(training, batch=batch or _fewest_samples(fixed, training, gpus))
     return scaled(
         work,
         fixed,
@@ -266,8 +268,8 @@ def scale(
 
 def _fewest_samples(fixed: Parallel, training: Training, gpus: Sequence[int]) -> int:
     """Return the samples of a step on the fewest devices: a few micro-batches per copy."""
-    each = fixed.devices // fixed.data
-    copies = max(min(gpus, default=each) // each, 1)
+    copy_gpus = fixed.devices // fixed.data
+    copies = max(min(gpus, default=copy_gpus) // copy_gpus, 1)
     return copies * training.micro_batch * micro_batches_of(fixed)
 
 
@@ -309,6 +311,7 @@ def named(text: str) -> RecomputePolicy:
     """
     from perfc.common.choice import member
 
+    # the other policies of `RecomputePolicy` choose single blocks or operators, on one device
     policy = member(RecomputePolicy, text, "--checkpointing")
     if policy not in CHECKPOINTINGS:
         hint = "`perfc plan` without it looks at none, selective and block"

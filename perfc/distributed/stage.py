@@ -41,6 +41,7 @@ class StageWork:
     fabric: Fabric
     micro_batches: int
 
+    # by identity: comparing or hashing all parts would take longer than a step's prediction
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -64,7 +65,8 @@ class StageWork:
     @property
     def copies(self) -> RankGroup:
         """Return the group of ranks with the same parameters: data and context parallel."""
-        # neighbors share products (tensor parallel): the next copy is that many ranks further on
+        # neighboring ranks share products (tensor parallelism): the next copy of a rank is as many
+        # ranks further on as share them
         p = self.parallel
         return RankGroup(p.data * p.context, p.tensor)
 
@@ -83,7 +85,7 @@ class StageWork:
     def parameters(self) -> float:
         """Return the parameters of one rank without experts; a tied embedding counts once."""
         held = self._sum("parameters")
-        # with several stages embedding and head are on different ranks, which both store it
+        # with several stages, embedding and head are on different ranks: both store the table
         return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
@@ -120,7 +122,8 @@ class StageWork:
     @cached_property
     def floor_s(self) -> float:
         """Return the lower bound of both passes of one micro-batch, with recomputation."""
-        # without gradients of parameters, and with the recomputed forward kernels
+        # frozen parameters have no gradients, and recomputed blocks repeat their forward kernels;
+        # those that selective checkpointing repeats are left out, which only lowers the bound
         least_s = self._sum("floor_s")
         if self.training.is_frozen:
             least_s -= math.fsum([p.floors.weight_s for p in self.every_part])

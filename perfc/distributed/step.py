@@ -89,7 +89,7 @@ class DividedStepCost:
         """Return the largest overhead besides computation, or computation if all are small."""
         losses = {name: s for name, s in self.parts_s.items() if name != COMPUTATION}
         name = max(losses, key=lambda n: losses[n], default=COMPUTATION)
-        # an overhead below 2 % of the step is no bottleneck
+        # an overhead below 2 % of the step is too small to be shown as the bottleneck
         return name if losses and losses[name] > 0.02 * self.time_s else COMPUTATION
 
 
@@ -151,45 +151,50 @@ def step_cost(
     training = _divided(training, parallel)
     count, last = training.micro_batches(parallel.data), parallel.pipeline - 1
     unscaled = work.parts(parallel, training.micro_batch, training.seq)
-    # which of both fits holds depends on what `parts` found: a step of a graph with a fit of its
-    # steps needs neither factor, one without it the factor relative to the reference
+    # only now, as `parts` finds out whether the steps of a graph have a fit: with one, factors of
+    # kernels are 1, without one they are relative to those of the reference
     fitted = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
     parts = scaled(unscaled, fitted, training)
     first = StageWork(work, parts, 0, parallel, training, links, count)
     stages = [replace(first, stage=i) for i in sorted({0, min(1, last), last})]
-    by_stage = list(map(_stage, stages))  # first, second for those in the middle, last
+    by_stage = list(map(_stage, stages))  # first, second for all in the middle, last
     slowest = max(by_stage, key=lambda e: e.busy_s)
     parts_s = _parts_s(slowest, by_stage[min(1, len(by_stage) - 1)], fitted)
     time_s = sum(parts_s.values())
     flop = count * parallel.data * undivided_flop(work, training)
     memory = max(map(memory_of, stages), key=lambda m: m.total)
     capacity = capacity_of(machine, work.reserve)
+    # layers are most of a step: the interval of the first one stands for all kernels
     low, high = _band(parts.layers[0].low, parts.layers[0].high, fitted)
     return DividedStepCost(
         parallel,
         training,
-        parallel.devices,
-        -(-parallel.devices // cluster.gpus_per_node),
-        count,
-        time_s,
-        time_s * low,
-        time_s * high,
-        _floor_s(stages) + min([streamed_s(machine, update_bytes(s)) for s in stages]),
-        training.batch * training.seq / time_s,
-        flop,
-        flop / time_s / parallel.devices / peak_flop_per_s(machine),
-        parts_s,
-        slowest.exchanged_s,
-        memory,
-        capacity is not None and memory.total <= capacity.process_bytes,
-        work.runtime,
+        gpus=parallel.devices,
+        nodes=-(-parallel.devices // cluster.gpus_per_node),
+        micro_batches=count,
+        time_s=time_s,
+        low_s=time_s * low,
+        high_s=time_s * high,
+        floor_s=_floor_s(stages) + min([streamed_s(machine, update_bytes(s)) for s in stages]),
+        tokens_per_s=training.batch * training.seq / time_s,
+        model_flop=flop,
+        mfu=flop / time_s / parallel.devices / peak_flop_per_s(machine),
+        parts_s=parts_s,
+        exchanged_s=slowest.exchanged_s,
+        memory=memory,
+        fits=capacity is not None and memory.total <= capacity.process_bytes,
+        runtime=work.runtime,
         lora_rank=work.lora_rank,
     )
 
 
 def _floor_s(stages: Sequence[StageWork]) -> float:
-    """Return a lower bound of all micro-batches; the busiest stage takes the mean at least."""
+    """Return a lower bound of all micro-batches.
+
+    The busiest stage takes at least the mean of all stages, most of which ``stages`` leaves out.
+    """
     first = stages[0]
+    # the whole model as one stage
     degrees = replace(first.parallel, pipeline=1, virtual_stages=1, schedule=ALONE.schedule)
     mean_s = replace(first, stage=0, parallel=degrees).floor_s / first.parallel.pipeline
     return first.micro_batches * max([mean_s, *(s.floor_s for s in stages)])
@@ -253,15 +258,18 @@ def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
         return _SCALED[key][1]
     scaled_parts: dict[int, PartCost] = {}
 
-    def one(part: PartCost) -> PartCost:
+    def scaled_part(part: PartCost) -> PartCost:
+        # layers of equal cost are one object
         if id(part) not in scaled_parts:
             new = part.scaled(law.factors)
             scaled_parts[id(part)] = replace(new, weight_s=0.0) if training.is_frozen else new
         return scaled_parts[id(part)]
 
-    layers = tuple([one(p) for p in parts.layers])
-    new = RankParts(
-        one(parts.first), layers, one(parts.last), parts.tied_parameters, parts.tied_bytes
+    new = replace(
+        parts,
+        first=scaled_part(parts.first),
+        layers=tuple([scaled_part(p) for p in parts.layers]),
+        last=scaled_part(parts.last),
     )
     if len(_SCALED) >= MOST_SCALED:
         _SCALED.clear()
@@ -312,15 +320,15 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
         RECOMPUTATION: count * again_s,
     }
     for name, loss in slowest.losses.items():
-        breakdown[name] = breakdown.get(name, 0.0) + count * law.waited_s(
-            loss.exposed_s, loss.exchanged_s
-        )
+        breakdown[name] = count * law.waited_s(loss.exposed_s, loss.exchanged_s)
+    # a kind of parallelism may communicate in every micro-batch and once more
     for name, loss in slowest.once.items():
         breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss.exposed_s, loss.exchanged_s)
     if work.parallel.pipeline > 1:
         # the bubble depends on the other stages: those in the middle
         stage = middle.work.pipeline
-        # exposed communication of a micro-batch delays every stage, in three equal parts
+        # exposed communication of a micro-batch delays every stage: a third is added to each of the
+        # three times of a stage
         waits_s = (
             sum([law.waited_s(x.exposed_s, x.exchanged_s) for x in middle.losses.values()]) / 3
         )
@@ -336,8 +344,8 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
     nodes = work.parallel.devices / cluster.gpus_per_node
     if nodes > 1:
         breakdown[STRAGGLING] = law.straggling * math.log2(nodes) * breakdown[COMPUTATION]
-    sorting = sum([work.model.routed(i) > 0 for i, _ in work.layers])
-    breakdown[HOST] = (law.micro_s + law.routing_s * sorting) * count
+    routed_layers = sum([work.model.routed(i) > 0 for i, _ in work.layers])
+    breakdown[HOST] = (law.micro_s + law.routing_s * routed_layers) * count
     return {name: s for name, s in breakdown.items() if s > 0}
 
 
@@ -346,7 +354,7 @@ def update_bytes(work: StageWork) -> float:
     zero = work.parallel.zero
     if work.training.is_frozen or not work.training.has_update:
         return 0.0
-    # with ZeRO of any stage each copy updates its part alone
+    # with ZeRO of any stage, each copy updates only its part of the parameters
     held = work.parameters / (work.copies.size if zero else 1)
     held += work.expert_parameters / (work.expert_copies.size if zero else 1)
     return held * work.training.recipe.traffic_bytes(work.training.optimizer)

@@ -106,24 +106,25 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     )
     words = f"{c.training.recipe.dtype} products (--dtype), kernels of {c.runtime} (--runtime)"
     yield Fact("computed in", None, words)
-    each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
-    yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")
+    per_gpu = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
+    yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {per_gpu}")
     inside = " inside masks and windows" if c.training.seq > 1 else ""
-    each = "4 per MAC, with frozen weights," if c.lora_rank else "6 per MAC"
-    of = f"of 16-bit peak; {c.model_flop:.3g} FLOP, {each}{inside}"
-    yield Fact("MFU", Amount(c.mfu, Unit.SHARE), of)
+    per_mac = "4 per MAC, with frozen weights," if c.lora_rank else "6 per MAC"
+    basis = f"of 16-bit peak; {c.model_flop:.3g} FLOP, {per_mac}{inside}"
+    yield Fact("MFU", Amount(c.mfu, Unit.SHARE), basis)
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
     yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
     m = c.memory
-    words = ", ".join(f"{name} {size_text(n)}" for name, n in asdict(m).items() if n)
-    of = f"of {size_text(capacity)}: " if capacity else ""
-    yield Fact("memory of a GPU", in_bytes(m.total), f"{of}{words}")
+    breakdown = ", ".join(f"{name} {size_text(n)}" for name, n in asdict(m).items() if n)
+    # 0 for a machine without a known capacity
+    limit = f"of {size_text(capacity)}: " if capacity else ""
+    yield Fact("memory of a GPU", in_bytes(m.total), f"{limit}{breakdown}")
     if c.lora_rank:
         yield Fact("trained", None, f"adapters of rank {c.lora_rank} alone, other weights frozen")
     name, recipe = c.training.optimizer, c.training.recipe
     states = f"{'the f32 master copy and ' if recipe.master_bytes else ''}{name}"
-    each = f"{recipe.weight_bytes:g} per weight, {recipe.gradient_bytes:g} per gradient"
-    yield Fact("bytes", None, f"{each}, {recipe.state_bytes(name):g} for {states}")
+    weights = f"{recipe.weight_bytes:g} per weight, {recipe.gradient_bytes:g} per gradient"
+    yield Fact("bytes", None, f"{weights}, {recipe.state_bytes(name):g} for {states}")
 
 
 def losses(c: DividedStepCost) -> Table:
@@ -151,7 +152,7 @@ def scale_document(view: ScaleView) -> Document:
         f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
     )
     item = items(view.seq)
-    # rows are costs alone: the efficiency of each is looked up by the object
+    # rows are costs, which have no efficiency: it is looked up by the identity of the cost
     efficiency = {id(p.cost): p.efficiency for p in view.points}
     head = (
         Column("gpus", "GPUs", Unit.COUNT),
@@ -171,9 +172,8 @@ def scale_document(view: ScaleView) -> Document:
             notes.append(Note(f"{p.gpus} GPUs: {p.why}", is_warning=True))
             continue
         # `misfits` has one note for all that do not fit
-        if not c.fits:
-            continue
-        rows.append(c)
+        if c.fits:
+            rows.append(c)
     if view.is_largest and rows:
         limit = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
         chosen = f"the largest power of two that fits and divides the samples, up to {limit}"

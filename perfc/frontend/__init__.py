@@ -36,7 +36,8 @@ def load(
         is_trained: whether a training step is made of the model; a configuration then has the
             scores of every token.
         code: code of the modules that a configuration describes; None for kernels of engines.
-        trained_in: element types of a configuration's step that runs as trainers' kernels.
+        trained_in: element types of a training step of a configuration, if it runs the kernels of
+            trainers; None otherwise.
 
     Raises:
         ModelError: not a readable model.
@@ -78,7 +79,7 @@ def format_name(model: object) -> str:
     if isinstance(model, Module):
         return model.origin.producer.partition(" ")[0].lower()  # a graph in memory: its exporter
     if not isinstance(model, str | bytes | os.PathLike):
-        # a message of ONNX, as against a module of PyTorch
+        # a message of ONNX has no name of a format; all else is a module of PyTorch
         return "" if hasattr(model, "SerializeToString") else "python"
     given = model if isinstance(model, bytes) else os.fspath(model)
     name = str(format_of(given).__name__).rpartition(".")[2]  # type: ignore[attr-defined]

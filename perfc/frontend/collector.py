@@ -9,20 +9,23 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Pause the garbage collector: what is built inside is no garbage before it is complete.
+    """Pause the garbage collector: a structure has no garbage before it is complete.
 
-    Without it the time of an analysis grows faster than the nodes. What was built then counts as
-    old, so that it is looked through with all else that lives long and not at once. What is young
-    before is looked through first: garbage that counted as old would stay for long.
+    With collections in between, the time of an analysis grows faster than the number of nodes. At
+    the end all objects move to the oldest generation, so that the next collection does not search
+    the whole structure. The young generations are collected before, as their garbage would stay in
+    the oldest one for long.
     """
     collects = gc.isenabled()
     if collects:
-        gc.collect(1)
+        gc.collect(1)  # both young generations
     gc.disable()
     try:
         yield
     finally:
         if collects:
+            # freezing and thawing moves objects to the oldest generation; it would also thaw what
+            # the program froze itself
             if not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()

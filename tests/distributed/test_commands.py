@@ -146,6 +146,10 @@ def test_a_curve_has_as_many_samples_at_once_as_fit(capsys: pytest.CaptureFixtur
     assert one.micro_batch == 2, "6 samples of a copy divide by 2 and not by 4"
     strong = scale("gpt2", "h100", gpus=(2, 4), seq=256, batch=4, is_weak=False)
     assert strong.micro_batch == 1
+    three = scale("gpt2", "h100", gpus=(3, 6), seq=256)
+    assert three.micro_batch > 1, (
+        "no number of samples is given, so that any micro-batch divides it"
+    )
 
 
 def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(

@@ -15,8 +15,13 @@ from perfc.analyzers.features.networks import (
     tree_s,
 )
 from perfc.distributed.fabric import RankGroup, fabric_of
+from perfc.distributed.kinds.data import beside_backward
+from perfc.distributed.service import work_of
+from perfc.distributed.stage import StageWork
+from perfc.distributed.training import Training
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
+from perfc.machine.parallel import Parallel
 from perfc.study.collective import collective
 
 DGX = Cluster.of(load_machine("dgx-h100"))
@@ -100,3 +105,14 @@ def test_a_slower_network_takes_longer() -> None:
         "all-gather", 1 << 28, 32, [load_machine(n) for n in ("p4d", "bm-gpu4-8")], nodes=4
     ).rows
     assert rows[0].time_s > 2 * rows[1].time_s
+
+
+def test_a_bucket_of_a_middle_stage_waits_until_it_is_full() -> None:
+    work, parallel = work_of("llama-3.2-1b", "dgx-h100"), Parallel(data=2, pipeline=4)
+    training, parts = Training(seq=1024, bucket_bytes=1e15), work.parts(parallel, 1, 1024)
+    fabric = fabric_of(work.target)
+    stage = StageWork(work, parts, 1, parallel, training, fabric, 32)
+    nbytes = stage.parameters * training.recipe.sent_bytes
+    whole_s = fabric.time_s(Exchange.ALL_REDUCE, nbytes, stage.copies)
+    loss = beside_backward(stage, Exchange.ALL_REDUCE, stage.copies)
+    assert loss.exchanged_s == pytest.approx(whole_s), "equal layers are one object"

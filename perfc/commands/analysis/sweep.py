@@ -53,9 +53,11 @@ def command(
     if not options.sizes:
         raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
     axes = parse_axes(options.sizes)
+    # --target may name several machines
     how = options.deployment(dims={a.name: a.values[0] for a in axes}, is_several=True)
     machines = options.machines(how.target)
-    # one analysis at the first point: its formulas are evaluated at the others
+    # one analysis, at the first point and on the first machine: its formulas are evaluated at
+    # the other points and on the other machines
     report = options.report(model, replace(how, target=str(machines[0].path)))
     result = sweep(report, axes, machines, top=top, predict=not no_predict)
     if form == "html":
@@ -63,6 +65,7 @@ def command(
 
         deliver(sweep_page(result), output)
         return
+    # in other formats than text, standard output has the document alone
     for line in within(result, seconds_of(slo, "--slo", is_limit=True)) if slo else ():
         say(line, is_error=form != "text")
     show_view(form, output, result, render_json, render_csv, document)

@@ -45,8 +45,8 @@ def list_(form: str, output: Path | None) -> None:
         case "json":
             emit(list_json(list_machines(), list_clusters()), output)
         case _:
-            both = f"{list_text(list_machines())}\n{clusters_text(list_clusters())}"
-            emit(both, output)
+            lists = f"{list_text(list_machines())}\n{clusters_text(list_clusters())}"
+            emit(lists, output)
 
 
 @command.command(

@@ -56,8 +56,9 @@ def command(
     from perfc.passes.pipeline import facts_of, parse_pipeline
 
     pipeline = parse_pipeline(passes)
-    am = Analyses()
+    analyses = Analyses()
     module = pipeline.run(
-        sized_model(named_model(model, inputs, kwargs, is_jax=is_jax), parse_dims(dims)), am
+        sized_model(named_model(model, inputs, kwargs, is_jax=is_jax), parse_dims(dims)),
+        analyses,
     )
-    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, analyses)), output)

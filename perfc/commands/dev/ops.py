@@ -45,6 +45,7 @@ def _listing() -> str:
     """Return a line for each operator: name, kind of kernel, operators of ONNX."""
     from perfc.view.pages.catalogue import operators
 
+    # 13: the longest kind is "normalization"
     width = max(len(cls.mnemonic) for cls in operators())
     lines = (
         f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx.split())}\n"

@@ -69,7 +69,7 @@ def command(
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
     analyses = Analyses(tuple(instruments))
-    # a configuration is lowered in another way if a training step is made of it
+    # a configuration for a training step is lowered differently
     is_trained = any(isinstance(p, Train) for p in pipeline.passes)
     module = pipeline.run(
         sized_model(

@@ -26,13 +26,13 @@ TOOLS: Mapping[str, str] = {
 }
 """Summaries of the tools."""
 MOST_PATCHES = 8
-"""Largest number of patches of a call."""
+"""Maximum patches of a call; each is priced by one run of `perfc diff`."""
 OPTIONS = ("target", "runtime", "dtype", "batch", "seq", "input", "kwargs")
 """Options of ``perfc analyze`` that an agent may give with a patch."""
 FIGURES = ("new", "delta", "delta_low", "delta_high")
-"""Figures of a total: an answer has room for all patches."""
+"""Figures of a total that an answer has; with more, it would not have room for all patches."""
 LONGEST_PATCH = 100_000
-"""Characters of all patches of a call."""
+"""Maximum characters of all patches of a call together."""
 
 
 def schema(tool: str) -> dict[str, Any]:
@@ -42,6 +42,7 @@ def schema(tool: str) -> dict[str, Any]:
     properties["model"] = text | {"description": "package.module:Name or path.py:Name"}
     required = ["model"]
     if tool == PRICE:
+        # one patch may be given without its array
         several = {"type": ["array", "string"], "items": text}
         properties["patches"] = several | {"minItems": 1, "maxItems": MOST_PATCHES}
         required.append("patches")
@@ -108,4 +109,5 @@ async def priced(
         except PerfcError as error:
             return {"patch": k, "error": str(error)}
     totals = {t["metric"]: {key: t[key] for key in FIGURES} for t in tree["totals"]}
+    # causes come with the largest first; the named ones make 90 % of the change
     return {"patch": k, "totals": totals, "causes": [c for c in tree["blame"] if c["is_named"]][:3]}

@@ -14,6 +14,7 @@ from perfc.errors import PerfcError
 
 PROMPTS: Mapping[str, Any] = data_next_to(__file__)
 REPORTS = "perfc://report/"
+"""Beginning of the address of every report."""
 REPORT = f"{REPORTS}{{target}}/{{+model}}"
 """Address of the full report of a model on a machine (RFC 6570)."""
 
@@ -59,5 +60,5 @@ def report_of(uri: str) -> dict[str, object]:
     target, _, model = uri.removeprefix(REPORTS).partition("/")
     if not uri.startswith(REPORTS) or not target or not model:
         raise PerfcError(f"no resource {uri[:200]!r}", hint=f"addresses are {REPORT}")
-    # a name in an address has %2F for a slash, as of a slice of a GPU
+    # a name in an address has %2F for a slash, as the name of a slice of a GPU has
     return {"target": unquote(target), "model": unquote(model), "full": True}

@@ -111,7 +111,7 @@ def schema(tool: str) -> dict[str, Any]:
     for command in commands:
         for name, parameter in command.parameters:
             properties.setdefault(name, parameter_schema(parameter))
-            # what one subcommand requires another may not have: `command_line` checks it
+            # other subcommands may not have a parameter that one requires: `command_line` checks
             if parameter.required and len(commands) == 1:
                 required.append(name)
     return {
@@ -146,6 +146,7 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
     match parameter.type:
         case click.Choice(choices=choices):
             names = [str(c) for c in choices]
+            # ``form`` is the parameter of --output-format
             shown = [n for n in names if n in FORMATS] if parameter.name == "form" else names
             return {"type": "string", "enum": shown}
         case click.IntRange() | click.FloatRange() as ranged:
@@ -160,6 +161,7 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             return {"type": "number"}
         case click.Path() | Names() | Nodes():
             return {"type": "string"}
+        # texts that may consist of a number, as a size or a list of sizes
         case _:
             return {"type": ["string", "number"]}
 
@@ -205,6 +207,7 @@ def command_line(
         )
     # JSON objects have no order: arguments go in that of the command
     positional.sort(key=lambda pair: list(parameters).index(pair[0]))
+    # tools write no file, thus no cache either
     line = [*chosen.path, *(["--no-cache"] if "no_cache" in parameters else [])]
     for name, value in options:
         line += words(parameters[name], value, root)

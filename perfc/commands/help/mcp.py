@@ -25,9 +25,9 @@ from . import _patches, _prompts, _tools
 TIMEOUT_S = 300.0
 """Longest run of a command."""
 MOST_CHARACTERS = 20_000
-"""Longest answer as text."""
+"""Maximum characters of an answer."""
 WIDTH = "200"
-"""Columns of an answer: no table hides one."""
+"""Characters in a line of an answer, so wide that tables hide none of their columns."""
 PARALLEL = 2
 """Commands that run at the same time."""
 INSTRUCTIONS = (
@@ -175,7 +175,7 @@ async def answer(
         # without --allow-code, the process imports no module of the user
         line = _tools.command_line(tool, arguments, root, is_code=is_code)
         text = await ran(root, line, {} if is_code else {NO_CODE: "1"})
-    # text can be cut, JSON cannot
+    # text can be cut off, JSON cannot
     if len(text) <= MOST_CHARACTERS:
         return text
     if is_json(tool, arguments):
@@ -216,7 +216,8 @@ async def ran(root: Path, line: list[str], more: Mapping[str, str] | None = None
             process.kill()
             await process.wait()
     text, message = (b.decode("utf-8", "replace").strip() for b in (output, errors))
-    # 1 is findings and 3 an incomplete report: both have an answer
+    # exit codes 1, findings, and 3, an incomplete report, have an answer, unless there is only an
+    # error message
     if process.returncode not in (0, 1, 3) or (not text and message):
         message = message or f"{line[0]} ended with code {process.returncode}"
         raise PerfcError(message.splitlines()[-1].removeprefix("error: "))

@@ -47,6 +47,15 @@ def show(
 ) -> int:
     """Write time, FLOPs, bytes and ceiling utilization of each kernel; 1 if one exceeds a ceiling.
 
+    Args:
+        files: the report.
+        target: machine whose ceilings are compared; "" for none.
+        arch: architecture of the GPU; "" for that in the report.
+        process: ID of the process whose kernels are read; "" for all.
+        form: output format.
+        output: output file; None for standard output.
+        top: maximum kernels; None for all.
+
     Raises:
         UsageError: more than one file.
     """
@@ -71,10 +80,10 @@ def show(
 
 
 def architecture(name: str) -> str:
-    """Return the name of an architecture.
+    """Return a name if it is that of an architecture, or empty.
 
     Raises:
-        ParseError: it is none.
+        ParseError: any other name.
     """
     if name and not re.fullmatch(r"sm_\d{2,3}[af]?", name):
         raise ParseError(f"{name!r} is no architecture", where="--arch", hint="as in sm_80")

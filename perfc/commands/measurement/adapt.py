@@ -61,7 +61,7 @@ def command(
         return
     from perfc.measuring.adapt import adapt_target
 
-    # a shipped target is not overwritten, a file of the user is
+    # without --output, a file of the user is overwritten; a shipped target is not
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
     path = output or Path(target)

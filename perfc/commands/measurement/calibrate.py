@@ -186,10 +186,11 @@ def quantity(key: str, value: float) -> str:
     """Format a number with the unit in its key: ``1.83 TB/s``, ``32 MiB``."""
     from perfc.view.report.units import Unit, prefixed
 
-    long = Unit.FLOP_PER_S, Unit.OP_PER_S, Unit.BYTE_PER_S, Unit.BYTE
-    units = {u.value: u for u in long}
+    # their values are the endings of keys: flop_per_s, bytes
+    named = Unit.FLOP_PER_S, Unit.OP_PER_S, Unit.BYTE_PER_S, Unit.BYTE
+    units = {u.value: u for u in named}
     units |= {"hz": Unit.NONE, "w": Unit.WATT, "j": Unit.JOULE, "s": Unit.SECOND}
-    # the longest units are first: bytes_per_s ends with _s, too
+    # the first match counts: bytes_per_s, which ends with _s as well, comes before it
     name = next((n for n in units if key.endswith(f"_{n}")), "")
     if not name:
         return f"{value:g}"

@@ -78,7 +78,7 @@ def command(
     limit_rows = parse_top(top)
     if (model is None) == (replay is None) or (replay and (profiles or dataset)):
         raise click.UsageError("give MODEL, or --replay TRACE#ROW alone")
-    how = as_stored(replace(options, threads=None))
+    how = as_stored(replace(options, threads=None))  # the protocol below has the threads
     numbers = {"repeat": repeat, "min_time_s": min_time, "limit_s": limit, "seed": seed}
     protocol = protocol_of(device, options.threads or "all", numbers)
     is_stated = options.is_stated("target")
@@ -119,7 +119,8 @@ def protocol_of(device: str, threads: str, numbers: Mapping[str, Any]) -> Measur
     from perfc.measuring.measure.session import check_device, threads_of
 
     check_device(device)
-    # a case ends at three times its least time at the latest, however long a run takes
+    # however long a run takes, a case ends at three times its least time, or at 20 s, the default
+    # of `MeasurementProtocol`, if that is later
     most_s = max(20.0, 3 * numbers["min_time_s"])
     return MeasurementProtocol(
         device=device, threads=threads_of(threads), max_time_s=most_s, **numbers
@@ -184,7 +185,8 @@ def executor(how: Deployment, place: str) -> Framework:
     from perfc.measuring.measure.process import PACKAGES
     from perfc.passes.runtimes import Steps, of_steps, tables
 
-    # no session of a framework is compiled by default
+    # tables that stand for the sessions of a framework, and the table of compiled code, for which
+    # no session stands by default
     compiled = of_steps(Steps.COMPILED)
     runnable = [
         t.name for t in tables() if t.framework in PACKAGES and (t.stands_for or t is compiled)
@@ -211,8 +213,8 @@ def from_profiles(
             where="--profile",
             hint="one, or TensorRT's profile and layers",
         )
-    given = [*profiles, None]  # without layers the second is None
-    return read_profile(model, profiles[0], target, dims=dims, layers=given[1])
+    profile, *layers = profiles
+    return read_profile(model, profile, target, dims=dims, layers=next(iter(layers), None))
 
 
 def append(measurement: Measurement, dataset: Path) -> None:

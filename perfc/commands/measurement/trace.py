@@ -98,7 +98,8 @@ def command(
     if has_counters:
         return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
     machine = load_machine(target) if target else None
-    is_whole = is_all or (is_job and step is None)  # the median step may differ by rank
+    # by default the median step is read, which may be a different one on each rank of a job
+    is_whole = is_all or (is_job and step is None)
     read = partial(read_step, layers=layers, capture=capture, step=step, by=by, is_all=is_whole)
     if is_job:
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
@@ -182,11 +183,11 @@ def show_trace(
     from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
     from perfc.measuring.trace.page import trace_page
 
-    line = lanes_of(summary)
+    lanes = lanes_of(summary)
     if form == "html":
-        deliver(trace_page(view, line), output)
+        deliver(trace_page(view, lanes), output)
     else:
-        emit(to_perfetto(view, line), output)
+        emit(to_perfetto(view, lanes), output)
 
 
 def show_ranks(
@@ -232,7 +233,7 @@ def gap_of(
     if summary.target is None:
         raise ParseError("the trace names no known target", where="--target")
     also = {"target": str(summary.target.path)}
-    # other tools record any program, so that they name no runtime
+    # the other sources record any program, and thus name no runtime
     frameworks = {
         TraceSource.KINETO: Framework.TORCH,
         TraceSource.ORT: Framework.ORT,

@@ -57,7 +57,8 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
     from perfc.review.check.lock.baseline import Baseline
     from perfc.view.report.units import plural
 
-    # some models: the other entries stay; all models: the baseline is written from nothing
+    # given some models, the entries of the others stay; for all models, the baseline is written
+    # from nothing, and the old one is only counted
     old = run.opened(config) if files else lock_file.replaced(config.lock)
     entries, errors = run.renewed(config, old if files else Baseline(), files)
     for line in errors:
@@ -67,7 +68,7 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
         say(f"{name} is as it was", is_error=True)
         return None
     text = lock_file.to_text(digests.predictor(), entries)
-    # an equal file is not touched, so that its time of change stays
+    # an equal file is not written again, so that its modification time stays
     is_same = config.lock.is_file() and config.lock.read_bytes() == text.encode()
     if not is_same:
         write_output(config.lock, text)
@@ -76,6 +77,7 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
     count = plural(len(entries), "entry", "entries")
     state = "unchanged" if is_same else f"{count}, {changed} new, {gone} gone"
     say(f"{name}: {state}")
+    # without a file of budgets, the message says which ones are built in
     if config.built_in_of is not None:
         say(built_in.said(config))
     return config.lock

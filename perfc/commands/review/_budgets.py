@@ -28,9 +28,9 @@ def budgets_of(
 ) -> list[tuple[Config, tuple[str, ...]]]:
     """Return the budgets of each project with its ``files``; no files means all its models.
 
-    Budgets are those of the nearest file upwards of a model that are about it, else the nearest,
-    else built-in ones. Without ``files`` and a file of a project here, projects below are looked
-    for.
+    A model is under the budgets of the nearest project file above it that has one for the model,
+    else of the nearest project file, else under built-in ones. Without ``files``, and without a
+    project file for the current folder, projects below the folder are searched.
 
     Raises:
         ParseError: the file of a project is not as it should be.
@@ -41,7 +41,8 @@ def budgets_of(
     if options.values:
         raise click.UsageError("budgets are for many models, and --value is for one")
     groups = by_project(options, [slashed(f) for f in files], about(options))
-    # above a set of projects: all models of each, and other models by name
+    # the current folder contains projects: () stands for all models of a project, and models
+    # outside of projects are named
     if not files and options.file is None:
         nested = by_project(options, built_in.models_in(Path.cwd()), about(options))
         if any(project.file is not None for project, _ in nested):
@@ -52,17 +53,18 @@ def budgets_of(
 
 
 def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> list[Config]:
-    """Return the projects that files were in before git's renames since a revision."""
+    """Return the projects of files before they were renamed in git since a revision."""
     from perfc.common.repository import root_of
     from perfc.review.diff.revision import renamed
 
     root = root_of(Path.cwd())
     if root is None or not files or options.config is not None or options.isolated:
         return []
-    # by the paths that git has, which are relative to the root of the repository
+    # git's paths are relative to the root of the repository
     names = {os.path.relpath(os.path.abspath(f), root): f for f in files}
-    old = [str(root / o) for n, o in renamed(root, revision).items() if n in names]
-    groups = by_project(options, old, about(options)) if old else []
+    moved = renamed(root, revision).items()
+    former = [str(root / old) for new, old in moved if new in names]
+    groups = by_project(options, former, about(options)) if former else []
     return [in_group(project, models) for project, models in groups if project.file is not None]
 
 
@@ -71,8 +73,9 @@ def by_project(
 ) -> list[Group]:
     """Group ``files`` by their nearest project file.
 
-    It is the nearest upwards, up to the root of the repository, for which ``is_about`` holds; where
-    it holds for none, or the command line names a file, that of the current folder.
+    It is the nearest file above a model, up to the root of the repository, for which ``is_about``
+    holds. Where it holds for no file, it is that of the current folder; a file that the command
+    line names holds for all models.
     """
     if not files or options.config is not None or options.isolated:
         return [(options, tuple(files))]
@@ -133,7 +136,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         config = (
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
         )
-    # modules of the command line replace those of the file, inputs included
+    # a module of the command line replaces the one of that name in the file, inputs included
     replaced = [
         replace(b, module=from_line.get(b.models[0], b.module)) if b.module else b
         for b in config.budgets

@@ -132,7 +132,8 @@ def checked(
         (project, run.at_base(project, models, base) if base else run.opened(project, against))
         for project, models in groups
     ]
-    # a model that was renamed keeps its baseline, which may be in another project
+    # a model that was renamed keeps its baseline, which may be in another project: behind the
+    # projects of ``groups`` come those that renamed models left
     opened += [
         (project, run.opened(project, against))
         for project in left_by(options, files, revision)
@@ -144,9 +145,11 @@ def checked(
             models,
             against=with_moved(project, baseline, opened),
             revision=revision,
-            # a cached figure would hide that the other side may not run
+            # without permission to run code, the module at the base revision is an error, which a
+            # cached figure would hide
             is_cached=is_cached and (not base or may_run()),
         )
+        # `opened` may be longer
         for (project, models), (_, baseline) in zip(groups, opened, strict=False)
     ]
     if not why:

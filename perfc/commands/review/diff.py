@@ -40,7 +40,7 @@ FINDINGS = 1
 INCOMPLETE = 3
 """Exit code under ``--strict`` of an incomplete difference, whose totals are lower bounds."""
 MOST_TRACES = 26
-"""Traces that letters number."""
+"""Maximum traces of a difference, each of which has a letter as its name."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
 """Endings of recorded profiles; two of them are compared kernel by kernel."""
 DOCUMENTS = {
@@ -92,15 +92,16 @@ def command(
     limit = parse_top(top)
     paths = (old, *([] if new is None else [new]), *more)
     if new is not None and (traces := traces_of(paths, has_frames=bool(by))) is not None:
-        made = compared(traces, paths, step, by)
-        is_empty = show_traces(made, form, output, limit)
+        result = compared(traces, paths, step, by)
+        is_empty = show_traces(result, form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
+    # options of traces, as the message begins with them
     of_traces = {"--step is": step, "--by is": by, "more than two are": more}
     if which := next((words for words, value in of_traces.items() if value), ""):
         raise click.UsageError(f"{which} for traces")
     first, second = sides(options, old, new, new_values(to))
     if patch is not None:
-        # a patch is of the working tree
+        # a patch applies to the working tree
         first = current(second)
         second = patched(first, patch.read_text("utf-8"))
     labels = (str(first.model), str(second.model))
@@ -127,9 +128,10 @@ def sides(
     old, new = resolved(options, old, new)
     how = options.deployment()
     first = SideSetting(model_of(options, old), how, options.contents)
-    then = how.with_values(changed, lambda f: f"--to {flag_of(f)[2:]}")
-    then.require_kernels("--to mode")
-    second = SideSetting(model_of(options, new or old), then, options.contents)
+    # an error names the option without its hyphens: --to batch
+    new_how = how.with_values(changed, lambda f: f"--to {flag_of(f)[2:]}")
+    new_how.require_kernels("--to mode")
+    second = SideSetting(model_of(options, new or old), new_how, options.contents)
     # one model under the same options: its change since the last commit
     if new is None and first == second:
         return committed(first), current(second)
@@ -163,7 +165,11 @@ def current(side: SideSetting) -> SideSetting:
 
 
 def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | None:
-    """Return traces, also with the frames of the host; None if no file is one.
+    """Return the traces in files; None if no file is a trace.
+
+    Args:
+        paths: paths of the files.
+        has_frames: whether the frames of the host are read, too.
 
     Raises:
         ParseError: some files are traces and others are not, or a trace cannot be read.
@@ -199,10 +205,11 @@ def compared(
         raise click.UsageError(f"{len(traces)} traces; {MOST_TRACES} at most")
     if len(steps) not in (0, 1, len(traces)):
         raise click.UsageError(f"--step: one, or one for each of {len(traces)} traces")
-    # one step is of all traces; without one each trace has its median step
+    # a single step applies to all traces; without any, None is the median step of each
     numbers = steps if len(steps) > 1 else [*steps, None][:1] * len(traces)
     sides = [selected(t, n) for t, n in zip(traces, numbers, strict=True)]
-    # a step of one trace is not comparable with the whole of another: then all are whole
+    # a step of one trace is not comparable with the whole of another: without steps in one of the
+    # traces, all are compared as a whole
     if not all(side.steps for side in sides):
         sides = [selected(t, has_steps=False) for t in traces]
     summaries = [summarized(t, is_bounded=False) for t in sides]
@@ -242,7 +249,7 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
     from perfc.frontend.reading.module_name import NamedModule, is_named
     from perfc.review.code.model import CodeModel
 
-    # package.module:Name has a colon as well: only a revision of git counts as one
+    # package.module:Name has a colon as well: what precedes the colon may be no revision
     revision, _, rest = name.partition(":")
     if not ((is_named(name) or is_named(rest)) and is_revision(revision)):
         revision, rest = "", name
@@ -272,6 +279,7 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
         modules = [*options.budgets().modules] if options.file and other is None else []
         if len(modules) == 1:
             return f"{name}:{modules[0]}", modules[0]
+        # the hint has the model if one is known
         model = "MODEL" if other is None or is_revision(other) else other.rpartition(":")[2]
         model = modules[0] if modules else model
         call = f"perfc diff {name}:{model} {model}"

@@ -40,7 +40,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     here = Path.cwd()
     refused(options, here, force=force)
     modules, proposed = modules_of(options, files, here)
-    # files among the arguments; the rest are modules
+    # the arguments that are files; all others are modules
     names = [f for f in files if f not in {m.name for m in modules}]
     models = below(names, here) if files else built_in.models_in(here)
     if not models and not modules:
@@ -50,7 +50,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
         raise ModelError("no .onnx or .onnx.gz files below this folder", where=str(here), hint=hint)
     target = options.deployment().target
     text = built_in.file_text(models, options.typed(), target, modules, proposed)
-    # the text is read before it is written, so that a faulty one leaves no file behind
+    # the text is parsed before it is written, so that a faulty text leaves no file behind
     config = read_back(text, here)
     entries, errors = run.renewed(config, Baseline(), ())
     for line in errors:
@@ -161,7 +161,7 @@ def read_back(text: str, here: Path) -> Config:
         path = Path(folder) / project_file.NAME
         path.write_text(text, encoding="utf-8")
         config = configs.load(path)
-    # modules are relative to the folder of the file, which was a temporary one
+    # modules are relative to the folder of their file, which was temporary
     budgets = tuple(
         replace(b, module=replace(b.module, folder=str(here))) if b.module else b
         for b in config.budgets

@@ -93,7 +93,7 @@ def command(
         return show_patches(options, files, output)
     if in_place and not fix:
         raise click.UsageError("--in-place needs --fix")
-    if output is not None:
+    if output is not None:  # the error for a suffix of another format
         output_format(None, output, ("onnx",) if fix else FORMATS)
     check_together(form, against, only_new=only_new, statistics=statistics, fix=fix)
 
@@ -104,9 +104,9 @@ def command(
             Linter(settings, chosen, parse_share(min_gain) if min_gain else None),
             near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
             near.contents,
-            (against or "HEAD") if only_new else "",
-            near.named,
-            near.deployment().target if near.is_stated("target") else "",
+            revision=(against or "HEAD") if only_new else "",
+            given=near.named,
+            target=near.deployment().target if near.is_stated("target") else "",
         )
 
     projects = by_project(options, models_in(list(map(slashed, files))), is_nearest)
@@ -184,13 +184,13 @@ def is_nearest(_path: Path, _file: str) -> bool:
 
 def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, object]:
     """Return the deployment fields of ``[lint]`` that the command line does not set."""
-    # what is typed wins over the file
+    # options of the command line take precedence over the file
     of_lint = {"target": settings.target, "runtime": settings.runtime}
     return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
 
 
 def verdict(outcome: LintOutcome, *, exit_zero: bool) -> int:
-    """Print what could not be read, and return the exit code."""
+    """Print an error for each model that cannot be read; return the exit code, 1 for findings."""
     for line in outcome.errors:
         say(f"error: {line}", is_error=True)
     if outcome.errors:

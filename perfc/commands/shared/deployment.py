@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-EVERY = "all"  # target that stands for every one
+EVERY = "all"  # stands for every target
 C = TypeVar("C", bound=Callable[..., Any])
 
 SWITCH: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
@@ -41,7 +41,7 @@ SWITCH: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": F
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
-}  # of every model
+}  # help of the options for sizes, which all models have
 _value_option = click.option(
     "--value",
     "values",
@@ -92,7 +92,8 @@ class NewValue(click.ParamType[str]):
         key, equals, _ = incomplete.partition("=")
         if not equals:
             return completed((f"{flag_of(f)[2:]}=" for f in (*_AXES, *FIELDS)), incomplete)
-        kind = FIELDS.get(key.replace("-", "_"), ((), {}))[1].get("type")
+        _, more = FIELDS.get(key.replace("-", "_"), ((), {}))
+        kind = more.get("type")
         names = kind.known() if isinstance(kind, Names) else ()
         return completed((f"{key}={n}" for n in names), incomplete)
 
@@ -122,7 +123,7 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
             hint = "as in --to batch=8"
             raise ParseError(f"{binding[:60]!r} is not KEY=VALUE", where="--to", hint=hint)
         if field not in FIELDS:
-            # any other key is an extent, whatever the model calls it
+            # any other key is the name of an extent in the model
             sizes.append(binding)
         elif field in SWITCHES:
             fields[field] = SWITCH.get(value, value)
@@ -267,9 +268,9 @@ class DeploymentOptions:
         several = names_in(names)
         machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
         if EVERY in several:
-            ways = names_in(str(self.runtime or self.of_file.values.get("runtime") or ""))
+            runtimes = names_in(str(self.runtime or self.of_file.values.get("runtime") or ""))
             for m in [load_machine(t.name) for t in list_machines()]:
-                if not any(runtime(way).is_excluded(m.kind, m.vendor) for way in ways):
+                if not any(runtime(r).is_excluded(m.kind, m.vendor) for r in runtimes):
                     machines.setdefault(m.path, m)
         if machines:
             return tuple(machines.values())
@@ -385,8 +386,8 @@ def deployment_options(
 
     decorated: Callable[P, R] = wrapped
     present = {param.name for param in getattr(function, "__click_params__", ())}
-    rest = dim_option, _value_option, config_option, _isolated_option
-    for option in reversed((*_field_options(present), *_axis_options(), *rest)):
+    others = dim_option, _value_option, config_option, _isolated_option
+    for option in reversed((*_field_options(present), *_axis_options(), *others)):
         decorated = option(decorated)
     return decorated
 

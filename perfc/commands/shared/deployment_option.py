@@ -35,7 +35,7 @@ class DeploymentOption(click.Option):
     """
 
     def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
-        # raw until it is printed: names and defaults need tables, which take time to load
+        # with placeholders until it is printed: names and defaults need tables, which load slowly
         more["help"] = words
         super().__init__(*args, **more)
         self.field, self.words = field, words
@@ -105,12 +105,13 @@ def reads(
         what: subject of the message: ``a collective``.
         fields: deployment fields that the command reads.
         instead: options that replace a field, by field.
-        known: names that differ from those of other commands, by field.
+        known: functions that return the valid names of a field, where they differ from those of
+            other commands, by field.
     """
 
     def refused(ctx: click.Context, option: click.Parameter, value: object) -> object:
         if value in (None, ()):
-            return value
+            return value  # not given
         other = f", but {instead[option.name]}" if option.name in instead else ""
         raise click.UsageError(f"{what} has no {option.opts[-1]}{other}", ctx)
 

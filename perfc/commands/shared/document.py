@@ -40,7 +40,7 @@ def show_document(
         return
     from perfc.view.report.formats import terminal, text
 
-    # a pipe has no terminal to ask for colors: ``always`` forces them
+    # colors are those of the terminal; a pipe has none, so that ``always`` forces them
     if output is None and is_colourful():
         is_forced = colour() is Colour.ALWAYS
         terminal.write(document, sys.stdout, width_of(), accents, is_forced=is_forced)
@@ -79,7 +79,7 @@ def show_view(
         to_json: returns the result as JSON.
         to_csv: returns the result as CSV.
         document: returns the result as a document.
-        limits: maximum rows of the document.
+        limits: maximum rows of the document; nothing for a command without ``--top``.
         notes: those of the document, which go to standard error with a table of CSV.
     """
     match form:

@@ -19,7 +19,7 @@ OPTIONS: Mapping[str, str] = _TABLES["options"]
 
 def former_of(args: Sequence[str]) -> str:
     """Return the former name that a command line starts with, "" if there is none."""
-    # names of two words, as of subcommands, before those of one
+    # names of two words, which are of subcommands, come before names of one
     two, first = " ".join(args[:2]), args[0]
     is_known = first in FORMER or first in listing.modules_of(listing.DEV)
     return two if two in FORMER else first if is_known else ""
@@ -60,10 +60,12 @@ def new_sides(args: Sequence[str]) -> list[str]:
             continue
         key, equals, value = word.removeprefix("--to-").partition("=")
         bare = key.removeprefix("no-")
+        # a switch had two flags and no value
         if bare.replace("-", "_") in SWITCHES:
             result += ["--to", f"{bare}={'yes' if bare == key else 'no'}"]
             continue
         if not equals:
             value = next(words, "")
+        # the value of ``--to-dim`` is NAME=N already
         result += ["--to", value if key == "dim" else f"{key}={value}"]
     return result

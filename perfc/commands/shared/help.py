@@ -27,7 +27,7 @@ FIRST = (
     *("to", "isl", "osl", "concurrency", "rate", "gpus"),
     *("target", "batch", "dtype", "runtime", "train"),
 )
-"""Options that most calls of a command have; they come first on its screen."""
+"""Options that most calls of a command have, first on its screen: sizes, then the deployment."""
 LAST = ("input", "kwargs", "jax", "color", "help", "help-all")
 """Options at the end of a section: rare ones, and those of every command."""
 _SHARED = ("config", "isolated", "help-all", "help")
@@ -106,6 +106,7 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
         first = (command.help or "").partition("\f")[0].replace("\b\n", "").partition("\n\n")[0]
         before.write_text(first)
     if isinstance(command, click.Group):
+        # 60 characters of the summary fit on the line behind a name
         rows = [(name, command.commands[name].get_short_help_str(60)) for name in command.commands]
         with before.section("Commands"):
             before.write_dl(rows)
@@ -113,11 +114,12 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
     options = sorted(command.options_of(ctx), key=lambda o: rank_of(o[0]))
     records = [r for o, inner in options for r in record_of(o, inner)]
     lines = (before.getvalue() + after.getvalue()).count("\n")
-    # the rows of --help and --help-all are last and always shown
-    # 3: the heading of the options, with an empty line before and after them
+    # the last 2 rows, of --help and --help-all, are always shown; 3 lines are the heading of the
+    # options with an empty line before and after them
     room = max(MOST_LINES - lines - 3, 2)
     shown = (*records[: room - 2], *records[-2:]) if len(records) > room else records
     widest = max(len(term) for term, _ in shown)
+    # click indents a row by 2 characters, and separates option and text by 2
     with before.section("Options"):
         before.write_dl(
             [(t, shorten(text, width - widest - 4, placeholder=" …")) for t, text in shown]
@@ -126,7 +128,10 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
 
 
 def rank_of(option: click.Parameter) -> int:
-    """Return the place of an option on the screen."""
+    """Return the place of an option on the screen.
+
+    Required options come first, then `FIRST`, others of the command, of the deployment, and `LAST`.
+    """
     name = flag_of(option)
     if option.required:
         return 0
@@ -141,7 +146,8 @@ def record_of(option: click.Parameter, ctx: click.Context) -> Iterator[tuple[str
     """Yield the row of an option, without its choices, range and further sentences."""
     row = None if isinstance(option, click.Argument) else option.get_help_record(ctx)
     if row is not None:
-        # ``--format [text|json]`` as ``--format CHOICE``; of two spellings one if both are too long
+        # ``--format [text|json]`` becomes ``--format CHOICE``; of two flags that are too long
+        # together, the first stays
         term = re.sub(r" \[.*\|.*", " CHOICE", row[0].removesuffix(" RANGE"))
         if len(term) > WIDEST_TERM:
             term = term.split("/")[0].strip()

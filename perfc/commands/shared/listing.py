@@ -29,7 +29,8 @@ LAB = "laboratory"
 @cache
 def modules_of(folder: str) -> Mapping[str, str]:
     """Return the module of each command of a folder by name."""
-    stems = sorted(f[:-3] for f in os.listdir(ROOT / folder) if f.endswith(".py"))
+    files = os.listdir(ROOT / folder)
+    stems = sorted(f.removesuffix(".py") for f in files if f.endswith(".py"))
     # files with an underscore are parts of commands
     names = (stem for stem in stems if not stem.startswith("_"))
     return {name.replace("_", "-"): f"{PACKAGE}.{folder}.{name}" for name in names}
@@ -65,7 +66,7 @@ def summary(module: str) -> str:
         path = plugins.file_of(module)
     with path.open(encoding="utf-8") as stream:
         line = stream.readline().strip().strip('"')
-    # the line is ``perfc NAME``, a colon and the summary
+    # the line has ``perfc NAME``, a colon and the summary
     text = line.partition(": ")[2] or line
     return text[:1].upper() + text[1:]
 

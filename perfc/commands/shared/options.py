@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 LONGEST = 100
-"""Maximum digits of a size."""
+"""Maximum digits of a size; the conversion of more digits takes long, and no extent has as many."""
 
 dim_option = click.option(
     "--dim",
@@ -107,7 +107,7 @@ def named_model(
         what = (
             "--jax needs the name of a function"
             if is_jax
-            else ("--input and --kwargs are for PyTorch modules")
+            else "--input and --kwargs are for PyTorch modules"
         )
         hint = "package.module:function" if is_jax else "timm:resnet50"
         raise ModelError(what, hint=hint, where=model)
@@ -123,7 +123,7 @@ def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:
     from perfc.ir.symbolic.sizes import sizes_of
 
     sizes: dict[str, int] = {}
-    # joined and split again: bindings are repeated, or separated by commas
+    # an option may be repeated, and each may have several bindings with commas between
     for binding in ",".join(bindings).split(",") if bindings else ():
         name, equals, value = (part.strip() for part in binding.rpartition("="))
         digits = value.removeprefix("-")
@@ -191,13 +191,13 @@ def sized_model(
     except ShapeError:
         if dims:
             raise
-        # a model that contradicts itself is shown as it is
+        # a model that contradicts itself is printed without sizes
         return module
     return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))
 
 
 AUTO = "auto"
-"""Batch size to search for."""
+"""Value of ``--batch`` for a command that searches for the batch size."""
 FINDING_BATCHES = frozenset({"fit"})
 """Commands that search for a batch size."""
 

@@ -27,9 +27,10 @@ _HELP = data_next_to(__file__)
 def parallel_options(
     function: Callable[Concatenate[DeploymentOptions, Parallel, P], R],
 ) -> Callable[Concatenate[DeploymentOptions, P], R]:
-    """Add the options; ``function`` gets a `Parallel` from them and the project file second.
+    """Add the options; the second argument of ``function`` is their `Parallel`.
 
-    Place it below `deployment_options`, whose values come first.
+    Degrees that the command line leaves out are those of the project file. Place it below
+    `deployment_options`, whose values are the first argument.
     """
 
     @wraps(function)
@@ -42,17 +43,18 @@ def parallel_options(
 def degree_options(
     function: Callable[Concatenate[DeploymentOptions, Mapping[str, int | str], P], R],
 ) -> Callable[Concatenate[DeploymentOptions, P], R]:
-    """Add the options; ``function`` gets the given degrees by key, even if they are defaults.
+    """Add the options; the second argument of ``function`` has the given degrees by key.
 
-    Place it below `deployment_options`, whose values come first.
+    A degree that is given counts even if it equals the default, as it is not searched then. Place
+    it below `deployment_options`, whose values are the first argument.
     """
 
     @wraps(function)
     def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
         typed = pop_options(kwargs)
-        degrees = parallel_of(options, typed).as_json()  # all of them, defaults too
+        degrees = parallel_of(options, typed).as_json()  # all degrees, also defaults
         of_file = options.of_file.values.get("parallel")
-        # keys that are set: the project file writes them with hyphens
+        # keys that are given; the project file may write them with hyphens
         named = (
             {key.replace("-", "_") for key in of_file} if isinstance(of_file, Mapping) else set()
         )

@@ -42,21 +42,21 @@ def show_published(
     from perfc.serving.output.published import ModelRun, published
     from perfc.serving.output.published_view import document
 
-    # the predictor takes degrees of one replica, and the number of replicas
     target, weights, runtime, version = given
     run = ModelRun(
         read_config(model, load["like"]),
         load_machine(target).name,
-        runtime,
-        version,
-        weights,
-        load["kv_dtype"],
-        replace(parallel, data=1),
-        parallel.data,
-        load["isl"],
-        load["osl"],
-        load["concurrency"],
-        load["offline"],
+        runtime=runtime,
+        version=version,
+        weights=weights,
+        cache=load["kv_dtype"],
+        # the predictor takes the degrees of one replica, and the number of replicas
+        parallel=replace(parallel, data=1),
+        engines=parallel.data,
+        isl=load["isl"],
+        osl=load["osl"],
+        batch=load["concurrency"],
+        is_offline=load["offline"],
     )
     if form == "html":
         from perfc.serving.output.published_page import published_page

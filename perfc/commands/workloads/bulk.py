@@ -91,7 +91,9 @@ def run(
             models,
             settings,
             folder,
-            runner(settings, not no_predict, workers, timeout, worker_memory, dask),
+            runner(
+                settings, not no_predict, workers, timeout=timeout, memory=worker_memory, dask=dask
+            ),
             shard=part,
             options=shared_options(options, not no_predict),
             on_model=line.show,
@@ -146,7 +148,8 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
 
     from perfc.common.version import __version__
 
-    # rows name their target; a deployment needs one, so this one stands in each
+    # rows name their target, runtime and type; a deployment needs a target, which is the same one
+    # here for every folder
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {
@@ -181,6 +184,7 @@ def runner(
 
         return partial(distributed, address=dask, settings=settings, predict=predict)
     memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
+    # 0 for a share of the memory, such as 5%, which a worker's limit cannot be
     if not memory_bytes:
         raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
     limits = WorkerLimits(seconds_of(timeout, "--timeout", is_limit=True), memory_bytes)

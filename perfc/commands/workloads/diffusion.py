@@ -45,6 +45,7 @@ def command(
     from perfc.serving.generation.views import document
 
     width, height = edges(size)
+    # a number of 0 stands for the model's default
     report = diffusion(
         model,
         target,
@@ -71,6 +72,7 @@ def edges(size: str) -> tuple[int, int]:
     if not size:
         return 0, 0
     parts = size.lower().split("x")
+    # five digits are enough for any image
     if len(parts) > 2 or not all(p.isascii() and p.isdigit() and len(p) < 6 for p in parts):
         raise ParseError(f"{size[:32]!r} is no size", where="--size", hint="1024 or 832x480")
     # one number is both edges

@@ -47,7 +47,7 @@ DOCUMENTS = {
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Default machine and engine."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
-"""Names of fields that are others than in commands that analyze a model."""
+"""Valid names of two fields, by field, which differ from those of commands that analyze a model."""
 FINDINGS = 1
 """Exit code if the model does not fit, or no setting meets the SLO."""
 FORMATS = ("text", "json", "markdown", "html")
@@ -147,11 +147,11 @@ def serve(
         model = model or engine.model
         given: dict[str, Any] = parallel.given()
         parallel = replace(ALONE.with_values(engine.parallel), **given)
-        load |= {k: v for k, v in engine.options.items() if is_default(k)}  # typed ones win
+        load |= {k: v for k, v in engine.options.items() if is_default(k)}  # unless on the line
     target = single_target(options)
     runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
     region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
-    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))
+    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))  # or of the engine
     rank = rank_of(options) or load.pop("lora_rank", 0)
     if predictor:
         from ._published import show_published
@@ -171,7 +171,7 @@ def serve(
         "reserve": options.held_back,
     }
     report = llm(model, target, has_parts=True, **load)
-    if not version:
+    if not version:  # a named version is not compared with older ones
         report = replace(report, notes=(*report.notes, *older_notes(model, target, load)))
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
@@ -232,7 +232,7 @@ def search(
     from perfc.serving.additions import with_skew
     from perfc.serving.fleets import Slo
     from perfc.serving.output.views import search_document
-    from perfc.serving.search import search as looked
+    from perfc.serving.search import search as find_cheapest
     from perfc.serving.service import decoder_of
 
     limits = {
@@ -244,7 +244,7 @@ def search(
     # a search finds the concurrency; 1 is a placeholder where no rate of arrivals is given
     requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
-    result = looked(
+    result = find_cheapest(
         with_skew(decoder_of(model), expert_skew),
         machines,
         requested,

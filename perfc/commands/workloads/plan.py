@@ -66,6 +66,7 @@ def command(
             gpus=numbers(gpus),
             batch=global_batch or 0,
             is_weak=not strong,
+            # a curve has one policy, whereas a plan without one searches all
             checkpointing=how.checkpointing or "none",
             **common,
         )
@@ -101,7 +102,7 @@ def one_number(text: str, *, strong: bool) -> int:
     option = next(p for p in ctx.command.params if p.name == "gpus")
     if not text:
         raise click.MissingParameter(ctx=ctx, param=option)
-    return int(click.IntRange(1, MOST_GPUS)(text, option, ctx) or 0)
+    return int(click.IntRange(1, MOST_GPUS).convert(text, option, ctx))
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -111,7 +112,8 @@ def numbers(text: str) -> tuple[int, ...]:
         ParseError: not numbers.
     """
     parts = [p.strip() for p in text.split(",") if p.strip()]
-    # six digits are enough for any cluster; longer numbers would be slow to convert
+    # six digits are enough for any cluster; of a longer number the first six are above the limit
+    # too, and converting all its digits would be slow
     if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):
         raise ParseError(
             f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"

@@ -94,7 +94,7 @@ def objectives_of(text: str) -> tuple[Objective, ...]:
 
 
 def limits_of(slo: str | None, max_memory: str | None) -> Limits:
-    """Return the largest values of the options.
+    """Return the upper limits that the options set, by objective.
 
     Raises:
         ParseError: not a time, or not a size.
@@ -107,6 +107,7 @@ def limits_of(slo: str | None, max_memory: str | None) -> Limits:
         limits[Objective.LATENCY] = seconds_of(slo, "--slo", is_limit=True)
     if max_memory is not None:
         nbytes = Reserve.parse(max_memory, "--max-memory").nbytes
+        # 0 for a share of the memory, such as 5%, which no limit of a model can be
         if not nbytes:
             hint = "as in 2GiB"
             raise ParseError(f"{max_memory!r} is no size", where="--max-memory", hint=hint)

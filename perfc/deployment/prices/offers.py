@@ -32,7 +32,7 @@ class RentalTerms(Enum):
     RESERVED = "reserved"
     """Reserved for the time given in the table."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 class Market(Enum):
@@ -47,7 +47,7 @@ class Market(Enum):
     OWN = "given"
     """Price from a project or a target file."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 @record
@@ -100,11 +100,12 @@ def offers_of(
     Raises:
         ParseError: for an invalid table, or an unknown cloud.
     """
+    # "" is the key of the offers of all targets
     every = all_offers()
     if cloud and cloud not in {o.cloud for o in every.get("", ())}:
         hint = f"there are {', '.join(sorted({o.cloud for o in every['']}))}"
         raise ParseError(f"no prices of {cloud[:32]!r}", where="--cloud", hint=hint)
-    # tables list whole cards
+    # tables list whole cards; a slice is named by its card, a slash and its size
     name = split(machine.name)[0]
     share = machine.slice.card_share if machine.slice is not None else 1.0
     matching = [
@@ -146,6 +147,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
     usual = {key: text_in(tree, key, path) for key in ("cloud", "currency", "source", "date")}
     if not (len(usual["currency"]) == 3 and usual["currency"].isalpha()):
         raise ParseError(f"{usual['currency']!r} is not a currency", where=where)
+    # at least 1 by definition; more than 5 is a wrong unit, as percent
     pue = amount_in(tree, "pue", path, 1, 5)
     for table in tables:
         # keys of a row replace those of its file

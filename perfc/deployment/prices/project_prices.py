@@ -46,6 +46,7 @@ class Prices:
         """
         price = self.by_target.get(machine.name)
         if price is None and machine.slice is not None:
+            # a slice is named by its card, a slash and its size
             card = self.by_target.get(machine.name.rpartition("/")[0])
             price = None if card is None else card.part(machine.slice.card_share)
         # the project's price, that of the target's file, then the first offer of the tables
@@ -102,7 +103,7 @@ def _read(table: object, place: Callable[[str], str]) -> dict[str, Offer]:
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
             hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
             raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
-        # by the name in the target file, as a project may use an alias
+        # the key is the name in the target file, as a project may use an alias
         prices[machine.name] = Offer(
             float(value), about["currency"], about["source"], about["date"]
         )
@@ -112,6 +113,7 @@ def _read(table: object, place: Callable[[str], str]) -> dict[str, Offer]:
 def _about(value: object, key: str, where: str) -> str:
     """Return one of ``currency``, ``source`` and ``date``, which every price needs."""
     text = value.isoformat() if isinstance(value, datetime.date) else value
+    # reports print the text in a line
     if not isinstance(text, str) or not text.strip() or len(text) > 200 or not text.isprintable():
         hint = 'prices need currency = "USD", source = "…" and date = 2026-01-31'
         raise ParseError(
@@ -127,7 +129,7 @@ def price_of_target(machine: Machine) -> Offer | None:
     for key, rate in machine.facts.items():
         if key.startswith("price.") and key.endswith(_SUFFIX):
             currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
-            # a derived number has several sources, that of the file first
+            # a derived number has several sources with plus signs between: the file's is first
             source = machine.sources[rate.source.partition("+")[0]]
             return Offer(rate.value, currency, source.title, source.date)
     return None

@@ -15,6 +15,7 @@ from .tables import amount_in, places, tables_in, text_in
 J_PER_KWH = 3.6e6
 """Joules of a kilowatt-hour, in which grids give their emissions."""
 WORLD = "world"
+"""Name of the region of the world's mean, which applies if no region is given."""
 DIRTIEST_G = 1e5
 """Maximum grams of CO2 per kWh; coal emits about 1,000, so that more is a wrong unit."""
 
@@ -68,6 +69,7 @@ def _regions(path: Path, tree: Mapping[str, object]) -> dict[str, Region]:
     if not isinstance(table, dict):
         raise ParseError("needs a table [carbon_g_per_kwh]", where=os.fspath(path))
     source, date = text_in(tree, "source", path), text_in(tree, "date", path)
+    # at least 1 by definition; more than 5 is a wrong unit, as percent
     pue = amount_in(tree, "pue", path, 1, 5)
     grams = {name: amount_in(table, name, path, 0, DIRTIEST_G) for name in table}
     return {n: Region(n, g, source, date, pue) for n, g in grams.items() if g is not None}
@@ -88,6 +90,7 @@ def region_named(text: str, where: str = "--region") -> Region:
             return known[text]
         from difflib import get_close_matches
 
+        # similar names, else the first ones as examples
         near = get_close_matches(text[:64], known, 3) or list(known)[:8]
         hint = f"as {', '.join(near)}; or a number of grams per kWh"
         raise ParseError(f"no region {text[:32]!r}", where=where, hint=hint) from None

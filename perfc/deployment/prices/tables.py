@@ -47,6 +47,7 @@ def text_in(table: Mapping[str, object], key: str, path: Path) -> str:
     """
     value = table.get(key)
     text = value.isoformat() if isinstance(value, datetime.date) else value
+    # reports print the text in a line
     if not isinstance(text, str) or not text.strip() or len(text) > 300 or not text.isprintable():
         raise ParseError(f"{key} is missing, or not a one-line string", where=os.fspath(path))
     return text

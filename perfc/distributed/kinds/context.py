@@ -17,7 +17,7 @@ ATTENTION_SHARE = 0.2
 
 
 def of_micro_batch(work: StageWork) -> Loss:
-    """Return the loss of ``cp - 1`` messages forward and twice as many bytes backward per layer."""
+    """Return the loss of ``cp - 1`` messages per layer forward, and of twice the bytes backward."""
     size = work.parallel.context
     if size < 2:
         return Loss()
@@ -26,7 +26,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     for number, part in work.layers:
         nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
         hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
-        # forward once, backward twice: with the gradients of keys and values
+        # the backward pass sends keys and values again, and their gradients
         time_s = 3 * (size - 1) * hop_s
         hidden_s = ATTENTION_SHARE * (part.forward_s + part.backward_s)
         # however much attention hides, one hop is exposed

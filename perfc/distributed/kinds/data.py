@@ -20,6 +20,7 @@ from . import Loss, Parallelism
 def of_step(work: StageWork) -> Loss:
     """Return the loss of the gradients in the last backward pass, and of gathered parameters."""
     copies = work.copies
+    # ZeRO 3 exchanges gradients in every micro-batch; adapters are too small to count
     is_sharded = work.parallel.zero > 2 or work.training.is_frozen
     if is_sharded or max(copies.size, work.expert_copies.size) < 2:
         return Loss()
@@ -37,30 +38,32 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
     A bucket starts when its gradients are computed and the one before it is done. The step waits
     for those that end after the backward pass.
     """
-    # end of computation so far, end of communication, bytes of the open bucket
-    clock = stream = waiting = total_s = experts = 0.0
-    for part in reversed(work.every_part):
-        clock += work.backward_s(part)
-        waiting += part.parameters * work.training.recipe.sent_bytes
-        experts += part.expert_parameters * work.training.recipe.sent_bytes
-        is_last = part is work.every_part[0]
-        if waiting + experts >= work.training.bucket_bytes or is_last:
-            time_s = work.fabric.time_s(exchange, waiting, copies)
-            time_s += work.fabric.time_s(exchange, experts, work.expert_copies)
-            start = max(stream, clock) if work.training.overlap else stream
-            stream = start + time_s
+    # ends of computation and of communication so far, and the sum of communication
+    computed_s = sent_s = total_s = 0.0
+    # gradients of the open bucket
+    dense_bytes = expert_bytes = 0.0
+    backward = work.every_part[::-1]
+    for number, part in enumerate(backward, 1):
+        computed_s += work.backward_s(part)
+        dense_bytes += part.parameters * work.training.recipe.sent_bytes
+        expert_bytes += part.expert_parameters * work.training.recipe.sent_bytes
+        if dense_bytes + expert_bytes >= work.training.bucket_bytes or number == len(backward):
+            time_s = work.fabric.time_s(exchange, dense_bytes, copies)
+            time_s += work.fabric.time_s(exchange, expert_bytes, work.expert_copies)
+            start_s = max(sent_s, computed_s) if work.training.overlap else sent_s
+            sent_s = start_s + time_s
             total_s += time_s
-            waiting = experts = 0.0
-    exposed_s = max(stream - clock, 0.0) if work.training.overlap else total_s
+            dense_bytes = expert_bytes = 0.0
+    exposed_s = max(sent_s - computed_s, 0.0) if work.training.overlap else total_s
     return Loss(exposed_s, total_s)
 
 
 def gathered(work: StageWork, copies: RankGroup) -> Loss:
     """Return the loss of gathering updated parameters during the next forward pass."""
     each = work.training.recipe.weight_bytes
-    nbytes, experts = work.parameters * each, work.expert_parameters * each
-    time_s = work.fabric.time_s(Exchange.ALL_GATHER, nbytes, copies)
-    time_s += work.fabric.time_s(Exchange.ALL_GATHER, experts, work.expert_copies)
+    dense_bytes, expert_bytes = work.parameters * each, work.expert_parameters * each
+    time_s = work.fabric.time_s(Exchange.ALL_GATHER, dense_bytes, copies)
+    time_s += work.fabric.time_s(Exchange.ALL_GATHER, expert_bytes, work.expert_copies)
     hidden_s = work.forward_s if work.training.overlap else 0.0
     return Loss(max(time_s - hidden_s, 0.0), time_s)
 

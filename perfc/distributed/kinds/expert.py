@@ -21,7 +21,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     if size < 2:
         return Loss()
     group = RankGroup(size, 1)
-    # dispatch and combine, forward and backward, and again forward where layers are recomputed
+    # dispatch and combine, in the forward and the backward pass; recomputed layers run both again
     passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
     nodes = group.nodes(work.fabric.cluster.gpus_per_node)
     places, loss = nodes if nodes > 1 else size, Loss()
@@ -29,7 +29,7 @@ def of_micro_batch(work: StageWork) -> Loss:
         if routed := work.model.routed(number):
             # mean number of places that `routed` experts lie on, each place equally likely
             sent = places * (1 - (1 - 1 / places) ** routed)
-            # each rank of a group that shares products sends its part of the tokens
+            # each of the ranks that share products (tensor parallelism) sends a part of the tokens
             nbytes = part.boundary_bytes * sent / work.parallel.tensor
             time_s = passes * work.fabric.time_s(Exchange.ALL_TO_ALL, nbytes, group)
             loss += Loss(time_s, time_s)

@@ -15,7 +15,7 @@ def of_step(work: StageWork) -> Loss:
     if stages < 2:
         return Loss()
     group = RankGroup(stages, work.parallel.devices // stages)
-    # with sequence parallelism each rank has, and sends, its part of the tokens
+    # with sequence parallelism each rank holds a part of the tokens, and sends only this part
     nbytes = work.boundary_bytes / (work.parallel.tensor if work.parallel.sequence else 1)
     time_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
     waits = work.schedule.hand_overs(work.pipeline)

@@ -16,14 +16,15 @@ from . import Loss, Parallelism
 def of_micro_batch(work: StageWork) -> Loss:
     """Return the loss of gathering parameters in both passes and of scattering gradients.
 
-    Parameters of the next layer are gathered, and gradients of the last one reduced, while a layer
-    computes. Time beyond its computation is exposed, and so is the first gather.
+    While a layer computes, parameters of the next one are gathered, and gradients of the one before
+    are reduced. Communication that takes longer than the computation is exposed by the difference;
+    the first gather is exposed as a whole.
     """
     copies = work.copies
     if work.parallel.zero < 3 or copies.size < 2:
         return Loss()
     recipe = work.training.recipe
-    exposed = total = first_s = 0.0
+    exposed_s = total_s = first_s = 0.0
     for part in work.every_part:
         gather_s = exchanged_s(work, part, recipe.weight_bytes, Exchange.ALL_GATHER, copies)
         if part.frozen_bytes:
@@ -31,14 +32,15 @@ def of_micro_batch(work: StageWork) -> Loss:
         scatter_s = exchanged_s(work, part, recipe.sent_bytes, Exchange.REDUCE_SCATTER, copies)
         first_s = first_s or gather_s
         forward_s, backward_s = part.forward_s, work.backward_s(part)
-        # forward a gather, backward another one and a scatter, while the layer computes
-        both = (gather_s - forward_s, gather_s + scatter_s - backward_s)
+        # a gather in the forward pass, another one and a scatter in the backward pass
+        part_s = 2 * gather_s + scatter_s
         if work.training.overlap:
-            exposed += sum([max(rest, 0.0) for rest in both])
+            rests_s = (gather_s - forward_s, gather_s + scatter_s - backward_s)
+            exposed_s += sum([max(rest_s, 0.0) for rest_s in rests_s])
         else:
-            exposed += 2 * gather_s + scatter_s
-        total += 2 * gather_s + scatter_s
-    return Loss(max(exposed, first_s), total)
+            exposed_s += part_s
+        total_s += part_s
+    return Loss(max(exposed_s, first_s), total_s)
 
 
 def exchanged_s(

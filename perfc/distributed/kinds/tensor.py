@@ -25,6 +25,7 @@ def of_micro_batch(work: StageWork) -> Loss:
         return Loss()
     group, sequence = RankGroup(size, 1), work.parallel.sequence
     halves = (Exchange.REDUCE_SCATTER, Exchange.ALL_GATHER) if sequence else (Exchange.ALL_REDUCE,)
+    # in chunks, one for each rank, only one chunk is exposed
     share = 1 / size if sequence and work.training.overlap else 1.0
     # recomputed layers repeat the collectives of the forward pass
     passes = 3 if work.training.checkpointing is RecomputePolicy.BLOCK else 2

@@ -37,11 +37,18 @@ class GgmlType:
         return 8 * self.nbytes / self.elements
 
 
-def _type(name: str, nbytes: int, *blocks: Any) -> GgmlType:
-    """Return a type of the table: one of elements, or with ``nbytes`` elements in a block."""
-    if blocks:
-        return GgmlType(name, nbytes, *blocks)
-    return GgmlType(name, 1, nbytes, 8 * nbytes, dtype=dtype_named(name))
+def _type(name: str, *numbers: Any) -> GgmlType:
+    """Return a type of the table.
+
+    Args:
+        name: its name.
+        numbers: bytes of an element; for a type of blocks, the fields of `GgmlType` from
+            ``elements`` to ``scaled``.
+    """
+    if len(numbers) > 1:
+        return GgmlType(name, *numbers)
+    (nbytes,) = numbers
+    return GgmlType(name, elements=1, nbytes=nbytes, bits=8 * nbytes, dtype=dtype_named(name))
 
 
 _TABLE = data_next_to(__file__)

@@ -29,7 +29,7 @@ NO_NAMES = frozenset({"family", "like"})
 
 @cache
 def rows() -> Mapping[str, Mapping[str, Any]]:
-    """Return the rows of all architectures, each with what it takes from another."""
+    """Return the rows of all architectures, completed by those of the rows that they are like."""
     with open(FILE, "rb") as file:
         read = tomllib.load(file)
 
@@ -71,6 +71,7 @@ def stored_of(header: GgufHeader) -> WeightFile:
     """Return the tensors of a header; those of single experts are one."""
     tensors: dict[str, FileTensor] = {}
     for t in header.tensors:
+        # a tensor of a single expert is added to those of the layer's other experts
         name = EXPERT.sub(r"\1_exps\2", t.name)
         before = tensors.get(name) if name != t.name else None
         elements, nbytes = (before.elements, before.nbytes) if before is not None else (0, 0)
@@ -91,23 +92,25 @@ def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
         key: scope.of(text) for key, text in (row or rows()[GENERAL]).items() if key not in NO_NAMES
     }
     family = name if row is None or "family" not in row else scope.of(row["family"])
-    # no key names the type of activations
+    # no key of the file names the type of activations: it is that of the 16-bit weights
     is_bf16 = any(t.type.name == "bf16" for t in header.tensors)
     values |= {"model_type": family, "torch_dtype": "bfloat16" if is_bf16 else "float16"}
     return {key: value for key, value in values.items() if value is not None}
 
 
 def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
-    """Return the names that expressions of a row may have."""
+    """Return the values that the expressions of a row may name."""
     nested: dict[str, Any] = {}
     for key, value in header.metadata.items():
         # keys such as llama.attention.head_count become nested tables, without the architecture
+        # at most eight deep: the keys of a damaged file may have any number of dots
         *outer, last = key.removeprefix(f"{name}.").split(".")[:8]
         inside = nested
         if key.startswith(f"{name}."):
             for part in outer:
-                deeper = inside.get(part)
-                inside[part] = inside = deeper if isinstance(deeper, dict) else {}
+                if not isinstance(inside.get(part), dict):
+                    inside[part] = {}
+                inside = inside[part]
             inside[last] = value
     scope = KeyScope(Keys(nested, where), {}, {})
     table = next((t for t in header.tensors if t.name == "token_embd.weight"), None)

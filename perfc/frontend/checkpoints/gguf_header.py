@@ -97,6 +97,9 @@ def parts_of(path: str) -> list[str]:
 class _HeaderReader:
     """Reads one file front to back; each read is checked against the file's size.
 
+    ``data`` has the bytes that were read so far, and ``at`` is the position of the next value in
+    them; ``strings`` counts items of arrays, for `MOST_STRINGS`.
+
     Args:
         path: path of the file.
     """
@@ -118,7 +121,7 @@ class _HeaderReader:
     def _read(self) -> list[FileTensor]:
         """Read magic number, version, metadata and tensors, in the order of the format."""
         if self.peek(4) != MAGIC:
-            # the error of a format that is known says what to do
+            # for a file of another known format, this raises an error that says what to do
             recognise(self.data[:512], self.where, text_suffix=True)
             raise self.wrong("not a GGUF file", DOWNLOAD)
         self.at = 4
@@ -138,6 +141,7 @@ class _HeaderReader:
 
     def check(self, every: list[tuple[FileTensor, int]]) -> None:
         """Raise an error if the data of a tensor lie beyond the end of the file."""
+        # 32 by default (ggml, docs/gguf.md); files use few, and a damaged one could have any
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 20:
             raise self.wrong(f"an alignment of {str(alignment)[:20]}")
@@ -148,7 +152,7 @@ class _HeaderReader:
                 raise self.wrong(f"ends before the data of {tensor.name[:64]!a}", DOWNLOAD)
 
     def tensor(self) -> tuple[FileTensor, int]:
-        """Return the next tensor, and where its data are."""
+        """Return the next tensor, and the position of its data behind the header."""
         name = self.text()
         axes = self.number("<I")
         if axes > MOST_AXES:
@@ -162,14 +166,15 @@ class _HeaderReader:
         if elements > MOST_ELEMENTS:
             raise self.wrong(f"{name[:64]!a} has {elements} elements")
         # blocks lie along the first axis, the contracted one
-        if (shape[0] if shape else 1) % type_.elements:
-            rows = f"rows of {shape[0] if shape else 1} elements, not blocks of {type_.elements}"
+        row = shape[0] if shape else 1
+        if row % type_.elements:
+            rows = f"rows of {row} elements, not blocks of {type_.elements}"
             raise self.wrong(f"{name[:64]!a} has {rows}")
         nbytes = elements // type_.elements * type_.nbytes
         return FileTensor(name, type_, elements, nbytes, shape), offset
 
     def value(self, kind: int, depth: int) -> Any:
-        """Return the next value of a type; None for what is skipped."""
+        """Return the next value of a type; None for long texts and lists, which are skipped."""
         if kind in SCALARS:
             return self.number(SCALARS[kind])
         if kind == STRING:
@@ -204,7 +209,7 @@ class _HeaderReader:
                 self.skip(8)
             at += 8 + length(self.data, at)[0]
         self.at = at
-        self.skip(0)
+        self.skip(0)  # reads what is missing of the last string, or raises the error
 
     def count(self, form: str, most: int, what: str) -> int:
         """Return the next number, which is at most ``most``."""
@@ -250,7 +255,7 @@ class _HeaderReader:
         self.at = end
 
     def _fill(self, end: int) -> None:
-        """Read at least to a position, in pieces that double."""
+        """Read at least to a position, in pieces that double from 64 KiB to 16 MiB."""
         while len(self.data) < end:
             piece = self.file.read(max(1 << 16, min(len(self.data), 1 << 24)))
             if not piece:

@@ -9,7 +9,7 @@ from perfc.common.extras import install_package
 from perfc.errors import ModelError, reason_of
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
-"""Names on the Hub, ``owner/name``."""
+"""Names on the Hub, ``owner/name``; each part has at most 96 characters."""
 FILES = (".onnx", ".gz", ".pir", ".pt2", ".txt", ".json", ".gguf", ".safetensors", ".py", ".pt")
 """Ends of names that are those of files."""
 REVISION = re.compile(r"[0-9a-f]{7,64}")
@@ -17,7 +17,7 @@ REVISION = re.compile(r"[0-9a-f]{7,64}")
 VARIANT = re.compile(
     r"^meta-|-(?:chat|instruct|it|base|hf|uncased)(?=-|$)|-v0\.1$", re.IGNORECASE | re.ASCII
 )
-"""Parts of a name that its network does not depend on."""
+"""Parts of a name on which the extents of its network do not depend."""
 WAIT_S = 5.0
 """Seconds until the hub counts as unreachable; its library would try for half a minute."""
 YES = ("1", "ON", "YES", "TRUE")
@@ -33,7 +33,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def plain_names(name: str) -> tuple[str, ...]:
-    """Return the short name of a model, then those of networks it is a variant of."""
+    """Return the short name of a model, then the names of the networks of which it is a variant."""
     names = [name.lower().rpartition("/")[2]]
     # parts are taken off one by one, the last first: x-chat-hf, x-chat, x
     while parts := list(VARIANT.finditer(names[-1])):
@@ -105,6 +105,7 @@ def downloaded(name: str, hint: str) -> str:
     if not reachable():
         raise ModelError(f"no connection to the hub to look up {name!r}", hint=hint)
     try:
+        # the library's default of 10 s, even if a variable of the environment has another limit
         return str(hf_hub_download(name, FILE, etag_timeout=10))
     except Exception as error:
         reason = reason_of(error) or type(error).__name__

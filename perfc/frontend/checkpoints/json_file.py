@@ -1,4 +1,4 @@
-"""Reads JSON files of models, whose length and nesting are bounded."""
+"""Read JSON files of models, with bounds on their length and nesting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:
         if not stat.S_ISREG(status(path).st_mode):
             raise ModelError("not a regular file", where=where)
         with open(path, "rb") as file:
-            # one byte more than is allowed shows that there is more
+            # one more byte than allowed shows that the file is too long
             data = file.read(most + 1)
     except FileNotFoundError:
         raise ModelError("no such file", hint="check the path", where=where) from None
@@ -57,7 +57,7 @@ def parsed(data: bytes, where: str) -> dict[str, Any]:
     if is_deeper(data, DEEPEST):
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:
-        # NaN and Infinity, which JSON has not, stay text
+        # NaN and Infinity are no JSON: they stay text, of which no number is made
         config = json.loads(data, parse_constant=str)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None

@@ -52,7 +52,10 @@ class TensorTypes:
 
     @property
     def dtype(self) -> str:
-        """Return the float type of 16 bits or more of most bytes, as a configuration names it."""
+        """Return the type of most bytes among floats of 16 bits or more, as configurations name it.
+
+        It is "" without such floats.
+        """
         return next((FLOATS[name] for name in self.nbytes if name in FLOATS), "")
 
     @property
@@ -148,11 +151,12 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     kind, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not isinstance(kind, str) or kind not in BITS:
         raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
+    # no tensor of a network has 16 axes, and extents of a damaged file may be any number of them
     if not _are_wholes(shape) or not _are_wholes(offsets) or len(offsets) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
     elements = prod(shape)
     nbytes = offsets[1] - offsets[0]
-    # types below a byte are rounded up
+    # the bits of types below a byte are rounded up to whole bytes
     if nbytes != -(-elements * BITS[kind] // 8):
         raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)
     # offsets count from the end of the header

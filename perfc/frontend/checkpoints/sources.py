@@ -57,14 +57,15 @@ def read_source(source: str) -> ModelSource:
         return ModelSource(path, name, config, digest, stored)
     data = content_of(path)
     config = parsed(data, one_line(path))
-    # an id such as one of a quantized variant is a shipped configuration with other keys
-    if os.path.dirname(path) == CONFIGS and (changes := published(source)[1]):
+    # the id of a variant, such as a quantized one, is a shipped configuration with some other keys
+    _, changes = published(source)
+    if os.path.dirname(path) == CONFIGS and changes:
         config |= changes
         data += repr(changes).encode()
     quantized = os.path.join(os.path.dirname(path), QUANTIZED)
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
-    # files of weights, if they are there, know their types best
+    # files of weights, if they are there, are more reliable on types than the configuration
     weights = source if os.path.isdir(source) or is_safetensors(source) else ""
     if is_hub_id(source) and path == cached(source):
         weights = os.path.dirname(path)
@@ -82,7 +83,7 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
     types = types_of(files_of(weights))
     if types.dtype:
         config["torch_dtype"] = types.dtype
-    # the type of most bytes: norms and scales may have others
+    # the type of most bytes counts: norms and scales may have other types
     if quantization := data_next_to(__file__)["types"].get(types.largest):
         config.setdefault("quantization_config", {**quantization})
 
@@ -90,7 +91,7 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
 def shipped() -> tuple[str, ...]:
     """Return the names of the configurations that come with perfc."""
     files = sorted(os.listdir(CONFIGS))
-    return tuple([f[:-5] for f in files if f.endswith(".json")])
+    return tuple([f.removesuffix(".json") for f in files if f.endswith(".json")])
 
 
 def is_gguf(path: str) -> bool:
@@ -129,7 +130,7 @@ def nearest(name: str) -> tuple[str, ...]:
         return ()
     from difflib import get_close_matches
 
-    # at most three names, three quarters of whose letters agree
+    # at most three names, whose letters agree with the name's by three quarters
     return tuple(get_close_matches(plain, shipped(), 3, 0.75))
 
 
@@ -137,7 +138,7 @@ def located(source: str) -> tuple[str, str]:
     """Return path and short name of a configuration.
 
     Raises:
-        ModelError: there is none; suggests similar names.
+        ModelError: there is no configuration; the error suggests similar names.
     """
     if os.path.isdir(source) or is_safetensors(source):
         folder = source if os.path.isdir(source) else os.path.dirname(source)
@@ -155,6 +156,7 @@ def located(source: str) -> tuple[str, str]:
         folder = os.path.basename(os.path.dirname(os.path.abspath(source)))
         return source, folder if stem == FILE else stem.removesuffix(".json")
     close = nearest(source)
+    # the name itself is shipped
     if close == (source.lower().rpartition("/")[2],):
         return os.path.join(CONFIGS, f"{close[0]}.json"), close[0]
     hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"

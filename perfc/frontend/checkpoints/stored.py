@@ -1,4 +1,4 @@
-"""Tensors of a file by the weights of a lowered model that are made of them."""
+"""Tensors of a file, by the weight of a lowered model that consists of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfc.ir import DType, cached_entity, record
 from .ggml_types import GgmlType
 
 LAYERED = re.compile(r"layers\.(?:(\d+)\.(\d+)\.(?:\d+\.)*)?(.+)")
-"""Modules by layer: stack, layer, and the rest of the name."""
+"""Weights of a lowered model: layer, residual branch and module, or a module outside of layers."""
 
 
 @record
@@ -23,7 +23,7 @@ class FileTensor:
         type: element type.
         elements: number of elements.
         nbytes: bytes of its data.
-        shape: extents, the contracted one first; empty for tensors of single experts together.
+        shape: extents, the contracted one first; empty where tensors of single experts were added.
     """
 
     name: str
@@ -40,7 +40,7 @@ class StoredWeight:
     Args:
         type: type of most of its bytes.
         elements: number of elements.
-        nbytes: bytes of all.
+        nbytes: bytes of all elements.
         names: names of the tensors.
         is_uniform: whether all tensors have this type.
     """
@@ -72,7 +72,7 @@ class WeightFile:
 
     Args:
         tensors: by name, without the data.
-        table: names of tensors, by the name of the weight that they make.
+        table: names of tensors, by the name of the weight that consists of them.
     """
 
     tensors: Mapping[str, FileTensor]
@@ -92,18 +92,18 @@ class WeightFile:
         return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
     def weight(self, name: str) -> StoredWeight | None:
-        """Return what the file has of a weight of the lowered model; None for nothing."""
+        """Return a weight of the lowered model as the file stores it; None without its tensors."""
         tensors = [self.tensors[n] for n in self._names(name)]
         if not tensors:
             return None
-        # tensors that make one weight may have several types
+        # the tensors of one weight may have several types
         largest = max(tensors, key=lambda t: t.nbytes).type
         return StoredWeight(
             largest,
-            sum(t.elements for t in tensors),
-            sum(t.nbytes for t in tensors),
-            tuple(t.name for t in tensors),
-            all(t.type is largest for t in tensors),
+            elements=sum(t.elements for t in tensors),
+            nbytes=sum(t.nbytes for t in tensors),
+            names=tuple(t.name for t in tensors),
+            is_uniform=all(t.type is largest for t in tensors),
         )
 
     def _names(self, name: str) -> Iterator[str]:
@@ -115,8 +115,10 @@ class WeightFile:
         # a layer has several norms, by the number of the residual branch
         if layer is not None and module.startswith(("norm.", "after.")):
             module = f"{residual}.{module}"
-        before, scope = module.rpartition(".")[0], "" if layer is None else f"blk.{layer}."
-        stem, suffix = (module, "") if module in self.table else (before, module[len(before) :])
+        scope = "" if layer is None else f"blk.{layer}."
+        # the table has either the weight itself, or its module, as ``mlp.up`` of ``mlp.up.weight``
+        before, dot, last = module.rpartition(".")
+        stem, suffix = (module, "") if module in self.table else (before, dot + last)
         is_found = False
         for listed in self.table.get(stem, ()):
             plain = listed.removeprefix("?")

@@ -45,7 +45,7 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
             where=where,
             late=(f"not converted in {LONGEST_S} s", CONVERT),
             longest_s=LONGEST_S,
-            folder=None,
+            folder=None,  # an empty one, in which no module of the user hides a library
         )
         if "missing" in answer:
             missing = answer["missing"]

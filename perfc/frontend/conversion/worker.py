@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SAFE_KERAS = (3, 11, 3)
-"""First version of Keras that runs no code of a file in HDF5."""
+"""First version of Keras that runs no code of a file in HDF5 (CVE-2025-9905)."""
 
 
 def main(path: str, source: str, made: str, reply: str) -> None:
@@ -26,6 +26,7 @@ def main(path: str, source: str, made: str, reply: str) -> None:
     """
     # no message of TensorFlow, and no memory of a GPU
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
+    # empty for a converted model
     answer: dict[str, str] = {}
     try:
         openvino: Any = importlib.import_module("openvino")
@@ -41,13 +42,14 @@ def main(path: str, source: str, made: str, reply: str) -> None:
 
 
 def exported(path: str, folder: str) -> str:
-    """Return the folder of a Keras model saved as TensorFlow saves it; no code of it runs.
+    """Return the folder of a Keras model saved as a SavedModel; no code in the model's file runs.
 
     Raises:
         ValueError: a version of Keras that would run code of the file.
     """
     importlib.import_module("tensorflow")
     keras: Any = importlib.import_module("keras")
+    # major, minor and patch, without a suffix such as rc1
     version = tuple(int(n) for n in re.findall(r"\d+", keras.__version__)[:3])
     if version < SAFE_KERAS:
         raise ValueError(

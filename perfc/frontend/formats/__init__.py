@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 PLAIN = (b"\x08", b"\x1f")
-"""First bytes of ONNX files, plain and compressed: no other format is imported to read them."""
+"""First bytes of ONNX files, plain and compressed by gzip: they are recognised without importing
+other formats."""
 
 
 @record
@@ -33,7 +34,8 @@ class ReadOptions:
         contents: what is known of inputs that drive shapes.
         is_trained: whether a training step is made of the model.
         code: code of the modules that a configuration describes; None for kernels of engines.
-        trained_in: element types of a configuration's step that runs as trainers' kernels.
+        trained_in: element types of a training step of a configuration, if it runs the kernels of
+            trainers; None otherwise.
         root: folder that source files are named from; "" for the current one.
     """
 
@@ -72,7 +74,7 @@ def format_of(model: str | bytes | os.PathLike[str]) -> ModelFormat:
     head = model[:HEAD_BYTES] if isinstance(model, bytes) else head_of(path)
     if head[:1] in PLAIN and path.lower().endswith((".onnx", ".onnx.gz")):
         return cast("ModelFormat", onnx)
-    # onnx reads everything, so that it comes last
+    # the reader of ONNX accepts everything: it comes last
     others = cast("list[ModelFormat]", [m for m in modules(__name__) if m is not onnx])
     return next((f for f in others if f.reads(path, head)), cast("ModelFormat", onnx))
 

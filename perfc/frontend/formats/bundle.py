@@ -20,7 +20,7 @@ def reads(path: str, head: bytes) -> bool:
     """Return True for a folder of ONNX Runtime GenAI, or a Core ML model."""
     if path.rstrip("/\\").lower().endswith(CORE_ML):
         return os.path.exists(path)
-    # only a folder has an empty head
+    # a folder has an empty head
     return not head and os.path.isfile(os.path.join(path, GENAI))
 
 

@@ -13,7 +13,7 @@ def reads(path: str, head: bytes) -> bool:
     """Return True for a JSON file, a folder with a configuration, or a shipped name."""
     if not path or (head and not path.lower().endswith(".json")):
         return False
-    # such as transformers:llama-3.1-8b, close to a shipped name
+    # the name of a module, such as transformers:llama-3.1-8b, may be similar to a shipped name
     if is_named(path):
         return False
     from ..config import is_config

@@ -7,11 +7,12 @@ from perfc.ir import Module
 from . import ReadOptions
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo", ".jax")
-"""Suffixes of programs as text, which has no magic number."""
+"""Suffixes of programs; neither text nor the bytes of ``jax.export`` have a magic number."""
 
 
 def reads(path: str, head: bytes) -> bool:
     """Return True for bytecode of MLIR, or by its suffix."""
+    # a program given as bytes has no path: its reader needs a file
     is_bytecode = bool(path) and head.startswith(b"ML\xefR")
     return is_bytecode or (bool(head) and path.lower().endswith(SUFFIXES))
 

@@ -1,4 +1,8 @@
-"""Lowers an ONNX node to an operator: attributes become fields, old attributes inputs."""
+"""Lower an ONNX node to an operator.
+
+Its attributes become fields of the operator; attributes that later opsets replaced by inputs become
+constant inputs.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from ..reading.proto import Attribute, AttributeType, ProtoTensor, SparseTensor
 from .elements import DataType
 
 MAX_FLOATS: Final = 256
-"""Float tensors above this many elements are not tracked: no shape is driven by one."""
+"""Float tensors of more elements are not tracked: no shape is computed from so many floats."""
 PLAIN: Final = frozenset({DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL})
 """Element types whose values stay as they are unpacked."""
 
@@ -33,14 +37,14 @@ def elements(tensor: ProtoTensor, dtype: DType) -> Known | None:
     """Return the elements of a small tensor that could drive a shape or a branch."""
     if dtype.is_float and (tensor.element_count or 0) > MAX_FLOATS:
         return None
-    # many elements, or in another file
+    # the reader leaves out many elements, and elements in another file
     if tensor.payload is None and tensor.string_data is None:
         return None
     values = tensor.values()
     if values is None:
         return None
     if tensor.data_type in PLAIN:
-        # numbers that are all there and in the range of their type
+        # no element is missing or outside of the range of its type
         numbers = cast("tuple[Item, ...]", values)
         return Known(tensor.dims, numbers) if len(values) <= MAX_ELEMENTS else None
     # texts are decoded; no shape is driven by a complex number
@@ -151,7 +155,13 @@ class Signature:
 
 @record
 class Expected:
-    """Values that a field accepts: a number, a text, or a list of them."""
+    """Values that a field accepts: a number, a text, or a list of them.
+
+    Args:
+        words: the accepted values, for an error message.
+        types: accepted types of the value, or of each element of the list.
+        is_list: True for a list.
+    """
 
     words: str
     types: tuple[type, ...]
@@ -182,6 +192,7 @@ _EXPECTED: Mapping[str, Expected] = {
 
 
 _SIGNATURES: dict[type[Op], Signature] = {}
+"""Signatures of the operators seen so far."""
 
 
 def signature(cls: type[Op]) -> Signature:
@@ -213,6 +224,7 @@ def _as_content(value: object) -> Content | None:
     match value:
         case Content():
             return value
+        # before int, of which it is a subclass; ONNX has no such attributes
         case bool():
             return None
         case int():
@@ -235,8 +247,14 @@ def _constant(dtype: DType, shape: tuple[int, ...], items: tuple[Any, ...]) -> C
 def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int) -> Built:
     """Make the operator from a node's attributes.
 
-    Attributes named like an operand become that input where the node does not give it; attributes
-    nobody knows are left out.
+    Attributes with the name of an operand become that input where the node does not give it;
+    unknown attributes are ignored.
+
+    Args:
+        cls: class of the operator.
+        raw: attributes of the node.
+        version: opset of the operator's domain.
+        n_outputs: number of outputs of the node.
 
     Raises:
         TypeError, ValueError: an attribute does not fit the operator.
@@ -266,7 +284,7 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
         elif name in sig.names:
             fields_given[name] = value
         elif name in sig.operands:
-            # an attribute that later opsets have as an input
+            # later opsets have an input instead of the attribute
             content = _as_content(value)
             if content is not None:
                 extra.append((sig.operands.index(name), content))

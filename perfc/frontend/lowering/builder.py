@@ -60,6 +60,7 @@ class Meta:
 
 
 UNKNOWN = Meta(0, ())
+"""Type of a value of which the program says nothing."""
 
 
 @mutable
@@ -67,16 +68,16 @@ class GraphBuilder:
     """Graph in messages of ONNX, in the order of the program.
 
     Args:
-        symbols: names of symbols by PyTorch's.
-        axes: an input and its axis for every symbol that is a size of one.
+        symbols: names of symbols, by the names that PyTorch gives them.
+        axes: for every symbol that is an extent of an input, the input and the axis.
         graph: messages so far.
-        constants: names of constants by content; names that values have stand for themselves.
+        constants: names of constants by content; also every used name, as its own key.
         attributes: attributes by name and value, shared among nodes.
         types: declared types, shared among values.
-        extents: names of sizes that are computed from inputs.
+        extents: names of the values of sizes that are computed from inputs, by size.
         count: number of names made so far.
         root: folder that files of sources are named from.
-        calls: how many calls of the program had a name so far.
+        calls: number of calls of the program so far, by name.
         parameters: names of the parameters.
     """
 
@@ -135,7 +136,8 @@ class GraphBuilder:
             version: its version.
         """
         opsets = [("", OPSET), ("com.microsoft", 1)]
-        return ProtoModel(10, opsets, producer, version, graph=self.graph)
+        ir_version = 10
+        return ProtoModel(ir_version, opsets, producer, version, graph=self.graph)
 
     def declare(self, name: str, meta: Meta) -> None:
         """Record the type of a value."""
@@ -144,7 +146,14 @@ class GraphBuilder:
     def stored(
         self, name: str, meta: Meta, *, is_parameter: bool, payload: bytes | None = None
     ) -> None:
-        """Add a stored tensor; its elements only if they are few."""
+        """Add a stored tensor.
+
+        Args:
+            name: its name.
+            meta: its type; a symbolic extent counts as 1.
+            is_parameter: True for a parameter, False for a buffer.
+            payload: its elements; None if they are too many to keep.
+        """
         dims = tuple(s if isinstance(s, int) else 1 for s in meta.sizes)
         nbytes = None if payload is None else len(payload)
         self.graph.initializer.append(ProtoTensor(name, dims, meta.dtype, payload, nbytes))
@@ -222,9 +231,9 @@ class GraphBuilder:
         """Give results names and types, unless they are earlier values; return their names.
 
         Args:
-            start: first node of those that make the results.
-            made: the results.
-            names: their names in the model.
+            start: index of the first node that computes one of the results.
+            made: current names of the results.
+            names: their names in the model; results beyond these keep their current names.
             metas: their types.
         """
         nodes = self.graph.node[start:]
@@ -240,10 +249,10 @@ class GraphBuilder:
         return [renamed.get(value, value) for value in made]
 
     def mark(self, *values: dict[Any, Any]) -> Callable[[], None]:
-        """Return a function that removes what is added from now on.
+        """Return a function that removes what is added after this call.
 
         Args:
-            values: names of values, from which it removes new entries too.
+            values: tables of the caller, from which it removes new entries too.
         """
         graph, constants, extents = self.graph, self.constants, self.extents
         lists: tuple[list[Any], ...] = (graph.node, graph.initializer, graph.value_info)
@@ -265,7 +274,7 @@ class GraphBuilder:
     def enter(self) -> tuple[ProtoGraph, dict[object, str], dict[Size, str]]:
         """Begin a graph inside the graph; return the outer one, for `leave`."""
         outer = self.graph, self.constants, self.extents
-        # what is made inside is unknown outside
+        # constants and sizes of the inner graph are unknown outside of it
         self.graph = ProtoGraph()
         self.constants, self.extents = dict(self.constants), dict(self.extents)
         return outer
@@ -277,7 +286,7 @@ class GraphBuilder:
         return inner
 
     def extent(self, size: Size) -> str:
-        """Return a size as a tensor of one element.
+        """Return the name of a tensor of one element that holds a size.
 
         Raises:
             LookupError: a size that no input has.
@@ -302,22 +311,23 @@ class GraphBuilder:
         operation, *terms = size
         operator = {"+": "Add", "*": "Mul", "//": "Div", "%": "Mod"}[operation]
         left = self.extent(terms[0])
-        for at, term in enumerate(terms[1:], 1):
+        for i, term in enumerate(terms[1:], 1):
             right = self.extent(term)
-            partial = name if at == len(terms) - 1 else self.fresh("size")
+            partial = name if i == len(terms) - 1 else self.fresh("size")
             self.node(operator, (left, right), (partial,), partial, {})
             left = partial
         return left
 
 
 def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> str:
-    """Return the symbol of an extent without a name of an input.
+    """Return the symbol of an extent of an input for which the program has no name.
 
-    The first axis is the batch; the second of whole numbers is a sequence.
+    The first axis is the batch; the second axis of two is the sequence if elements are integers.
 
     >>> axis_symbol("input_ids", 1, Meta(DataType.INT64, (None, None)))
     'seq'
     """
+    # a vector has no batch
     if axis == 0 and meta.rank > 1:
         return "batch"
     # a cache is [batch, heads, tokens, width], a mask covers cached and new tokens
@@ -374,7 +384,7 @@ def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
 
 
 def pooling_window(before: Size, after: Size) -> tuple[int, int]:
-    """Return the kernel and stride of a pooling to a number of cells.
+    """Return the kernel and stride of a pooling from ``before`` cells of an axis to ``after``.
 
     Raises:
         ValueError: symbolic extents.

@@ -1,7 +1,7 @@
 """Stored copies of the table of an embedding: the head that a converter wrote a second time.
 
-Contents of weights are not read. A few elements at the same places are enough to tell a copy, also
-a transposed one, from another matrix of these extents.
+The matrices are not read as a whole. A few elements at the same places are enough to distinguish a
+copy, also a transposed one, from a different matrix of the same extents.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ Element = Callable[[int], bytes | None]
 
 
 def copies(graph: ProtoGraph, path: str) -> Iterator[tuple[str, str]]:
-    """Yield stored matrices that are copies of the table of an embedding, and that table, by name.
+    """Yield the names of each stored matrix that copies an embedding's table, and of the table.
 
     Args:
         graph: the graph.
         path: its file; empty for bytes, of which only small contents are compared.
     """
     stored = {t.name: t for t in graph.initializer if len(t.dims) == 2}
+    # an embedding is a gather of rows; a dictionary, as a set has no order
     tables = {n.input[0]: None for n in graph.node if n.op_type == "Gather" and n.input}
     for name in tables:
         table = stored.get(name)
@@ -53,7 +54,7 @@ def copies(graph: ProtoGraph, path: str) -> Iterator[tuple[str, str]]:
 def is_copy(table: ProtoTensor, other: ProtoTensor, path: str) -> bool:
     """Return True if elements of two matrices agree, in the same order or transposed."""
     rows, columns = table.dims
-    numbers = [at * STEP % (rows * columns) for at in range(SAMPLES)] if rows * columns > 1 else []
+    numbers = [i * STEP % (rows * columns) for i in range(SAMPLES)] if rows * columns > 1 else []
     with ExitStack() as files:
         first, second = (element_of(t, path, files) for t in (table, other))
         of_table = [first(n) for n in numbers]
@@ -72,16 +73,18 @@ def is_copy(table: ProtoTensor, other: ProtoTensor, path: str) -> bool:
 def element_of(tensor: ProtoTensor, path: str, files: ExitStack) -> Element:
     """Return a function that reads elements of a tensor, from memory or from its file."""
     dtype = BY_ONNX.get(tensor.data_type)
+    # 0 for an unknown type, or one below a byte, whose elements are not compared
     size = dtype.bits // 8 if dtype is not None else 0
     count = tensor.element_count or 0
     payload = tensor.payload
     if payload is not None and size * count == len(payload):
         return lambda n: payload[n * size : (n + 1) * size]
-    place = tensor.offset, ""
+    offset, location = tensor.offset, ""
     if tensor.external:
         text = tensor.external.get("offset") or "0"
-        place = int(text) if text.isdecimal() else None, tensor.external.get("location", "")
-    offset, location = place
+        offset = int(text) if text.isdecimal() else None
+        location = tensor.external.get("location", "")
+    # in the model's file, elements may stand in a field of another width
     if not size or offset is None or not path or (not location and tensor.nbytes != size * count):
         return lambda n: None
     folder, name = os.path.split(path)

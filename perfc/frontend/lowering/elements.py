@@ -71,10 +71,12 @@ _STRUCT_CODE: dict[int, str] = {
 FLOATS = frozenset({_D.FLOAT, _D.FLOAT16, _D.DOUBLE, _D.BFLOAT16})
 """Element types of floating-point arithmetic."""
 MOST_ELEMENTS = 1024
-"""Maximum elements of a constant that is read from a file."""
+"""Maximum elements of a constant that is read from a file; constants that extents are computed from
+have fewer."""
 MOST_FLOATS = 16
 """Maximum elements of a constant of real numbers that is read: an epsilon, a scale or a bound."""
 ELEMENT_BITS: dict[int, int] = {d.onnx: d.bits for d in BY_ONNX.values() if d.bits}
+"""Bits of an element by type; types without a fixed width, such as texts, are left out."""
 
 _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
 """Types stored in ``float_data``; a complex number is two floats (onnx.proto)."""
@@ -128,10 +130,11 @@ def typed_field(data_type: int) -> str:
 def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
     """Return the ``raw_data`` of numbers of ``int32_data``, ``int64_data``, ``uint64_data``.
 
-    Each number of ``int32_data`` is one element's bits, but two elements of a 4-bit type or four
-    of a 2-bit one, already packed.
+    A number of ``int32_data`` has the bits of one element; of a 4-bit type it has two elements, of
+    a 2-bit type four, which are packed already.
     """
     bits = ELEMENT_BITS.get(data_type)
+    # complex numbers of 128 bits stand in other fields
     if bits is None or bits > 64:
         return None
     # a stream of bits: the first number has the lowest
@@ -155,6 +158,7 @@ def unpack_elements(data_type: int, payload: bytes, count: int) -> tuple[Scalar,
             parts = iter(
                 struct.unpack(f"<{2 * count}{'f' if data_type == _D.COMPLEX64 else 'd'}", payload)
             )
+            # one iterator twice: each pair has two consecutive floats
             return tuple(complex(real, imaginary) for real, imaginary in zip(parts, parts))  # noqa: B905
         case _D.BFLOAT16:
             # a bfloat16 is the upper half of an f32
@@ -209,7 +213,7 @@ def _code_values(data_type: int) -> tuple[int | float, ...]:
             return _with(_minifloat(4, 3, bias=8), {0x80: math.nan})
         case _D.FLOAT8E5M2FNUZ:
             return _with(_minifloat(5, 2, bias=16), {0x80: math.nan})
-        case _:
+        case _:  # FLOAT8E5M2
             special = {0x7C: math.inf, 0xFC: -math.inf}
             nans = dict.fromkeys((0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF), math.nan)
             return _with(_minifloat(5, 2, bias=15), special | nans)
@@ -244,6 +248,7 @@ def packed(values: Sequence[Any], dtype: int) -> bytes:
     code = _STRUCT_CODE.get(dtype)
     if code is None:
         raise ValueError(f"no constants of element type {dtype}")
+    # the letters f, d and e are the real types
     number: Any = float if code in "fde" else bool if code == "?" else int
     try:
         return struct.pack(f"<{len(values)}{code}", *(number(v) for v in values))

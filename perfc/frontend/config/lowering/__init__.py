@@ -43,7 +43,7 @@ from .step import (
 from .streams import gathered
 
 WHOLE = (ForwardStep.PREFILL, ForwardStep.TRAINING)
-"""Steps that encoders run in."""
+"""Steps in which encoders run."""
 WIDE = ("float32", "f32", "fp32", "float")
 """Names of 32-bit floats in configurations."""
 LONG = 2048
@@ -67,10 +67,10 @@ def lower(
     Args:
         model: description of the model, as `read_config` returns it.
         step: prefill, decode, a mix of both or training; `ForwardStep` has the symbols of each.
-        precision: element types; those the model is published in by default.
+        precision: element types; by default those in which the model is published.
         parallel: degrees of parallelism that divide the model among machines.
-        new_tokens: new tokens of a decoded sequence; one, and those that the
-            model drafts, by default.
+        new_tokens: new tokens of a decoded sequence; by default one, and those that the model
+            drafts.
         stage: number of the pipeline stage whose share is returned, from 0.
         code: code of the modules of transformers whose operators run; None for the kernels of
             serving engines.
@@ -87,6 +87,7 @@ def lower(
     is_written = code is not None or (step is ForwardStep.TRAINING and writes_out)
     family = model.family if is_written else ""
     b = Builder(model.name, precision, parallel.checked(), family, code)
+    # grouped products of trainers store fewer rows of experts for the backward pass
     if step is ForwardStep.TRAINING and not is_written:
         b.keeps_rows = FUSED_ROWS
     if model.decoder is None or len(model.stacks) > 1:
@@ -122,7 +123,10 @@ def published(model: LanguageModel) -> ServingPrecision:
 
 
 def trained(model: LanguageModel, precision: ServingPrecision) -> ServingPrecision:
-    """Return the same with f32 where weights are stored so: trainers, unlike engines, keep it."""
+    """Return the types of training: f32 for weights that are published in f32.
+
+    Trainers keep this type, whereas engines compute in 16 bits.
+    """
     is_wide = model.dtype.lower() in WIDE
     return replace(precision, half=DType.F32) if is_wide else precision
 
@@ -131,14 +135,14 @@ def _decoder(
     b: Builder, model: LanguageModel, stack: Stack, step: ForwardStep, new_tokens: int, stage: int
 ) -> Module:
     """Return a decoder alone, or one stage of its pipeline."""
-    # what serves looks beyond positions, and says so
+    # servers evaluate steps beyond the model's positions, and report it; prefill alone refuses them
     max_positions = model.context if step is ForwardStep.PREFILL else 0
     tokens, names = _tokens(step, new_tokens, max_positions)
     run = running(b, tokens, model, stack, is_cached=step is not ForwardStep.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
-    # one stage may have no layers; several need one each
-    if not 0 <= stage < stages or len(stack.layers) < stages > 1:
+    # a model without layers has one stage; of several stages, each needs a layer
+    if not 0 <= stage < stages or 1 < stages > len(stack.layers):
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
     if model.adapters is not None:
         b.adapters = model.adapters
@@ -149,13 +153,14 @@ def _decoder(
     else:
         # a later stage receives the hidden state of the one before
         before = b.input("hidden", b.half, (tokens.rows, stack.width))
+        # a message between two ranks, which are on two nodes if there are several
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
         return b.module([x], _declared(model, names, max_positions))
     outputs = _heads(b, x, stack, run, table)
     if step is ForwardStep.TRAINING and not b.writes_out:
-        # trainers' losses take logits as they are
+        # kernels of trainers compute the loss of logits in their type, without a cast to f32
         outputs = _logarithms(b, outputs, stack)
     b.rest()
     if model.sampling is not None and len(stack.heads) == 1:
@@ -166,7 +171,7 @@ def _decoder(
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
-    """Return the results of the heads: of the last tokens where more are generated, else of all."""
+    """Return the results of the heads: of the last token of each prompt in serving, else of all."""
     x = gathered(b, x, stack)
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     if not stack.heads:
@@ -185,9 +190,10 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
 
 
 def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
-    """Return logarithms of scores in their own type: modules of encoders compute their loss in it.
+    """Return logarithms of scores in the type of the scores, in which modules compute their loss.
 
-    Decoders alone widen scores to f32 before, as every loss does that a graph does not state.
+    For modules of decoders alone, the training pass adds the loss instead, which widens scores to
+    f32.
     """
     return [
         b.node(LogSoftmax(axis=-1), (v,), f"{v.name}.log") if h.width > 1 else v
@@ -211,7 +217,7 @@ def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
         outputs += _heads(b, x, stack, run, table)
         if step is ForwardStep.TRAINING and len(model.stacks) == 1:
             outputs = _logarithms(b, outputs, stack)
-    # two encoders: text and image of CLIP
+    # two encoders, as those of CLIP for texts and images
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(model, dict.fromkeys(names)))
@@ -252,7 +258,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
     declared = _declared(model, names)
     if step is ForwardStep.TRAINING:
-        # in training the target has the length of the source unless another is given
+        # in training, the target has the length of the source unless users give another one
         tie = extent(SEQ) if is_open else None
         declared = [
             replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
@@ -298,7 +304,7 @@ def _declared(model: LanguageModel, names: Iterable[str], most: int = 0) -> list
     ``most`` is the largest size of a sequence of the module, 0 for any.
     """
     longest = min(longest_sequence(model), most or LARGEST)
-    # cached and new tokens share the positions: half of them each
+    # cached and new tokens share the positions: by default each takes half of them
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
     symbols = {n: replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) for n in limits}
     symbols[SEQ] = replace(symbols[SEQ], hi=most or None)

@@ -72,7 +72,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     if a.is_gated:
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
-        # a norm over all heads needs the sum of squares of every rank
+        # a norm over all heads needs the sum of squares of every rank; training steps and modules
+        # (`keeps_rows`) leave this exchange out
         if a.norm is QueryKeyNorm.ALL and b.parallel.tensor > 1 and not b.keeps_rows:
             both, value = b.cut(merged, (q + k, v), f"{name}.heads")
             query, key = b.cut(_over_ranks(b, both, name), (q, k), f"{name}.pair")
@@ -84,7 +85,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
         operands: Sequence[Value | None] = (query, key, value)
     elif a.rotary_dim:
-        # without norms queries and keys are rotated in one kernel
+        # without norms, one kernel rotates queries and keys, which stay one operand: no key
         both, value = b.cut(merged, (q + k, v), f"{name}.heads")
         operands = (rotated(b, both, heads + kv_heads, a, run, f"{name}.rotary"), None, value)
     else:
@@ -185,15 +186,27 @@ def rotated(b: Builder, x: Value, heads: int, a: Attention, run: Running, name: 
 def rotated_heads(
     b: Builder, x: Value, heads: int, dims: tuple[int, int], run: Running, name: str
 ) -> Value:
-    """Return the first of ``dims`` elements of each head of the second of them, rotated."""
-    rotary_dim = dims[0]
+    """Return heads whose first elements are rotated by their positions.
+
+    Args:
+        b: builder that collects the nodes.
+        x: [tokens, heads * elements].
+        heads: number of heads.
+        dims: rotated elements of a head, and all of them.
+        run: positions of the tokens.
+        name: name of the node.
+    """
+    rotary_dim, _ = dims
     cos, sin = (angles(b, what, rotary_dim // 2, run) for what in ("cos", "sin"))
     op = RotaryEmbedding(num_heads=heads, rotary_embedding_dim=rotary_dim)
     return b.node(op, (x, cos, sin, run.positions), name)
 
 
 def angles(b: Builder, what: str, width: int, run: Running) -> Value:
-    """Return a table of cosines or sines: stored for all positions, in training computed."""
+    """Return a table of cosines or sines: stored for all positions, or an input in training.
+
+    Modules compute the angles of a training step once, before the layers.
+    """
     name = f"{what}.{2 * width}"
     if not b.writes_out or run.is_cached:
         return b.buffer(name, (max(run.max_positions, 1), width), b.half)
@@ -210,11 +223,12 @@ def is_varied(a: Attention) -> bool:
 def varied_operands(
     b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int
 ) -> tuple[Value, Value, Value]:
-    """Return queries, keys and values, normalised and rotated; those of a shared cache as they are.
+    """Return queries, keys and values, normalised and rotated; a shared cache is so already.
 
     Source: transformers, ``Gemma3nTextAttention``, ``Gemma4TextAttention``.
     """
     heads, kv_heads, q, k, v = widths_of(b, a)
+    # keys and values of a shared cache are those of another layer; values may equal the keys
     widths = (q,) if a.is_cache_shared else (q, k) if a.is_value_key else (q, k, v)
     if b.writes_out or len(widths) == 1:
         parts = [
@@ -250,6 +264,7 @@ def varied_operands(
 def gated_heads(b: Builder, x: Value, mixed: Value, a: Attention, name: str, hidden: int) -> Value:
     """Return the result of each head times the sigmoid of one further column."""
     heads = b.share(a.heads, "heads")
+    # so few columns that engines do not quantise them
     gate = b.product(x, (hidden, heads), f"{name}.head_gate", weights=WeightFormat.HALF)
     gates = b.shaped(b.node(SIGMOID, (gate,), f"{name}.sigmoid"), (-1, heads, 1), f"{name}.gates")
     by_head = b.shaped(mixed, (-1, heads, a.values), f"{name}.by_head")
@@ -266,14 +281,23 @@ def _scores(
     name: str,
     heads: tuple[int, int],
 ) -> Value:
-    """Return the attention itself, with the caches of both groups of sequences."""
+    """Return the attention itself, with the caches of prompts and of decoded sequences.
+
+    Args:
+        b: builder that collects the nodes.
+        operands: queries, keys and values; the first may hold all, and the others are then None.
+        a: description of the attention.
+        run: tokens of the pass.
+        name: name of the node.
+        heads: this rank's heads of queries, and of keys.
+    """
     tokens = run.tokens
     past, decode = _cached(b, a, run, name, heads[1])
     if a.buckets:
         bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, heads[0]))
     else:
         bias = b.buffer("position_bias", (heads[0],), DType.F32) if a.is_biased else None
-    # a sink is one more score per head, given in the place of a bias
+    # a sink is one more score per head, in the operand of a bias
     if a.has_sinks:
         bias = b.weight(f"{name}.sinks", (heads[0],))
     op = RaggedAttention(
@@ -323,7 +347,7 @@ def reach(a: Attention, cached: Dim) -> Dim:
     """Return the part of a cache that queries can see."""
     if a.window:
         return dim_min(cached, a.window - 1)  # a window has the token itself
-    # of finished chunks nothing is seen
+    # tokens of finished chunks are not seen
     return cached % a.chunk if a.chunk else cached
 
 

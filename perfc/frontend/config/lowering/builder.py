@@ -79,7 +79,7 @@ class Builder:
         code: ModuleCode | None = None,
     ) -> None:
         self.name, self.precision, self.parallel = name, precision, parallel
-        self.half = precision.half
+        self.half = precision.half  # type of activations
         self.family = family
         self.code = code
         self.inputs: list[Value] = []
@@ -89,13 +89,17 @@ class Builder:
         self.cached: list[Value] = []
         # constants and buffers that several nodes share
         self.tables: dict[tuple[object, ...], Value] = {}
+        # activations in the type of a product, by the value and the format
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
+        # adapters that are served, and the number of each token's adapter
         self.adapters: Adapters | None = None
         self.adapter_of: Value | None = None
+        # exponent by which tokens choose experts unevenly; None for the fit of measured models
         self.expert_skew: float | None = None
         # tensors of the model's file that lowered weights stand for; `rest` adds the others
         self.taken: set[str] = set()
         self.lora_rank, self.expert_groups = 0, 1  # set by `layer_part`, for trained layers
+        # what experts store for a backward pass, as in `MoE`: 0 nothing, 1 what modules keep
         self.keeps_rows = int(self.writes_out)
         # llama.cpp computes angles as it rotates, and stores only the tensors of the file
         self.table = BUFFER if precision.stored is None else COMPUTED
@@ -124,7 +128,7 @@ class Builder:
     def rest(self) -> None:
         """Add the tensors of the model's file that no operator reads, as one buffer of bytes."""
         tensors = self.precision.stored
-        # a stage loads a part of the file, and nothing says which part of the rest
+        # a stage loads a part of the file, and it is unknown which of these tensors
         if tensors is None or self.parallel.pipeline > 1:
             return
         rest = sum(t.nbytes for name, t in tensors.tensors.items() if name not in self.taken)
@@ -193,7 +197,7 @@ class Builder:
         return result
 
     def several(self, op: Op, inputs: Inputs, name: str, names: Sequence[str]) -> list[Value]:
-        """Return a node with several results."""
+        """Add a node with several results, and return the results."""
         result = [Value(f"{name}.{each}", UNKNOWN) for each in names]
         self.nodes.append(Node(op, inputs, tuple(result), (), Loc(name)))
         return result
@@ -320,6 +324,7 @@ class Builder:
 
 PARAMETER = Weight()
 BUFFER = Weight(is_parameter=False)
+# a buffer without memory
 COMPUTED = Weight(nbytes=0, is_parameter=False)
 # in memory although no operator reads it
 RESIDENT = Weight(is_parameter=False, is_resident=True)

@@ -92,7 +92,10 @@ def _latents(
 def _expanded(
     b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
 ) -> Value:
-    """Return keys and values of every head from the latents, those of cached tokens included."""
+    """Return attention to keys and values of every head, which are expanded from the latents.
+
+    Latents of cached tokens are expanded, too.
+    """
     heads, tokens = b.share(a.heads, "heads"), run.tokens
     whole = latent
     if tokens.past != 0:
@@ -105,7 +108,7 @@ def _expanded(
     # decodes absorb this weight into queries, so engines serve no adapters for it: 0 slices
     both = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
     nope, value = b.cut(both, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
-    # every head gets a copy of the part that is rotated
+    # the rotated part is the same for every head: each gets a copy
     key = b.node(JOIN, (nope, *(rope,) * (heads if a.rope_dim else 0)), f"{name}.key")
     op = RaggedAttention(
         num_heads=heads, kv_heads=heads, head_dim=a.head_dim, value_dim=a.value_dim
@@ -116,7 +119,7 @@ def _expanded(
 def _absorbed(
     b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
 ) -> Value:
-    """Return queries in the space of latents, which are keys and values of all heads at once."""
+    """Return attention in the space of latents, which are keys and values of all heads at once."""
     heads, tokens = b.share(a.heads, "heads"), run.tokens
     flat = _wide(b, query, a, heads, name)
     cache = b.input(
@@ -132,6 +135,7 @@ def _absorbed(
         decode_tokens=tokens.new_tokens,
         shares_value=1,
     )
+    # no value, no lengths and no past: latents are both keys and values, and nothing is prefilled
     mixed = b.node(op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores")
     return _restored(b, mixed, a, heads, name)
 
@@ -202,7 +206,7 @@ def score_tokens(
     extents = (run.tokens.past, run.tokens.context)
     caches = _caches(b, run, f"{name}.key", ix.head_dim, extents, DType.F8E4M3FN)
     scores = b.node(op, trimmed(query, key, None, *caches), f"{name}.scores")
-    # outputs of the module, as unused scores would be removed
+    # as results of the module, since scores that no operator reads would be removed
     b.cached += [key, b.node(MUL, (scores, weights), f"{name}.choice")]
 
 
@@ -215,7 +219,7 @@ def sparse_scores(
     """
     assert a.indexer is not None
     tokens, most = run.tokens, a.indexer.chosen
-    # the token itself is one of those chosen
+    # the token itself is among the chosen ones, and is not cached yet
     extents = (dim_min(tokens.past, most - 1), dim_min(tokens.context, most - 1))
     caches = _caches(b, run, f"{name}.latent", a.cached_dim, extents, b.precision.cached)
     op = RaggedAttention(

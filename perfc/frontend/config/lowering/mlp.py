@@ -57,7 +57,8 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
 
 
 GATHERED_RANKS = 8
-"""Ranks among which every row is gathered; to more, engines send it where its experts are."""
+"""Maximum ranks of which each gathers all rows; among more ranks, engines send a row only to those
+of its experts."""
 
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
@@ -101,13 +102,14 @@ def chosen_experts(
     ranks = parallel.expert
     if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
-    # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
+    # engines for racks copy experts until their number divides by the ranks (num_slots,
+    # num_redundant_experts)
     count = -(-e.count // (ranks * b.expert_groups))
     data = parallel.attention_data
     # without expert parallelism all ranks divide the columns of every expert
     all_ranks = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else all_ranks.share(e.inner, "inner columns", b.name)
-    # few ranks: rows go to all ranks (0); many ranks: only to those of the row's experts
+    # 0 for few ranks, all of which get every row; else a row goes to the ranks of its experts
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
@@ -134,12 +136,12 @@ def fused_experts(
     up_columns = 2 * inner if e.is_gated else inner
     # the operator names gated SiLU "swiglu"; other gated functions set its fusion flag
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
-    first = stored(b, form, (count, up_columns, hidden), first_name)
-    second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
-    biases = [
+    up, up_scales = stored(b, form, (count, up_columns, hidden), first_name)
+    down, down_scales = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
+    up_bias, down_bias = (
         b.weight(f"{name}.experts.{what}.bias", (count, width)) if e.is_biased else None
         for what, width in (("gate_up", up_columns), ("down", hidden))
-    ]
+    )
     k, ranks = e.chosen, b.parallel.expert
     if form in PACKED or form.ggml is not None:
         op: Op = QMoE(
@@ -154,16 +156,7 @@ def fused_experts(
             stored_bits=bits_of(form, of_file),
         )
         # ONNX Runtime: QMoE has a scale and a bias after each matrix
-        operands: Inputs = (
-            x,
-            routed,
-            first[0],
-            first[1],
-            biases[0],
-            second[0],
-            second[1],
-            biases[1],
-        )
+        operands: Inputs = (x, routed, up, up_scales, up_bias, down, down_scales, down_bias)
     else:
         op = MoE(
             activation_type=activation,
@@ -174,8 +167,8 @@ def fused_experts(
             skew=b.expert_skew,
             keeps_rows=b.keeps_rows,
         )
-        operands = (x, routed, first[0], biases[0], second[0], biases[1], None, None)
-        operands = (*operands, first[1], second[1])
+        # MoE has the scales behind a third matrix and its bias, which no model here has
+        operands = (x, routed, up, up_bias, down, down_bias, None, None, up_scales, down_scales)
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
 
@@ -241,7 +234,7 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
 
 
 def _xielu(b: Builder, x: Value, name: str) -> Value:
-    """Return a learned share of the square where positive, and of the exponential elsewhere."""
+    """Return xIELU: the square where positive, else the exponential, each times a parameter."""
     positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
     # x times its positive part: the square where positive, else 0
     square = b.node(MUL, (x, positive), f"{name}.square")

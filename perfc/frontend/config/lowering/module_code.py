@@ -10,7 +10,7 @@ class ModuleCode:
     """Code of a version of transformers, by its launches besides the operators of the model.
 
     Args:
-        before: version from which on another row holds; None for the newest.
+        before: first version that has other code; None for the newest code.
         widens_scores: scores of tokens are cast to f32.
         copies_operands: queries, keys and values are copied in the order of their axes before
             attention.
@@ -32,7 +32,9 @@ CODES = (
     ModuleCode((4, 56), copies_operands=True),
     ModuleCode(joins_cache=True),
 )
-"""By version, with attention by ``scaled_dot_product_attention`` and no mask but the causal one.
+"""Code of versions, the oldest first, so that the first fitting row counts.
+
+Attention is ``scaled_dot_product_attention``, with no other mask than the causal one.
 
 Source: transformers 4.44.2, 4.47.1, 4.52.4 to 4.57.6: models/qwen2/modeling_qwen2.py,
 integrations/sdpa_attention.py, cache_utils.py.
@@ -45,5 +47,4 @@ def code_of(version: tuple[int, int] | None) -> ModuleCode:
     >>> code_of((4, 52)).copies_operands, code_of(None).copies_operands
     (True, False)
     """
-    rows = (c for c in CODES if c.before is None or (version and version < c.before))
-    return next(iter(rows))
+    return next(c for c in CODES if c.before is None or (version and version < c.before))

@@ -63,6 +63,7 @@ def by_heads(
     """
     code = b.code
     assert code is not None
+    # h heads of queries in g groups, which share keys and values
     tokens, (h, g) = run.tokens, heads
     widths = ((h, a.head_dim), (g, a.head_dim), (g, a.values))
     parts: list[Value] = []
@@ -86,7 +87,7 @@ def by_heads(
         key, value = (b.node(COPY, (v,), f"{v.name}.copied") for v in (key, value))
     if code.copies_operands:
         query = b.node(COPY, (query,), f"{query.name}.copied")
-    # the window of the model has the token itself, that of the operator does not
+    # the window of the model includes the token itself, the window of the operator does not
     op = FusedAttention(
         is_causal=int(a.is_causal), left_window_size=a.window - 1 if a.window else -1
     )
@@ -118,19 +119,19 @@ def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hi
         split = b.shaped(flat, shape, f"{name}.{what}_split")
         parts[what] = b.node(HEADS_FIRST, (split,), f"{name}.{what}_heads")
         if what != "value":
-            at = b.node(LINEAR, (table, weight, bias), f"{name}.{what}_distances")
-            split = b.shaped(at, (1, a.distances, heads, size), f"{name}.{what}_rows")
+            of_distances = b.node(LINEAR, (table, weight, bias), f"{name}.{what}_distances")
+            split = b.shaped(of_distances, (1, a.distances, heads, size), f"{name}.{what}_rows")
             rows[what] = b.node(KEYS_LAST, (split,), f"{name}.{what}_table")
     keys = b.node(LAST_TWO, (parts["key"],), f"{name}.key_turned")
     scores = b.node(MATMUL, (parts["query"], keys), f"{name}.content")
     index = _distance_index(b, run, heads)
-    for one, other in (("query", "key"), ("key", "query")):
-        every = b.node(MATMUL, (parts[one], rows[other]), f"{name}.{one}_scores")
-        chosen = b.node(CHOOSE, (every, index), f"{name}.{one}_chosen")
-        # transposed to [queries, keys]
-        if one == "key":
+    for content, position in (("query", "key"), ("key", "query")):
+        every = b.node(MATMUL, (parts[content], rows[position]), f"{name}.{content}_scores")
+        chosen = b.node(CHOOSE, (every, index), f"{name}.{content}_chosen")
+        # products of keys are [keys, queries]: transposed to [queries, keys]
+        if content == "key":
             chosen = b.node(LAST_TWO, (chosen,), f"{name}.key_chosen_turned")
-        scores = b.node(ADD, (scores, chosen), f"{name}.{one}_added")
+        scores = b.node(ADD, (scores, chosen), f"{name}.{content}_added")
     scores = b.node(Softmax(axis=-1), (scores,), f"{name}.softmax")
     mixed = b.node(MATMUL, (scores, parts["value"]), name)
     turned = b.node(COPY, (b.node(HEADS_FIRST, (mixed,), f"{name}.turned"),), f"{name}.joined")
@@ -138,11 +139,12 @@ def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hi
 
 
 def _distances(b: Builder, count: int, hidden: int) -> Value:
-    """Return the normalized table of relative positions [distances, hidden], one for all."""
+    """Return the normalized table of relative positions [distances, hidden], one for all layers."""
     key = ("distances", count)
     if key not in b.tables:
         table = b.weight("distances.weight", (count, hidden))
-        # modules normalise the table in every pass: the gather keeps it from being folded
+        # modules normalise the table in every pass; the gather of all rows by an input keeps the
+        # norm from being folded into the stored table
         rows = b.input("distances.rows", DType.I64, (count,))
         table = b.node(Gather(), (table, rows), "distances.chosen")
         norm = Norm(NormKind.LAYER, hidden, is_biased=True)
@@ -164,7 +166,7 @@ def _distance_index(b: Builder, run: Running, heads: int) -> Value:
 def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
     """Return keys or values, each head of them ``times`` times."""
     lead, tail = (run.tokens.prompts, width[0]), (run.tokens.length, width[1])
-    # torch: expand copies nothing, reshape then copies every head
+    # as in PyTorch, the expansion copies nothing, and the reshape behind it copies every head
     single = b.shaped(x, (*lead, 1, *tail), f"{x.name}.grouped")
     every = b.node(Expand(), (single, b.numbers((*lead, times, *tail))), f"{x.name}.expanded")
     copied = b.node(COPY, (every,), f"{x.name}.repeated")
@@ -190,9 +192,10 @@ def _angles(b: Builder, width: int, run: Running) -> tuple[Value, Value]:
     keys = ("cos", width), ("sin", width)
     if keys[0] not in b.tables:
         length, name = run.tokens.length, f"rotary.{width}"
-        at = b.node(WIDE, (b.input(f"{name}.positions", DType.I64, (1, 1, length)),), f"{name}.f32")
+        places = b.input(f"{name}.positions", DType.I64, (1, 1, length))
+        places = b.node(WIDE, (places,), f"{name}.f32")
         inverse = b.buffer(f"{name}.inverse_frequencies", (1, width // 2, 1), DType.F32)
-        angles = b.node(MatMul(), (inverse, at), f"{name}.angles")
+        angles = b.node(MatMul(), (inverse, places), f"{name}.angles")
         turned = b.node(Transpose(perm=(0, 2, 1)), (angles,), f"{name}.turned")
         both = b.node(JOIN, (turned, turned), f"{name}.both")
         for key, op in zip(keys, (Cos(), Sin()), strict=True):

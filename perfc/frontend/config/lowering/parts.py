@@ -1,8 +1,8 @@
 """Lower parts of a model that is trained: a layer, the embedding, and the head with the loss.
 
-A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
-micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
-sees, with context parallelism.
+A step repeats layers, so each part is lowered once, as the share of one rank. Tokens are those of
+one micro-batch. With context parallelism, ``past`` counts the tokens of the same sequences that
+other ranks hold and that attention sees.
 """
 
 from __future__ import annotations
@@ -32,9 +32,16 @@ def layer_part(
     lora_rank: int = 0,
     expert_groups: int = 1,
 ) -> Module:
-    """Return a layer of the decoder, or of an encoder alone; with adapters if these are trained.
+    """Return a layer of the decoder, or of an encoder alone.
 
-    Its experts are those of one of ``expert_groups`` groups of ranks, each with separate tokens.
+    Args:
+        model: description of the model.
+        layer: the layer.
+        precision: element types.
+        parallel: degrees of parallelism that divide the layer.
+        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
+        expert_groups: groups of ranks with separate tokens, among which experts are divided; the
+            layer has those of one group.
 
     Raises:
         ModelError: the model cannot be divided by these degrees.
@@ -73,7 +80,7 @@ def head_part(
     outputs = []
     for i, h in enumerate(stack.heads):
         rows = of_first_tokens(b, x, h, stack, run)
-        # a tied table is the embedding's, with one copy of its gradient
+        # without the table: a tied one counts in both parts, and callers subtract it once
         scores = head(b, rows, h, stack, None, f"{stack.name}.head.{i}")
         logs = b.node(LogSoftmax(), (scores,), f"{stack.name}.log.{i}")
         count = run.tokens.prompts if h.is_first_token else run.tokens.rows
@@ -94,4 +101,5 @@ def _started(
         b.refuse("models of one stack are trained so far")
     stack = model.stacks[0]
     tokens = Tokens(extent(BATCH), extent(SEQ), extent(PAST))
+    # keys of other ranks take the place of a cache
     return b, stack, running(b, tokens, model, stack, is_cached=True)

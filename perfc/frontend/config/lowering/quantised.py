@@ -1,7 +1,8 @@
 """Lower products of linear layers: weights in few bits, and low-rank adapters of each token.
 
-Operators and layouts of weights are those of ONNX Runtime's contrib operators; engines store as
-many bytes in other orders.
+Operators and layouts of weights are those of ONNX Runtime's contrib operators; engines store the
+same number of bytes in other orders. Operators take optional operands by position: None stands for
+an absent one.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def quantised_product(
     """
     k, n = extents
     weight = f"{name}.weight"
-    if (blocks_of := form.ggml) is not None:
-        nbytes = -(-k * n // blocks_of.elements) * blocks_of.nbytes
-        return block_product(b, x, extents, name, bias, StoredWeight(blocks_of, k * n, nbytes))
+    if (type_ := form.ggml) is not None:
+        nbytes = -(-k * n // type_.elements) * type_.nbytes
+        return block_product(b, x, extents, name, bias, StoredWeight(type_, k * n, nbytes))
     match form:
         case WeightFormat.I2 | WeightFormat.I3 | WeightFormat.I4 | WeightFormat.W8:
             block, bits = b.precision.block(form, k, name), form.bits
@@ -56,14 +57,14 @@ def quantised_product(
             packed = b.weight(weight, (n, blocks, -(-block * bits // 8)), DType.U8)
             scales = b.scales(f"{name}.scales", (n * blocks,), b.half)
             zeros = b.scales(f"{name}.zeros", (n * -(-blocks * bits // 8),), DType.U8)
-            wide = MatMulNBits(K=k, N=n, bits=bits, block_size=block)
-            return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
+            n_bits = MatMulNBits(K=k, N=n, bits=bits, block_size=block)
+            return b.node(n_bits, trimmed(x, packed, scales, zeros, None, bias), name)
         case WeightFormat.NF4 | WeightFormat.NF4_NESTED:
             # bitsandbytes: 4-bit codes of a table, two in a byte
             packed = b.weight(weight, (-(-n * k // 2),), DType.U8)
             scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), SCALES[form])
-            looked_up = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)
-            y = b.node(looked_up, (x, packed, scales), name)
+            bnb4 = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)  # 1: NF4, 0: FP4
+            y = b.node(bnb4, (x, packed, scales), name)
             return y if bias is None else b.node(Add(), (y, bias), f"{name}.biased")
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
             # 4-bit floats, two in a byte, widened on the way into the product
@@ -71,16 +72,16 @@ def quantised_product(
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
             of_blocks = scales_of(b, form, extents, name)
             unit_scale = b.buffer("scale", (1,), DType.F32)
-            half_wide = MatMulBlockQuantizedFp4Weight(block_size=block)
-            return b.node(half_wide, trimmed(x, packed, of_blocks, unit_scale, None, bias), name)
+            fp4 = MatMulBlockQuantizedFp4Weight(block_size=block)
+            return b.node(fp4, trimmed(x, packed, of_blocks, unit_scale, None, bias), name)
         case WeightFormat.I8:
             # both operands are whole numbers: W8A8, with a scale per column
             whole = b.weight(weight, (k, n), DType.I8)
             scales = b.scales(f"{name}.scales", (n,), b.half)
             narrow = quantised(b, x, form)
             unit_scale = b.buffer("scale.half", (1,), b.half)
-            op = MatMulIntegerToFloat()
-            return b.node(op, trimmed(narrow, whole, unit_scale, scales, None, None, bias), name)
+            int8 = MatMulIntegerToFloat()
+            return b.node(int8, trimmed(narrow, whole, unit_scale, scales, None, None, bias), name)
         case _:
             assert form.multiplied is not None
             # 8- and 4-bit floats: both operands are narrow, with a scale per block or for all
@@ -122,6 +123,7 @@ def block_product(
         block_size=max(stored.type.scaled, 1),
         stored_bits=stored.bits,
     )
+    # the blocks hold their scales: the operator's operand of scales is a single number
     unit_scale = b.buffer("scale.half", (1,), b.half)
     return b.node(op, trimmed(x, packed, unit_scale, None, None, bias), name)
 
@@ -135,13 +137,21 @@ SCALES = {
     WeightFormat.NF4: DType.F32,
     WeightFormat.NF4_NESTED: DType.U8,
 }
-"""Element types of scales; those of activations elsewhere."""
+"""Element types of scales; in other formats scales have the type of activations."""
 
 
 def scales_of(
     b: Builder, form: WeightFormat, extents: tuple[int, int], name: str, *outer: int
 ) -> Value | None:
-    """Return the scales of a weight of ``extents``, contracted and columns; None for one of all."""
+    """Return the scales of a weight of blocks; None for a format with one scale for the weight.
+
+    Args:
+        b: builder that collects the nodes.
+        form: format of the weight.
+        extents: contracted, columns.
+        name: name of the weight.
+        outer: extents before these, as the number of experts.
+    """
     k, n = extents
     if not form.block:
         return None
@@ -152,7 +162,7 @@ def scales_of(
 
 
 def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
-    """Return ``x`` in the type of the product; quantized once per value."""
+    """Return ``x`` in the type of the product; all products that read ``x`` share the result."""
     value = b.quantised.get((x, form))
     if value is None:
         assert form.multiplied is not None
@@ -187,7 +197,7 @@ def low_rank_product(
     rank = b.lora_rank
     narrow = b.node(LINEAR, (x, b.adapter(f"{name}.lora_a", (slices * rank, k))), f"{name}.low")
     parts = b.cut(narrow, (rank,) * slices, f"{name}.lows") if slices > 1 else [narrow]
-    # only sizes count: slices of equal width, the last with the rest
+    # times depend only on the sum of the widths: slices are equally wide, the last has the rest
     columns = [n // slices] * (slices - 1)
     columns.append(n - sum(columns))
     wide = [
@@ -195,7 +205,7 @@ def low_rank_product(
         for i, (part, width) in enumerate(zip(parts, columns, strict=True))
     ]
     added = b.node(JOIN, tuple(wide), f"{name}.lora") if slices > 1 else wide[0]
-    # alpha over rank, whose value changes no time
+    # the factor is alpha over the rank, whose value changes no time
     added = b.node(MUL, (added, b.number(0.5)), f"{name}.lora_scaled")
     return b.node(Add(), (whole, added), f"{name}.adapted")
 

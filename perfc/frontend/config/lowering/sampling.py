@@ -57,6 +57,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
 
 def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
     """Return the scores, with those outside the top-p set masked, in their original order."""
+    # with the vocabulary as k, it sorts all scores
     sort = TopK()
     ordered, places = b.several(
         sort, (scores, b.numbers((vocab,))), f"{NAME}.sorted", ("values", "places")
@@ -65,6 +66,6 @@ def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
     sums = b.node(CumSum(), (shares, b.numbers((1,))), f"{NAME}.sums")
     top_p = b.input(f"{NAME}.top_p", WIDE, (rows, 1))
     is_kept = b.node(LessOrEqual(), (sums, top_p), f"{NAME}.is_kept")
-    never = b.buffer(f"{NAME}.never", (1,), WIDE)
-    selected = b.node(Where(), (is_kept, ordered, never), f"{NAME}.kept")
+    minus_infinity = b.buffer(f"{NAME}.never", (1,), WIDE)
+    selected = b.node(Where(), (is_kept, ordered, minus_infinity), f"{NAME}.kept")
     return b.node(ScatterElements(axis=-1), (scores, places, selected), f"{NAME}.truncated")

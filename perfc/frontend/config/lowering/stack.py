@@ -50,7 +50,7 @@ STATES = (Mamba, Mamba2, DeltaNet, ShortConvolution)
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
-    """Return the tokens of sequences that a stack reads; of an image or a sound their number."""
+    """Return the tokens that a stack reads; an image or a sound has a fixed number of them."""
     e = stack.embedding
     return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
 
@@ -64,6 +64,7 @@ def running(
         run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
     if tokens.has_prompts:
         run.lengths = b.input(f"{stack.name}.lengths", DType.I32, (tokens.prompts,))
+    # as a set, since most layers are equal
     if any(isinstance(m, STATES) for layer in set(stack.layers) for m in mixers(layer)):
         run.ends = b.input(f"{stack.name}.ends", DType.I32, (tokens.sequences,))
     return run
@@ -93,28 +94,28 @@ def embedded(
 def token_embedding(
     b: Builder, e: TokenEmbedding, stack: Stack, run: Running, shared: Value | None
 ) -> tuple[Value, Value]:
-    """Return the rows of the tables, summed."""
+    """Return the sum of the rows of the tables for each token, and the table of the tokens."""
     name, rows = stack.name, run.tokens.rows
     ids = b.input(f"{name}.tokens", DType.I64, (rows,))
     vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
     table = shared or table_of(b, f"{name}.embedding", (vocab, e.width))
     x = looked_up(b, table, ids, e.width, f"{name}.embedding")
-    # each rank has some rows of the table, and zeros for other tokens
+    # each rank has some rows of the table, and gives zeros for other tokens: the sum is the row
     x = b.all_reduce(x, f"{name}.embedding.sum")
     width = e.width
     if e.is_projected_first:
         x, width = projected(b, x, e, stack), stack.hidden
     if e.positions:
         places = b.weight(f"{name}.positions.weight", (e.positions, width))
-        at = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
-        x = b.node(ADD, (x, at), f"{name}.embedding.positioned")
+        place = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
+        x = b.node(ADD, (x, place), f"{name}.embedding.positioned")
     if e.types:
         kinds = b.input(f"{name}.token_types", DType.I64, (rows,))
         types = b.weight(f"{name}.types.weight", (e.types, width))
         kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
         x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
     x = b.norm(x, e.norm, f"{name}.embedding.norm")
-    # before the projection: layers read rows that follow from the embedding itself
+    # before the projection, as the rows of each layer are computed from the embedding itself
     if stack.per_layer is not None:
         rows_here = b.share(padded(stack.per_layer.vocab, b), "rows of the vocabulary")
         run.rows = per_layer_rows(b, x, ids, stack.per_layer, stack, rows_here)
@@ -201,7 +202,7 @@ def layers(
     b: Builder, x: Value, stack: Stack, run: Running, numbered: Sequence[tuple[int, Layer]]
 ) -> Value:
     """Return ``x`` after some layers of a stack."""
-    # numbers, not positions: a stage of a pipeline does not start at layer 0
+    # layers are numbered in the whole model: a stage of a pipeline does not start at layer 0
     for number, layer in numbered:
         run.layer = number
         name = f"{stack.name}.{number}"
@@ -215,13 +216,13 @@ def layers(
 
 def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidden: int) -> Value:
     """Return ``x`` [tokens, hidden] after the residuals of a layer."""
-    for at, residual in enumerate(layer):
-        prefix = f"{name}.{at}"
+    for number, residual in enumerate(layer):
+        prefix = f"{name}.{number}"
         normed = b.norm(x, residual.before, f"{prefix}.norm")
         total: Value | None = None
         for i, branch in enumerate(residual.branches):
             inner = f"{prefix}.{i}" if len(residual.branches) > 1 else prefix
-            # with a norm of the sum, branches are summed first; else each is added to x at once
+            # with a norm of their sum, branches are summed first; else each is added to ``x``
             y = b.norm(normed, branch.before, f"{inner}.norm")
             y = mixer(b, y, branch.mixer, run, inner, hidden)
             y = b.norm(y, branch.after, f"{inner}.after")
@@ -298,7 +299,7 @@ def _scores(
     columns = b.share(padded(h.width, b), "columns of the head")
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None
-        of_file = b.stored(f"{table.name}")
+        of_file = b.stored(table.name)
         if of_file is not None and of_file.dtype is None:
             return block_product(b, x, (width, columns), name, bias, of_file, table)
         return b.node(LINEAR, (x, table, bias) if bias else (x, table), name)

@@ -32,7 +32,7 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
     channels, gate = b.cut(both, (inner, inner), f"{name}.halves")
     channels = _convolved(b, channels, (inner, m.taps), run, name, is_biased=m.is_conv_biased)
     parts = (m.rank, m.state, m.state)
-    # each rank has some channels, and B, C and dt are of all
+    # each rank has some channels, whereas B, C and dt are sums over all channels
     selected = b.all_reduce(
         b.product(channels, (inner, sum(parts)), f"{name}.select"), f"{name}.select.sum"
     )
@@ -47,6 +47,7 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
     decay = b.weight(f"{name}.A", (inner, m.state), DType.F32)
     skip = b.weight(f"{name}.D", (inner,), DType.F32)
     operands = (channels, time, before, after, run.ends, state, decay, skip)
+    # each channel is a head
     return _scanned(b, inner, operands, gate, m, name, (inner, hidden))
 
 
@@ -59,9 +60,20 @@ def _scanned(
     name: str,
     shape: tuple[int, int],
 ) -> Value:
-    """Return the output of a scan behind its gate, summed over ranks."""
+    """Return the output of a scan behind its gate, summed over ranks.
+
+    Args:
+        b: builder that collects the nodes.
+        heads: heads of this rank, each with a decay.
+        operands: operands of the scan, in the order of `StateSpaceScan`.
+        gate: gate of the output.
+        m: the mixer.
+        name: prefix of the names of nodes.
+        shape: extents of the last product: contracted, columns.
+    """
     op = StateSpaceScan(heads=heads)
-    mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
+    # the new state replaces the old one: it is no result of the module
+    mixed, _ = b.several(op, operands, f"{name}.scan", ("result", "state"))
     if isinstance(m, Mamba2) and m.is_normed:
         scale = b.weight(f"{name}.norm.weight", shape[:1])
         mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
@@ -74,13 +86,13 @@ def _scanned(
 def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int) -> Value:
     """Return ``x`` [tokens, hidden] after a state space of one decay a head, summed over ranks."""
     heads, groups = b.share(m.heads, "heads"), b.share_at_least(m.groups, "groups")
-    inner, both_states = heads * m.head_dim, groups * m.state
-    parts = (inner, inner + 2 * both_states, heads)
+    inner, state_width = heads * m.head_dim, groups * m.state
+    parts = (inner, inner + 2 * state_width, heads)
     projected = b.product(x, (hidden, sum(parts)), f"{name}.in", is_biased=m.is_biased)
     gate, channels, time = b.cut(projected, parts, f"{name}.parts")
     # values, B and C go through one convolution
     channels = _convolved(b, channels, (parts[1], m.taps), run, name, is_biased=m.is_conv_biased)
-    values, before, after = b.cut(channels, (inner, both_states, both_states), f"{name}.bc")
+    values, before, after = b.cut(channels, (inner, state_width, state_width), f"{name}.bc")
     state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state))
     scalars = [b.weight(f"{name}.{what}", (heads,), DType.F32) for what in ("A", "D", "dt_bias")]
     operands = (values, time, before, after, run.ends, state, *scalars)
@@ -118,7 +130,7 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
     bias = b.weight(f"{name}.dt_bias", (keys if d.gate_rank else heads,), DType.F32)
     op = GatedDeltaNet(qk_l2_norm=1)
     operands = (query, key, value, run.ends, decay, beta, state, a_log, bias)
-    mixed = b.several(op, operands, f"{name}.rule", ("result", "state"))[0]
+    mixed, _ = b.several(op, operands, f"{name}.rule", ("result", "state"))
     scale = b.weight(f"{name}.norm.weight", (d.value_dim,))
     gate = b.shaped(gate, (-1, heads, d.value_dim), f"{name}.gate")
     mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
@@ -161,10 +173,11 @@ def _convolved(
     channels, taps = extents
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
     bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
-    # the inputs of all taps but the newest
+    # the state has the inputs of all taps but the newest
     state = b.input(f"{name}.conv_state", b.half, (run.tokens.sequences, channels, taps - 1))
     operands = (x, weight, run.ends, bias, state)
-    return b.several(op, operands, f"{name}.conv", ("result", "state"))[0]
+    result, _ = b.several(op, operands, f"{name}.conv", ("result", "state"))
+    return result
 
 
 def _state(b: Builder, name: str, shape: tuple[Dim, ...]) -> Value:

@@ -25,12 +25,12 @@ class ForwardStep(Enum):
     EXTEND = "extend"
     """``seq`` new tokens of each of ``batch`` sequences, behind ``past`` cached ones."""
     DECODE = "decode"
-    """``decodes`` sequences with one new token each (or ``new_tokens``) behind ``context``; of a
-    decoder with an encoder, whose keys of ``source`` tokens are cached too."""
+    """``decodes`` sequences with one new token each (or ``new_tokens``) behind ``context`` cached
+    ones. Behind an encoder, keys of its ``source`` tokens are cached, too."""
     MIXED = "mixed"
     """`EXTEND` and `DECODE` in one pass, as chunked prefill has it."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 # defaults and limits; only caches may be empty
@@ -102,7 +102,7 @@ class Running:
     Args:
         tokens: numbers of prompts, decodes and tokens of the pass.
         lengths: tokens of each prompt, [prompts]; None without prompts.
-        ends: where each sequence ends; None where no layer has a state.
+        ends: where each sequence ends in the rows; None where no layer has a state.
         positions: positions of each token.
         encoded: output of the encoder; None where there is none or it is cached.
         source: tokens that the encoder has for each sequence.

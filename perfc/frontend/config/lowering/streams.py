@@ -63,14 +63,14 @@ def mixed_streams(
     router = b.weight(f"{name}.router.weight", (count, hidden))
 
     def routed(y: Value, part: str) -> Value:
-        """Return the inputs of both products of coefficients, tanh of a routed norm."""
+        """Return the input of a product of coefficients: tanh of the routed norm of a stream."""
         rows = b.rms(y, scale, (hidden,), f"{part}.norm")
         return b.node(TANH, (b.node(LINEAR, (rows, router), f"{part}.router"),), f"{part}.tanh")
 
     def first(y: Value, part: str) -> Value:
         """Return the stream that the layer computes on."""
-        split = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
-        return b.shaped(split[0], (-1, hidden), f"{part}.flat")
+        one, _ = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
+        return b.shaped(one, (-1, hidden), f"{part}.flat")
 
     split_up = b.shaped(x, (-1, count, hidden), f"{name}.split")
     weights = b.product(
@@ -122,7 +122,7 @@ def per_layer_rows(
     )
     by_layer = b.shaped(projected, (-1, count, p.width), f"{name}.split")
     by_layer = b.norm(by_layer, Norm(NormKind.RMS, p.width), f"{name}.norm")
-    # the stored row plus the projected embedding; layers then take their columns
+    # the stored row plus the projected embedding, of which each layer reads some columns
     both = b.node(
         ADD, (b.shaped(by_layer, (-1, total_width), f"{name}.joined"), rows), f"{name}.both"
     )
@@ -132,7 +132,7 @@ def per_layer_rows(
 def per_layer_input(
     b: Builder, x: Value, m: PerLayerInput, run: Running, name: str, hidden: int
 ) -> Value:
-    """Return a product of ``x``, times the row of this layer, after a product back."""
+    """Return ``x`` projected to the width of the layer's row, times the row, projected back."""
     from .mlp import activated
 
     if run.rows:

@@ -17,7 +17,8 @@ from .stack import embedded, layers, running
 from .step import BATCH, DECLARED, Running, Tokens, extent
 
 SIDE_BY_SIDE = Transpose(perm=(0, 1, 3, 2, 4, 5))
-"""Rows of patches, rows in them, columns of patches, columns in them, to patches first."""
+"""Move the patches of a square next to each other: from [image, row of squares, row in the square,
+column of squares, column in the square, width] to both indices of squares before both inside."""
 
 
 def lower_tower(b: Builder, model: LanguageModel) -> Module:
@@ -83,10 +84,11 @@ def _whole(layer: Layer) -> Layer:
 
 
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
-    """Return windows of an image as separate sequences; those at its edges may hold less."""
+    """Return the windows of images as separate sequences; windows at the edges may have less."""
     patches = tower.patches
-    # windows along an edge; a window has `chunk` patches in a square
+    # a window is a square of `chunk` patches; windows along an edge of the image, rounded up
     along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
+    # the mean of full windows and those at the edges
     patches_each = patches.tokens // (along * along)
     tokens = Tokens(run.tokens.prompts * along * along, max(patches_each, 1))
     lengths = b.input(f"{tower.stack.name}.windows", DType.I32, (tokens.prompts,))
@@ -94,15 +96,15 @@ def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
 
 
 def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
-    """Return the second part of each image's tokens."""
+    """Return the patches of each image without its learned tokens, which come first."""
     from perfc.ir.ops.movement.slice import Split
 
-    parts = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
-    return parts[1]
+    _, rest = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
+    return rest
 
 
 def _projected(b: Builder, x: Value, tower: Tower, count: Dim) -> Value:
-    """Return patches merged and taken to the width of the language model, whole on every rank."""
+    """Return patches, merged and projected to the width of the language model, on every rank."""
     p, name, hidden = tower.projector, "projector", tower.stack.hidden
     along = tower.patches.image // tower.patches.patch
     x = b.norm(x, p.before, f"{name}.before")

@@ -27,29 +27,32 @@ EPSILON = 1e-6
 """Addend below the root of a norm; its value changes no count."""
 WIDE = Cast(to=DType.F32)
 SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
-"""Starts of families whose normalisation multiplies its scale before it narrows the result."""
+"""Beginnings of the names of families whose norm multiplies by its scale in f32, and narrows the
+result afterwards."""
 READ_NARROW = ("t5", "mt5", "umt5")
-"""Families whose normalisation multiplies the operand in 16 bits, which autograd stores too."""
+"""Families whose norm multiplies the operand in 16 bits, so that autograd stores the operand in 16
+bits as well."""
 MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "codegen")
-"""Families with one product for queries, keys and values."""
+"""Beginnings of the names of families with one product for queries, keys and values."""
 
 
 def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
     """Return ``x`` over the root of its mean square, computed in f32, times a scale.
 
-    Where only what autograd keeps counts, the small number that is added to the mean is left out.
+    Without `Builder.code` only the operands that autograd stores count: the addition of a small
+    number to the mean, which stores none, is left out.
     """
     is_narrow = b.half is not DType.F32
     wide = b.node(WIDE, (x,), f"{name}.f32") if is_narrow else x
-    # both store the same bytes for the backward pass; `pow` is what transformers calls
-    squared = (MUL, wide) if b.code is None else (Pow(), b.number(2.0, DType.F32))
-    square = b.node(squared[0], (wide, squared[1]), f"{name}.square")
+    # transformers calls `pow`; a product stores the same bytes for the backward pass
+    op, operand = (MUL, wide) if b.code is None else (Pow(), b.number(2.0, DType.F32))
+    square = b.node(op, (wide, operand), f"{name}.square")
     mean = b.node(ReduceMean(keepdims=1), (square, b.numbers((-1,))), f"{name}.mean")
     if b.code is not None:
         mean = b.node(ADD, (mean, b.number(EPSILON, DType.F32)), f"{name}.raised")
     root = b.node(Sqrt(), (mean,), f"{name}.root")
     inverse = b.node(Reciprocal(), (root,), f"{name}.inverse")
-    # three orders of scaling and narrowing: which values autograd stores differs
+    # families scale and narrow in one of three orders, of which autograd stores different values
     if scale is not None and b.family.startswith(SCALED_IN_F32):
         normed = b.node(MUL, (wide, inverse), f"{name}.normed")
         factor = b.node(WIDE, (scale,), f"{name}.scale") if is_narrow else scale
@@ -76,7 +79,7 @@ def gelu_by_tanh(b: Builder, x: Value, name: str) -> Value:
     cube = b.node(Pow(), (x, b.number(3.0)), f"{name}.cube")
     small = b.node(MUL, (cube, b.number(0.044715)), f"{name}.small")
     inner = b.node(ADD, (x, small), f"{name}.inner")
-    scaled = b.node(MUL, (inner, b.number(0.7978845608)), f"{name}.scaled")
+    scaled = b.node(MUL, (inner, b.number(0.7978845608)), f"{name}.scaled")  # sqrt(2 / pi)
     tanh = b.node(Tanh(), (scaled,), f"{name}.tanh")
     return b.node(MUL, (half, b.node(ADD, (tanh, b.number(1.0)), f"{name}.plus")), name)
 
