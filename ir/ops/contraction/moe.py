@@ -130,8 +130,16 @@ class MoE(Op):
         gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
         other = m if has(ins, self.fc_at[2]) else 0
         return {
-            **{"n": element_count(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other},
-            **{"e": e, "x": alu + gated, "y": sfu, "r": self.ranks},
+            "n": element_count(x[:-1]),
+            "k": self.k,
+            "i": x[-1],
+            "f": f,
+            "m": m,
+            "o": other,
+            "e": e,
+            "x": alu + gated,
+            "y": sfu,
+            "r": self.ranks,
         }
 
     def packing(self) -> tuple[float, int]:
@@ -155,10 +163,10 @@ class MoE(Op):
             chosen,
             experts,
             self.ranks,
-            3 if gated else 2,
-            bits,
-            block,
-            self.skew,
+            matrices=3 if gated else 2,
+            weight_bits=bits,
+            scale_block=block,
+            skew=self.skew,
         )
 
     def read_parts(self, ins: Inputs) -> Parts:
@@ -176,6 +184,7 @@ class MoE(Op):
         return parts
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # the rows that `keeps_rows` adds as a second result have no traffic
         whole = each_once(ins, outs[:1])
         return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, whole.is_bound)
 
@@ -227,7 +236,8 @@ class QMoE(MoE):
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
             widths, x = self.widths(ins), shape_at(ins, 0)
-            # scales stored with the elements: the size in bytes does not give their number
+            # where scales are stored among the elements, the size in bytes does not give their
+            # number: it is the product of the widths
             if self.stored_bits and has(ins, i) and widths is not None and x:
                 count, first, inner = widths
                 elements[i] = count * x[-1] * (inner if layer == 2 else first)

@@ -90,7 +90,7 @@ class MoEInputGrad(MoEGrad):
         return tensor(ins, 1), tensor(ins, 2)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
-        # a third layer (fc3) has no form in standard operators here
+        # operand 7, the weights of a third layer (fc3), has no form in standard operators here
         if has(ins, 7):
             return None
         dense = Dense(tape, self, ins)
@@ -130,7 +130,7 @@ class MoEWeightGrad(MoEGrad):
         )
 
     def read_parts(self, ins: Inputs) -> Parts:
-        # only the gradients of experts are read and written
+        # dY, tokens and scores are read; of experts only gradients move, which are results
         return {i: tensor(ins, i).nbytes or 0 if i < 3 else 0 for i in range(len(ins))}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
@@ -142,9 +142,10 @@ class MoEWeightGrad(MoEGrad):
         dense = Dense(tape, self, ins)
         first = tape.apply(FusedMatMul(transA=1), dense.of_first, dense.tokens)
         second = tape.apply(FusedMatMul(transA=1), dense.of_second, dense.between)
+        # operands 4 and 6 are the biases of fc1 and fc2
         biases = [
-            tape.sum(rows, (1,)) if has(ins, at) else None
-            for at, rows in ((4, dense.of_first), (6, dense.of_second))
+            tape.sum(rows, (1,)) if has(ins, index) else None
+            for index, rows in ((4, dense.of_first), (6, dense.of_second))
         ]
         return (first, biases[0], second, biases[1])
 
@@ -215,14 +216,16 @@ class Dense:
         return self.tape.transpose(v, (1, 0))
 
     def halves(self, v: Value) -> tuple[Value, Value]:
-        """Return gate and up projection, which alternate if one product computes both."""
-        e, n, both = v.type.shape  # type: ignore[union-attr, misc]
+        """Return gate and up projection, the parts of a result that one product computes."""
+        e, n, width = v.type.shape  # type: ignore[union-attr, misc]
+        half = width // 2
+        # 1: the columns alternate; else the gate's come first
         if self.op.swiglu_fusion == 1:
-            pairs = self.tape.reshape(v, (e, n, both // 2, 2))
+            pairs = self.tape.reshape(v, (e, n, half, 2))
             cut = [self.tape.part(pairs, {3: (i, i + 1)}) for i in (0, 1)]
-            gate, up = [self.tape.reshape(part, (e, n, both // 2)) for part in cut]
+            gate, up = [self.tape.reshape(part, (e, n, half)) for part in cut]
             return gate, up
-        return self.tape.part(v, {2: (0, both // 2)}), self.tape.part(v, {2: (both // 2, both)})
+        return self.tape.part(v, {2: (0, half)}), self.tape.part(v, {2: (half, width)})
 
     def joined(self, gate: Value, up: Value) -> Value:
         """Return gate and up projection as one tensor, the reverse of `halves`."""

@@ -34,7 +34,7 @@ BLOCKS = (8, 16)
 
 def in_blocks(channels: Dim) -> Dim:
     """Return ``channels`` rounded up to whole blocks, bounded where the two block sizes differ."""
-    # of many extents both are equal, as of multiples of 16
+    # both are equal for many extents, such as multiples of 16
     least, most = (ceil_div(channels, block) * block for block in BLOCKS)
     return least if least == most else data_extent(most, interval(least)[0] or 0)
 

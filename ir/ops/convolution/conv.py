@@ -144,7 +144,7 @@ class Conv(FilteredMaps):
         )
 
     def _check_window(self, extent: Dim, span: Dim, pad: tuple[int, int]) -> None:
-        """Check that the window fits its input; a pool may have an empty result."""
+        """Raise a ShapeError if a window exceeds its padded input; symbols and 0 are accepted."""
         if isinstance(extent, Poly) or isinstance(span, Poly) or extent == 0:
             return
         room = extent if self.auto_pad == "VALID" else extent + sum(pad)
@@ -287,7 +287,8 @@ class DeformConv(Conv):
         rank = len(self.kernel(ins) or ())
         # ranks come from a file: 2^rank is limited
         corners = 1 << min(rank, 8)
-        # weights of the corners, products with them, their sum, and the mask
+        # a weight is a product of a factor per axis, so rank - 1 products for each corner; then a
+        # product and a sum for each corner but the first, and one for the mask
         sampling = corners * max(rank - 1, 0) + 2 * corners - 1 + int(has(ins, 4))
         return {**letters, "x": sampling, "y": int(has(ins, 3))}
 

@@ -126,7 +126,8 @@ class ConvDataGrad(ConvGrad):
                 window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach(window, axis)
             )
             assert isinstance(remainder, int)
-            # where the stride does not divide, no window covers the last elements: zeros
+            # where the stride does not divide, no window covers the last elements, whose gradient
+            # is zero: `output_padding` adds them
             uncovered.append(remainder)
         op = ConvTranspose(
             group=self.group,
@@ -186,14 +187,17 @@ def reach(window: SlidingWindow, axis: int) -> Dim:
 
 
 def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:
-    """Return pads before and after each axis, computed for ``auto_pad``; extents are numbers."""
+    """Return pads before each axis, then those after each, computed for ``auto_pad``.
+
+    The extents of the window must be numbers.
+    """
     extents = [d for d in window.in_extents if isinstance(d, int)]
     before = window.pads_before(extents)
     after: list[int] = []
-    for axis, (first, pad) in enumerate(zip(before, window.pads, strict=True)):
+    for axis, (leading, pad) in enumerate(zip(before, window.pads, strict=True)):
         if window.auto_pad == "NOTSET":
             after.append(pad[1])
             continue
-        beyond = reach(window, axis) - extents[axis] - first
+        beyond = reach(window, axis) - extents[axis] - leading
         after.append(max(beyond, 0) if isinstance(beyond, int) else 0)
     return (*before, *after)

@@ -91,16 +91,17 @@ class ConvTranspose(FilteredMaps):
         for i in range(rank):
             span = span_of(kernel[i], dilations[i]) + extra[i]
             if self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-                # a kernel shorter than its stride leaves nothing to crop
-                short = span - strides[i]
-                out.append(x[i + 2] * strides[i] + (0 if short == 0 else -dim_max(-short, 0)))
+                # what a kernel has beyond its stride is cropped; one that is shorter than its
+                # stride leaves the result shorter, too
+                surplus = span - strides[i]
+                out.append(x[i + 2] * strides[i] - dim_max(-surplus, 0))
             elif pads is None:
                 # unknown pads: at most the extent without any
                 out.append(data_extent((x[i + 2] - 1) * strides[i] + span))
             else:
                 cut = 0 if self.auto_pad == "VALID" else pads[i]
                 out.append((x[i + 2] - 1) * strides[i] + span - cut)
-        # pads larger than what the filters spread
+        # the pads crop more than the filters spread
         if any(isinstance(d, int) and d < 0 for d in out):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)

@@ -76,7 +76,7 @@ class GlobalMaxPool(GlobalPool):
 
     mnemonic = "global_max_pool"
     onnx = "GlobalMaxPool com.microsoft.nchwc::GlobalMaxPool"
-    costs = (1, -1, 0, 0)
+    costs = (1, -1, 0, 0)  # t positions take t - 1 comparisons
 
 
 class NhwcGlobalMaxPool(GlobalMaxPool):

@@ -111,7 +111,7 @@ class Pool(InLayout):
         for d, (kernel, stride, dilation, pad) in zip(x[2:], self._axes(len(x) - 2), strict=True):
             span = span_of(kernel, dilation)
             extent = output_extent(d, span, stride, pad, self.auto_pad, ceil=ceil)
-            # the only case in which runtimes disagree
+            # ONNX and ONNX Runtime disagree only in this case
             if self.auto_pad.startswith("SAME") and dilation > 1:
                 extent = _either_extent(d, extent, kernel, stride, dilation, ceil=ceil)
             out.append(extent)
@@ -172,7 +172,7 @@ class MaxPool(Pool):
 
     mnemonic = "max_pool"
     onnx = "MaxPool com.microsoft.nchwc::MaxPool"
-    costs = (1, -1, 0, 0)
+    costs = (1, -1, 0, 0)  # t taps take t - 1 comparisons
 
     storage_order: int = 0
 

@@ -130,12 +130,15 @@ class AveragePoolGrad(PoolGrad):
         slices: dict[int, tuple[Dim, Dim]] = {}
         for i in range(rank):
             k, s, d = self.kernel_shape[i], window.strides[i], window.dilations[i]
-            padded = source[i] + (pads[i] + pads[i + rank] if self.count_include_pad else 0)
+            # a mean is over the elements of its window that count: those of the operand, which
+            # begin at its first pad, or those of the padded axis, which begin at 0
+            counted = source[i] + (pads[i] + pads[i + rank] if self.count_include_pad else 0)
             first = 0 if self.count_include_pad else pads[i]
-            # elements under each window, of which it is the mean: fewer at a margin
             taps = [
-                sum(0 <= o * s + t * d - first < padded for t in range(k)) for o in range(result[i])
+                sum(0 <= o * s + t * d - first < counted for t in range(k))
+                for o in range(result[i])
             ]
+            # a window of pads alone has no element to divide among
             factors.append([1 / max(t, 1) for t in taps])
             # the last window may end before the operand does
             reach = (result[i] - 1) * s + (k - 1) * d + 1

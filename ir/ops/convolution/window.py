@@ -101,11 +101,13 @@ def windows(extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: 
     room = extent + before + after - span
     if not ceil:
         if isinstance(room, int) and room < 0:
-            # ONNX Runtime truncates toward zero here, but the definition rounds down
+            # as ONNX Runtime, which truncates the quotient toward zero, though the definition
+            # rounds down: the room becomes the next multiple of the stride toward zero
             room = -(-room // stride) * stride
         fitting = room // stride + 1
     else:
-        # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): extent does not decide which
+        # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): the sign of `slack`, their
+        # difference before the division, decides which, whatever the extent
         slack = after - span + stride
         if isinstance(slack, Poly):
             return dim_min(ceil_div(room, stride) + 1, ceil_div(extent + before, stride))
@@ -164,7 +166,7 @@ def touched(
     if not (isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(kernel, Poly)) and (
         out * kernel <= 1 << 16
     ):
-        # few taps (at most 2^16): count distinct positions
+        # distinct positions are counted one by one if this is quick, for at most 2^16 taps
         reach = {i * stride + j * dilation - before for i in range(out) for j in range(kernel)}
         return sum(0 <= i < extent for i in reach)
     if dilation == 1 and isinstance(kernel, int):
@@ -177,7 +179,10 @@ def touched(
 def touched_same(
     extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, auto_pad: str
 ) -> Dim:
-    """Return `touched` for ``auto_pad`` SAME: overlapping windows read every position."""
+    """Return `touched` for ``auto_pad`` SAME, whose pads follow from the extents.
+
+    Overlapping windows read every position.
+    """
     if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
         return extent
     span = span_of(kernel, dilation)

@@ -53,7 +53,8 @@ class QLinearElementwise(Op):
     data: ClassVar[tuple[int, ...]] = (0, 3)
     """Operands that are broadcast."""
     quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
-    """Operands that determine the element type of the result, in order of preference."""
+    """Position of the result's zero point, then those of the quantized data operands: they
+    determine the element type of the result, in order of preference."""
     alu = 1
     real: ClassVar[Op]
     """The operator on real numbers."""
@@ -62,7 +63,7 @@ class QLinearElementwise(Op):
         # the zero point of the result follows its scale
         last = self.quantized[0]
         # positions of the operands, and whether each has a scale and a zero point
-        data = {at: at in self.quantized for at in self.data}
+        data = {index: index in self.quantized for index in self.data}
         return folded_as(self.real, ins, data, (last - 1, last), outs)
 
     def infer(self, ins: Inputs) -> Types:
@@ -70,7 +71,7 @@ class QLinearElementwise(Op):
         return single(first_dtype(ins, *self.quantized), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        # a condition is not dequantized
+        # the first of `quantized` is the result; a condition is not in it, nor dequantized
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
         return {"e": count(outs[0]), "a": a}
 
@@ -163,14 +164,14 @@ class QLinearSoftmax(Op):
         shape = shape_at(ins, 0)
         if not shape:
             return {"e": count(outs[0]), "r": 0 if shape is None else 1}
-        at = normal_axis(self.axis, len(shape))
+        axis = normal_axis(self.axis, len(shape))
         # before opset 13 all axes from `axis` on are one row
-        rows = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
+        rows = shape[:axis] if self.opset < 13 else shape[:axis] + shape[axis + 1 :]
         return {"e": count(outs[0]), "r": element_count(rows)}
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
         e, r = self.extents(ins, outs).values()
-        return Rows(r, e)
+        return Rows(rows=r, elements=e)
 
 
 @frozen
@@ -248,9 +249,9 @@ def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:
         return None
     if len({len(s) for s in ranked}) > 1:
         raise ShapeError(f"ranks {[len(s) for s in ranked]} differ")
-    at = normal_axis(axis, len(ranked[0]))
+    axis = normal_axis(axis, len(ranked[0]))
     columns = zip(*ranked, strict=True)
     # of equal extents a number is preferred to a symbol
-    others = [next((d for d in ds if not isinstance(d, Poly)), ds[0]) for ds in columns]
-    others[at] = dim_sum(s[at] for s in ranked)
-    return tuple(others)
+    extents = [next((d for d in ds if not isinstance(d, Poly)), ds[0]) for ds in columns]
+    extents[axis] = dim_sum(s[axis] for s in ranked)
+    return tuple(extents)

@@ -79,13 +79,13 @@ class QuantizeLinear(Op):
         if target.dtype.is_signed:
             lowest = -(span >> 1)
 
-        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+        def quantized(x: Item, scale: Item, zero_point: Item) -> Item:
             # the quotient in f32, then to the nearest integer, ties to even
             ratio = exact.round_to(exact.plain(x) / exact.plain(scale), DType.F32)
             level = round(exact.plain(ratio)) + int(exact.plain(zero_point))
             return min(max(level, lowest), lowest + span - 1)
 
-        return (elementwise(one, *contents),)
+        return (elementwise(quantized, *contents),)
 
 
 @frozen
@@ -108,19 +108,20 @@ class DequantizeLinear(Op):
     output_dtype: DType = DType.UNKNOWN
 
     def result_dtype(self, ins: Inputs) -> DType:
-        given = self.output_dtype
-        return tensor(ins, 1).dtype if given is DType.UNKNOWN else given
+        declared = self.output_dtype
+        return tensor(ins, 1).dtype if declared is DType.UNKNOWN else declared
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         contents, target = _by_tensor(ins), outs[0]
         if contents is None or not isinstance(target, TensorType) or target.dtype is not DType.F32:
             return ()
 
-        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+        def real(x: Item, scale: Item, zero_point: Item) -> Item:
+            # rounded to f32 after each operation, as kernels compute
             steps = exact.round_to(exact.plain(x) - exact.plain(zero_point), DType.F32)
             return exact.round_to(exact.plain(steps) * exact.plain(scale), DType.F32)
 
-        return (elementwise(one, *contents),)
+        return (elementwise(real, *contents),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
@@ -172,18 +173,18 @@ def folded_as(
         outs: types of the results.
     """
     operands: list[Value | None] = []
-    for at, is_quantized in data.items():
-        v = ins[at] if at < len(ins) else None
+    for index, is_quantized in data.items():
+        v = ins[index] if index < len(ins) else None
         if v is None or v.known is None or not isinstance(v.type, TensorType):
             return ()
         if is_quantized:
             type_ = TensorType(DType.F32, v.type.shape)
-            contents = DequantizeLinear().fold(ins[at : at + 3], (type_,))
+            contents = DequantizeLinear().fold(ins[index : index + 3], (type_,))
             v = Value("", type_, contents[0]) if contents else None
         operands.append(v)
     types = real.infer(tuple(operands))
     contents = real.fold(tuple(operands), types) if None not in operands else ()
-    scales = [ins[at] if at < len(ins) else None for at in result]
+    scales = [ins[index] if index < len(ins) else None for index in result]
     return (
         QuantizeLinear().fold((Value("", types[0], contents[0]), *scales), outs) if contents else ()
     )

@@ -42,7 +42,7 @@ class QLinearConv(Conv):
     mnemonic = "qlinear_conv"
     onnx = "QLinearConv com.microsoft::QLinearConv com.ms.internal.nhwc::QLinearConv"
     operands = QLINEAR_OPERANDS
-    at = (0, 3)
+    at = (0, 3)  # x and w
     typed_by = (7, 0)  # by the zero point of the result, which may be signed where x is not
     fused_alu, added_at = REQUANTIZE, (8,)  # of every result; one more for a bias
     macs_in = DType.I8
@@ -65,6 +65,7 @@ class QLinearConvTranspose(ConvTranspose):
     mnemonic = "qlinear_conv_transpose"
     onnx = "com.ms.internal.nhwc::QLinearConvTranspose"
     operands = QLINEAR_OPERANDS
+    # as in QLinearConv
     at = (0, 3)
     typed_by = (7, 0)
     fused_alu, added_at = REQUANTIZE, (8,)

@@ -33,8 +33,9 @@ class GatherBlockQuantized(Op):
     """Rows of a table that is quantized in blocks, dequantized.
 
     Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
-             data several elements of ``bits`` may be packed along the last axis. Rows of blocks
-             that hold their scales, as those of GGML, have ``columns`` elements.
+             data several elements of ``bits`` may be packed along the last axis. If data has its
+             scales inside its blocks, as GGML stores them, rows have ``columns`` elements, and
+             ``scales`` gives only the type of the result.
     Work:    {alu}: a product, and a difference where there are zero points.
     Traffic: the indices; of data, scales and zero points the rows taken, at most one for each
              index and at most all; the result.
@@ -56,12 +57,12 @@ class GatherBlockQuantized(Op):
         data, indices, dtype = tensor(ins, 0), tensor(ins, 1).shape, tensor(ins, 2).dtype
         if data.shape is None or indices is None:
             return single(dtype, None)
-        at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
-        trailing = data.shape[at + 1 :]
+        axis = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
+        trailing = data.shape[axis + 1 :]
         if trailing:
             # packed elements lie along the last axis
             trailing = (*trailing[:-1], self.columns or trailing[-1] * self._packed(data))
-        return single(dtype, (*data.shape[:at], *indices, *trailing))
+        return single(dtype, (*data.shape[:axis], *indices, *trailing))
 
     def _packed(self, data: TensorType) -> int:
         """Return the logical elements per stored element."""
@@ -92,5 +93,5 @@ class GatherBlockQuantized(Op):
         table, indices = tensor(ins, index), tensor(ins, 1).shape
         if not table.shape or indices is None:
             return None
-        at = normal_axis(self.gather_axis, len(table.shape), "gather_axis")
-        return rows_read(table, element_count(indices), at)
+        axis = normal_axis(self.gather_axis, len(table.shape), "gather_axis")
+        return rows_read(table, element_count(indices), axis)

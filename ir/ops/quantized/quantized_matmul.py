@@ -183,7 +183,8 @@ class GemmFloat8(Gemm):
         product, scales = super().problem(ins, outs), shape_at(ins, 4)
         if product is None or scales is None or len(scales) != 2 or not scales[1]:
             return product
-        # block sizes are powers of two; the last block of a row may be shorter
+        # The last block of a row may be shorter, so the quotient is at most the size of a block:
+        # that is the next size of `SCALE_BLOCKS`.
         block = product.k // scales[1]
         sizes = [size for size in SCALE_BLOCKS if isinstance(block, int) and size >= block]
         return product._replace(scale_block=sizes[0] if sizes else 0)

@@ -18,7 +18,7 @@ class GemmFloat8Grad(GemmFloat8):
     """
 
     mnemonic = "gemm_float8_grad"
-    onnx = ""
+    onnx = ""  # not that of the forward pass
 
     scale_block: Natural = 0
 

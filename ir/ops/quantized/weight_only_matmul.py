@@ -77,8 +77,10 @@ class WeightOnly(Op):
         raise NotImplementedError(f"{type(self).__name__}.packing")
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
-        e = self.extents(ins, outs)
-        return Product(1, e["b"], e["n"], e["k"], False, *self.packing()) if e else None
+        e, (bits, block) = self.extents(ins, outs), self.packing()
+        # one product of all rows
+        product = Product(1, e["b"], e["n"], e["k"]) if e else None
+        return product and product._replace(weight_bits=bits, scale_block=block)
 
 
 @frozen
@@ -115,7 +117,8 @@ class MatMulNBits(WeightOnly):
         return int(has(ins, 5))
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
-        return DType.I8 if self.accuracy_level == 4 else None  # level of int8
+        # of the levels of ONNX Runtime, 4 computes in int8
+        return DType.I8 if self.accuracy_level == 4 else None
 
 
 @frozen
@@ -170,7 +173,7 @@ class MatMulFpQ4(WeightOnly):
         return None if k is None or n is None else (k, n)
 
     def packing(self) -> tuple[int, int]:
-        return 4, 0
+        return 4, 0  # the block follows from `blk_quant_type`, whose codes are not read here
 
 
 @frozen
@@ -199,6 +202,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
         return 8, self.block_size
 
     def bias(self, ins: Inputs) -> int:
+        # the last operand, also of the subclass
         return int(has(ins, len(self.signature.names) - 1))
 
 
@@ -215,7 +219,7 @@ class MatMulBlockQuantizedFp4Weight(MatMulBlockQuantizedFp8Weight):
     onnx = "com.microsoft::MatMulBlockQuantizedFp4Weight"
     operands = "A B weight_scale weight_scale_2 input_scale? bias?"
 
-    unpacking = 2
+    unpacking = 2  # products with the scale of the block and with that of the whole weight
 
     block_size: Positive = 16
 

@@ -46,6 +46,7 @@ def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
     if isinstance(scale, int | float) and not 0 < scale < math.inf:
         raise ShapeError(f"a scale of {scale:g}")
     match scale:
+        # a symbolic scale is whole, so that nothing is rounded
         case Poly():
             return extent * scale
         case int() | float() if isinstance(extent, int):
@@ -98,8 +99,9 @@ class Resampling(Op):
         return moved([read], [stored(y)])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        # a product per tap and the additions between: 2 * taps - 1, but 0 for nearest
-        return {"e": count(outs[0]), "o": 2 * self._taps(ins, outs) - 2 + (self.mode != "nearest")}
+        # a product per tap and the additions between
+        operations = 0 if self.mode == "nearest" else 2 * self._taps(ins, outs) - 1
+        return {"e": count(outs[0]), "o": operations}
 
 
 @frozen
@@ -136,9 +138,10 @@ class Resize(Resampling):
         # positions of these operands; -1 for none
         scales, sizes = (1, -1) if self.version < 11 else (2, 3)
         if x.shape is None:
-            given = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
-            ranked = given is not None and self.axes is None
-            return single(x.dtype, unknown_extents(len(given or ())) if ranked else None)
+            # scales or sizes, one per axis, give the rank
+            listed = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
+            ranked = listed is not None and self.axes is None
+            return single(x.dtype, unknown_extents(len(listed or ())) if ranked else None)
         rank = len(x.shape)
         axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
         extents = [x.shape[a] for a in axes]
@@ -179,7 +182,8 @@ class Resize(Resampling):
             for d, w in zip(extents, wanted, strict=True)
             if isinstance(d, int) and isinstance(w, int) and d > 0
         ]
-        # some extent is unknown: no common scale
+        # Some extent is unknown, and so is the common scale. Without ``not_larger`` an extent may
+        # exceed the size that is wanted of it, which is then no upper bound.
         if len(pairs) < len(extents):
             return [data_extent(None if is_larger else w) for w in wanted]
         ratios = [rounded(w / d, DType.F32) for d, w in pairs]

@@ -97,10 +97,9 @@ class ResizeGrad(Op):
         """Return the weight of each element of the operand in element ``i`` of the result."""
         x = self.position(i, source, result, scale)
         weights: dict[int, float] = {}
-        for at, part in self.taps(x, source):
-            # neighbors outside are the elements at the margin
-            inside = min(max(at, 0), source - 1)
-            # several neighbors outside may be one element
+        for neighbor, part in self.taps(x, source):
+            # neighbors outside are replaced by the element at the margin, which adds their weights
+            inside = min(max(neighbor, 0), source - 1)
             weights[inside] = weights.get(inside, 0.0) + part
         return weights
 
@@ -114,6 +113,7 @@ class ResizeGrad(Op):
                 "ceil": math.ceil(x),
             }
             return [(rounded[self.nearest_mode], 1.0)]
+        # linear interpolation moves positions outside to the margin; cubic keeps them
         if self.mode == "linear":
             x = min(max(x, 0.0), source - 1.0)
         first = math.floor(x)

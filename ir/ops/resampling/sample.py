@@ -29,11 +29,11 @@ from ..movement.movement import unknown_extents
 from .resize import TAPS
 
 
-def _touched(ins: Inputs, outs: Types, pointwise: int) -> Dim | None:
-    """Return bytes of operand 0 that samples read, at most all of it once."""
+def _touched(ins: Inputs, outs: Types, per_sample: int) -> Dim | None:
+    """Return bytes of operand 0 that samples read, ``per_sample`` elements each, at most all."""
     x, y = tensor(ins, 0), outs[0]
     samples = y.numel if isinstance(y, TensorType) else None
-    n_read = None if samples is None else samples * pointwise
+    n_read = None if samples is None else samples * per_sample
     return packed(None if x.numel is None else lesser(x.numel, n_read), x.dtype)
 
 
@@ -85,7 +85,9 @@ class GridSample(Op):
         return moved(read, [stored(outs[0])])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"e": count(outs[0]), "o": 2 * self._taps(outs) - 2 + (self.mode != "nearest")}
+        # a product per tap and the additions between
+        operations = 0 if self.mode == "nearest" else 2 * self._taps(outs) - 1
+        return {"e": count(outs[0]), "o": operations}
 
 
 @frozen
@@ -113,7 +115,7 @@ class AffineGrid(Op):
             if not isinstance(axes, int):
                 return single(theta.dtype, None)
             size = (None,) * (axes + 2)
-        # of images or volumes
+        # batch and channels, then the two axes of images or the three of volumes
         if len(size) not in (4, 5):
             raise ShapeError(f"size has {len(size)} extents, not 4 or 5")
         batch = size[0] if size[0] is not None or theta.shape is None else theta.shape[0]

@@ -35,11 +35,13 @@ class GridSampleGrad(Op):
         return self.mode == "nearest"
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # nearest needs no elements of X, as its grid has no gradient
         first = 2 if self._is_nearest else 1
         read = [stored(tensor(ins, i)) for i in (0, *range(first, 3))]
         return moved(read, [stored(t) for t in outs])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # without batch and channels; an unknown rank counts as that of images
         axes = (tensor(ins, 1).rank or 4) - 2
         operations = 1 if self._is_nearest else int(TAPS.get(self.mode, 1) ** axes) * (2 + 2 * axes)
         return {"e": count(tensor(ins, 0)), "o": operations}

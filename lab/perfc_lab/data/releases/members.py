@@ -20,7 +20,7 @@ from ..source import FetchError
 MOST_MEMBERS = 500_000
 """Maximum files of a release."""
 MOST_BYTES = 64 << 20
-"""Size of a member, at most."""
+"""Maximum bytes of a member."""
 MOST_TOTAL_BYTES = 256 << 30
 """Maximum bytes of all members: an archive of zeros would unpack for hours."""
 

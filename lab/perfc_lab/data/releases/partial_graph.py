@@ -30,7 +30,7 @@ MOST_NODES = 1 << 18
 MOST_NUMBERS = 1 << 24
 """Maximum numbers of a table of features, counted before an array is made of them."""
 LARGEST = 1e24
-"""Largest number; sizes of no network are near."""
+"""Largest number that is accepted, far above any size of a network."""
 
 
 @record
@@ -55,7 +55,7 @@ class PartialGraph:
         """Return the graph, the same at every batch, as it was measured at one.
 
         Raises:
-            FetchError: no operator, too many, or an edge to none.
+            FetchError: there is no operator, too many, or an edge to an operator that is not there.
         """
         count = len(self.ops)
         if not 0 < count <= MOST_NODES:
@@ -90,23 +90,11 @@ def table(facts: Mapping[str, Numbers], columns: Sequence[str], count: int) -> N
     return np.stack([facts.get(name, empty) for name in columns], axis=1)
 
 
-def matrix(value: object, width: int, where: str) -> Numbers:
-    """Return nested lists as ``[rows, width]``, of numbers from 0 to `LARGEST`.
-
-    Raises:
-        FetchError: they are of another form, or hold other numbers.
-    """
-    rows = numbers(value, where)
-    if rows.ndim != 2 or rows.shape[1] != width:
-        raise FetchError(f"a table of {list(rows.shape)}, not of {width} columns", where=where)
-    return rows
-
-
 def numbers(value: object, where: str) -> Numbers:
     """Return nested lists as an array of numbers from 0 to `LARGEST`.
 
     Raises:
-        FetchError: they are ragged, or hold other things.
+        FetchError: the lists are ragged, too large, or hold anything but such numbers.
     """
     rows = value if isinstance(value, list) else [value]
     # lists are counted first: a pickled file may refer to one list many times, so that its array is

@@ -24,13 +24,14 @@ from .torch_graphs import MIB, mnemonic
 
 # the authors' machine
 TARGET = "rtx3090"
-# ways of running by the keys of a text of labels
+# ways of running by the keys of a text of labels; PyTorch 2.0
 SETTINGS = {
     "train": Setting(Precision.F32, version=(2, 0), training=True),
     "infer": Setting(Precision.F32, version=(2, 0)),
 }
 FIELDS = 7
-"""Time, mean use of multiprocessors and memory, mean memory; highest of the last three."""
+"""Numbers of a label: time, mean use of multiprocessors, of memory, and mean bytes of memory; then
+the highest of the last three."""
 MOST_LABELS = 1 << 16
 """Maximum bytes of a text of labels, which has a few numbers."""
 MOST_EDGES = 1 << 20

@@ -47,12 +47,12 @@ class ImportedRun:
 def import_release(path: Path, output: Path, say: Say) -> list[Measurements]:
     """Write the data sets of a release; files are read one at a time.
 
+    Files that cannot be read are left out, with a line each in ``left_out``.
+
     Args:
         path: archive or folder of DIPPM's, TraPPM's, PerfSeer's or TpuGraphs' release.
         output: folder of data sets.
         say: called with progress lines.
-
-    Files that cannot be read are left out, with a line each in ``left_out``.
 
     Raises:
         FetchError: no such release.
@@ -96,6 +96,7 @@ def runs_of(path: Path, left_out: list[str]) -> Iterator[ImportedRun]:
                     batches[member.stem] = seer.batch
                     graph = seer.graph.model_graph(member.stem, member.name)
                     yield ImportedRun(PERFSEER, (), graph)
+                # other texts, such as a README, have no labels
                 case ".txt" if b"infer" in member.content:
                     labels[member.stem] = seer_labels(member)
         except FetchError as error:

@@ -20,7 +20,7 @@ from perfc.common.fitted import data_next_to
 from ..source import FetchError
 from ..torch_file import torch_value
 from .members import ReleaseMember
-from .partial_graph import MOST_NUMBERS, Numbers, PartialGraph, edge_table, matrix, numbers
+from .partial_graph import MOST_NUMBERS, Numbers, PartialGraph, edge_table, numbers
 
 _DATA = data_next_to(__file__)
 DIPPM_OPS: list[str] = _DATA["dippm_ops"]
@@ -31,9 +31,7 @@ TRAPPM_OPS: list[str] = _DATA["trappm_ops"]
 """98 operators of ONNX in the order of the one-hot."""
 # the IR's names of operators whose names follow no rule
 MNEMONICS: dict[str, str] = _DATA["mnemonics"]
-DIPPM_WIDTH = 32
-"""Features of a node in DIPPM's release."""
-# ways of running of each release
+# ways of running of each release, with the version of PyTorch
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
 # machines of TraPPM's release; DIPPM's is of the first alone
@@ -61,9 +59,7 @@ def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
     static, y = (numbers(value[key], member.name).reshape(-1) for key in ("static", "y"))
     match x.shape:
         case (_, 32):
-            row, graph = dippm(
-                member, matrix(value["x"], DIPPM_WIDTH, member.name), edges, static, y
-            )
+            row, graph = dippm(member, x, edges, static, y)
             return "dippm", row, graph
         case (_, 113):
             row, graph = trappm(member, x, edges, static, y)
@@ -93,7 +89,7 @@ def dippm(
     facts["pad_w"] = facts.pop("pad_left") + facts.pop("pad_right")
     facts["out_1"] = facts.pop("channels")
     facts |= {f"weight_{i}": x[:, 28 + i] for i in range(4)}
-    facts["weights"] = np.ones(len(x))
+    facts["weights"] = np.ones(len(x))  # each operator reads one parameter
     facts["weight_elements"] = np.where(x[:, 28:] > 0, x[:, 28:], 1.0).prod(1)
     products = np.array([op in ("conv", "conv_transpose", "gemm", "matmul") for op in ops])
     # without a product all operators share the MACs, so that none are lost

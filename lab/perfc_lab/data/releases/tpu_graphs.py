@@ -71,7 +71,8 @@ def tpu_graph(member: ReleaseMember) -> tuple[GraphRow, PartialGraph]:
     tensors = {"nbytes": facts["write_bytes"][source]}
     precision = Precision.BF16 if x[:, BFLOAT].any() else Precision.F32
     setting = Setting(precision, compiled=True, version=(2, 0))
-    # layout/xla/random/train/NAME.npz: parts are of equal names elsewhere
+    # of layout/xla/random/train/NAME.npz the last four parts: the release has a NAME in several
+    # folders
     graph = "-".join(PurePosixPath(member.name).with_suffix("").parts[-4:])
     row = GraphRow(graph, member.stem, setting, TARGET, 1, float(times.min()) * NS)
     return row, PartialGraph(
@@ -104,12 +105,13 @@ def arrays_of(member: ReleaseMember) -> tuple[Numbers, ...]:
     """Return features, numbers of operations, edges, and times in nanoseconds.
 
     Raises:
-        FetchError: no such archive, too large, or numbers that are none.
+        FetchError: no such archive, too large, or infinite or NaN numbers.
     """
     keys = ("node_feat", "node_opcode", "edge_index", "config_runtime")
     try:
         with zipfile.ZipFile(io.BytesIO(member.content)) as archive:
             sizes = [archive.getinfo(f"{key}.npy").file_size for key in keys]
+        # bytes of numbers of 64 bits
         if sum(sizes) > 8 * MOST_NUMBERS:
             raise FetchError("more numbers than a program has", where=member.name)
         with np.load(io.BytesIO(member.content), allow_pickle=False) as arrays:
