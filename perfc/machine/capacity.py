@@ -17,7 +17,8 @@ from .machine import Machine
 GIB = 1 << 30
 """Bytes of a GiB, in which tools print device memory."""
 CONTEXT_BYTES = int(0.6 * GIB)
-"""Memory of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
+"""Memory of a CUDA context and the libraries of one process. Assumed: half a GiB is usual for a
+context alone."""
 MARGIN = 0.02
 """Share of the memory that stays free, as estimates have errors and allocators fragment. Estimates
 of 90 % of 3,000 measured training steps have smaller ones (`benchmarks/gpu_memory.py`)."""
@@ -31,6 +32,7 @@ _UNITS = {
     "MIB": 1 << 20,
     "GIB": GIB,
 }
+"""Bytes by unit, in upper case; none for plain bytes."""
 _WRITTEN = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(%|[a-z]{0,3})\s*", re.IGNORECASE)
 """A size or share as text: ``2 GiB``, ``10 %``."""
 

@@ -12,7 +12,7 @@ from .machine import Listing, Machine
 
 
 def list_machines() -> tuple[Listing, ...]:
-    """Return all targets by name, the user's first; one of theirs hides a shipped one."""
+    """Return all targets by name, the user's first; they hide shipped ones of the same name."""
     from .files import listings
 
     return listings()
@@ -41,7 +41,7 @@ def load_machine(name: str | os.PathLike[str]) -> Machine:
 
 
 def validate(path: str | os.PathLike[str]) -> list[str]:
-    """Return what is wrong with a target file, a line each with its key; empty if nothing is."""
+    """Return the errors of a target file, each as a line with the key; empty if it is valid."""
     from .files import problems_in
 
     return problems_in(Path(path))

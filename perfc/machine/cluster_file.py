@@ -20,11 +20,11 @@ from .schema import Reader
 
 CLUSTER = "cluster"
 _KIND = re.compile(rb'^kind\s*=\s*"cluster"', re.MULTILINE)
-"""Line by which a cluster is recognized without parsing its file, as a folder has many targets."""
+"""Line by which a cluster is recognized without parsing the file: a folder has many targets."""
 
 
 class _ClusterReader(Reader):
-    """Reads the numbers of a node; the texts of a machine are those of its GPU."""
+    """Reader of the numbers of a node; a cluster has no texts of a machine but those of its GPU."""
 
     known: ClassVar[tuple[str, ...]] = (
         "schema",

@@ -49,7 +49,7 @@ def compact(name: str) -> str:
     ('rtx4060ti', 'rtx4060ti')
     """
     letters = name.replace("-", "")
-    # several in turn: vendor, then product line; a name that is only one of them stays
+    # the vendor, then the product line; a name that is nothing else stays
     while maker := next((m for m in MAKERS if letters.startswith(m) and letters != m), ""):
         letters = letters.removeprefix(maker)
     return letters

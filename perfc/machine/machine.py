@@ -2,8 +2,8 @@
 
 Each rate has up to three values. `peak` and `bandwidth` are the highest that the hardware can
 reach, so that times computed from them are lower bounds; `sustained` is a measured rate, if there
-is one; `nominal` is that of the data sheet, for display. The first differs from the last if the
-clock can exceed the rated one, or if the sheet rounds down.
+is one; `nominal` is that of the data sheet, for display. The highest rate differs from that of the
+data sheet if the clock can exceed the rated one, or if the sheet rounds down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Degrees of parallelism of a run; an IR module is the share of one device."""
+"""Degrees of parallelism of a run; a module of the IR has the share of one device."""
 
 from __future__ import annotations
 
@@ -189,7 +189,8 @@ _THERE = f"there are {', '.join(k.replace('_', '-') for k in KEYS)}"
 _LEAST = {"sp": 0, "zero": 0, "micro_batches": 0}
 """Degrees that may be 0, which turns them off; others are at least 1."""
 _MOST = {"sp": 1, "zero": 3, "micro_batches": 1 << 20}
-"""Sequence parallelism is on or off; ZeRO has three stages."""
+"""Largest values where these are not `MOST_RANKS`: sequence parallelism is on or off, and ZeRO has
+three stages."""
 
 
 def flag(key: str) -> str:
@@ -204,11 +205,12 @@ def _degree(name: str, value: object, where: str) -> int | str:
             raise ParseError(f"{value!r} is no schedule", where=where)
         return value
     text = str(value)
-    # ``sp`` is a switch: true and false count as 1 and 0, and for it only
     is_number = not isinstance(value, float) and text.isascii() and text.isdigit()
+    # ``sp`` is a switch: only for it, true and false count as 1 and 0
     if isinstance(value, bool):
         text, is_number = str(int(value)), name == "sp"
     least, most = _LEAST.get(name, 1), _MOST.get(name, MOST_RANKS)
-    if not is_number or not least <= int(text[:9]) <= most:
+    # ten digits exceed every limit, and a text of any length takes quadratic time to convert
+    if not is_number or len(text) > 9 or not least <= int(text) <= most:
         raise ParseError(f"{text[:32]!r} is no degree", where=where, hint=f"{least} to {most}")
     return int(text)

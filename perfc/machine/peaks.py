@@ -83,13 +83,13 @@ def _peak(machine: Machine, dtype: str) -> DevicePeak:
         machine.description,
         code,
         unit,
-        dense.value,
-        None if sparse is None else sparse.value,
-        entry.peak.value,
-        None if power is None else power.value,
-        dense.origin,
-        machine.cite(dense),
-        dense.note,
+        dense_flop_per_s=dense.value,
+        sparse_flop_per_s=None if sparse is None else sparse.value,
+        boost_flop_per_s=entry.peak.value,
+        power_w=None if power is None else power.value,
+        origin=dense.origin,
+        source=machine.cite(dense),
+        note=dense.note,
     )
 
 

@@ -25,9 +25,13 @@ from .machine import Machine, MemoryLevel, Peak, Rate, Source, Spread, Unit
 from .magnitudes import implausible
 
 NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+"""Names of targets, which are names of files too."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names of sources, which need no quotes in TOML."""
 _CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
+"""Names of classes of kernels in ``[adaptation.CLASS]``."""
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
+"""Origins that a file may give; others are of numbers that perfc computes."""
 _DATA = data_next_to(__file__)
 _KINDS, _TOP, _SOURCE = _DATA["kinds"], _DATA["top"], _DATA["source"]
 """Kinds of machines; keys of the file and of a source."""
@@ -45,10 +49,12 @@ FORMER = (
     "efficiency: perfc no longer reads fitted rates; delete these tables, then"
     " perfc adapt --target TARGET --from ROWS corrects predictions by measured kernels"
 )
+"""Problem of a file that still has the tables of fitted rates."""
 _SECTIONS: dict[str, list[str]] = {
     section: [field for group in groups for field in _DATA["fields"][group]]
     for section, groups in _DATA["sections"].items()
 }
+"""Keys of numbers by section of the file, as ``compute.matrix.f16``."""
 _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"

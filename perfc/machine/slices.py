@@ -3,7 +3,8 @@
 A profile has a share of the multiprocessors, and one of L2, memory and their bandwidth. Numbers of
 one multiprocessor stay. Files of ``targets/slices`` list the profiles of some cards; the user's are
 in a folder of that name in the folder of the user's targets. Some cores of a processor are a slice
-as well; they share its memory, and sustained rates are between those of one core and of all.
+as well, named by threads (``xeon/4t``): they share its memory, and their sustained rates are
+between those of one core and of all cores.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ CORES = r"(\d{1,4})t"
 SOURCE = "slices"
 """Name of the source of a profile's numbers, in addition to the sources of the card."""
 _WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
+"""Keys of a profile that are whole numbers."""
 
 
 @record
@@ -194,7 +196,15 @@ def cores_of(card: Machine) -> Partition:
     """Return the numbers of a processor's cores as profiles."""
     cores, capacity = card.sm_count, card.memory[-1].capacity_bytes
     profiles = [
-        SliceProfile(f"{n}t", n, n, n / cores, 1.0, capacity, cores // n)
+        SliceProfile(
+            f"{n}t",
+            sm_count=n,
+            compute_slices=n,
+            compute_share=n / cores,
+            memory_share=1.0,
+            capacity_bytes=capacity,
+            instances=cores // n,
+        )
         for n in range(1, cores + 1)
     ]
     source = Source(SOURCE, Origin.ASSUMED, "between one core and all")
@@ -266,7 +276,10 @@ class _Cut:
                 return self.part(rate, self.share(key))
 
     def given(self, rate: Rate, value: float) -> Rate:
-        """Return a number that the profile states instead of a share of the card's."""
+        """Return a number of the profile itself, in place of a share of the card's.
+
+        It is assumed if the vendor does not document all of the profile.
+        """
         origin = Origin.ASSUMED if self.profile.note else self.partition.source.origin
         return replace(rate, value=value, origin=origin, source=SOURCE, note=self.profile.note)
 

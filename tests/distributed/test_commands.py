@@ -223,6 +223,7 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
     [
         (("plan", "gpt2", "--gpus", "8", "--dp", "0"), "--dp: '0' is no degree (1 to 65536)"),
         (("plan", "gpt2", "--gpus", "8", "--zero", "4"), "--zero: '4' is no degree (0 to 3)"),
+        (("plan", "gpt2", "--gpus", "8", "--zero", "0000000004"), "--zero: '0000000004' is no"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "some"), "--checkpointing: no 'some'"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "optimal"), "treated as all are"),
         (("plan", "--curve", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'"),

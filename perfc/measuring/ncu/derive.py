@@ -49,9 +49,9 @@ class LaunchQuantities:
     """Quantities derived from the counters of one launch.
 
     Args:
-        time_s: None where neither cycles nor a duration were collected.
-        flop: by unit and element type; what was not counted is left out.
-        nbytes: by level; what was not counted is left out.
+        time_s: time; None where neither cycles nor a duration were collected.
+        flop: operations by unit and element type, without those that were not counted.
+        nbytes: bytes by level, without levels that were not counted.
         missing: quantities that could not be computed, each with the counters it lacks.
         assumed: instructions whose shape had to be assumed.
     """
@@ -65,6 +65,7 @@ class LaunchQuantities:
     @property
     def is_bound(self) -> bool:
         """Return True if arithmetic counters are missing, so that the sum is a lower bound."""
+        # without counters of FP64 the sum is as good as complete: models rarely compute in it
         return any(name in self.missing for name in ("FP32", "FP16", TENSOR))
 
 
@@ -73,7 +74,7 @@ def is_wanted(name: str) -> bool:
     return name in _WANTED or OPS_PATH.match(name) is not None or name.startswith(_DERIVED)
 
 
-# starts of further wanted names: derived counters of `--set roofline`, the name of the device
+# beginnings of further names: derived counters of `--set roofline`, and the name of the device
 _DERIVED = ("derived__smsp__sass_thread_inst_executed_op_", DEVICE_NAME)
 _SCALARS = {
     SCALAR_PATTERN.format(unit=unit, letter=letter, op=op) + suffix
@@ -164,8 +165,8 @@ def scalar(
 def executed(metrics: Mapping[str, float], op: str, cycles: float | None) -> float | None:
     """Return the thread instructions of one kind, from whichever counter holds them.
 
-    ``--set roofline`` collects them a cycle and times their operations, two for a multiply–add
-    and twice as many in half precision, where NVIDIA takes each for a packed pair.
+    ``--set roofline`` collects them for each cycle, and multiplied by their operations: two of a
+    multiply–add, and twice as many in half precision, where each is a packed pair.
     """
     letter, kind = op[0], op[1:]
     for unit in ("sm", "smsp"):

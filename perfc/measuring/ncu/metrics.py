@@ -89,8 +89,9 @@ VOLTA = {"hmma": _H884, "tensor": _H884}
 TURING = {"hmma": _H1688, "tensor": _H1688, "imma": _I8816}
 AMPERE = {"hmma": _H16816, "tensor": _H16816, "imma": _I16832, "dmma": _D884}
 HOPPER = {"hmma": _H16816, "imma": _I16832, "dmma": _D884}
-"""No entry for ``gmma``: a warp-group product is as wide as its program says, 8 to 256 columns,
-so its instructions do not tell its operations. Nor for all of the pipe together."""
+"""No entry for ``gmma``: a product of a warp group has 8 to 256 columns, as its program says, so
+that the number of instructions does not give that of operations. For the same reason none for
+``tensor``, all instructions of the pipe together."""
 ARCHITECTURES = {
     "sm_70": VOLTA,
     "sm_72": VOLTA,
@@ -102,7 +103,8 @@ ARCHITECTURES = {
     "sm_90": HOPPER,
     "sm_120": AMPERE,
 }
-"""Instructions of the tensor pipe by architecture; one that is not here has no table yet."""
+"""Instructions of the tensor pipe by architecture. Without a table, operations are unknown unless
+the chip counts them."""
 
 # instructions by digits in names of kernels; 1688 is of f16 if the name says so, else of TF32
 _NAMED = (
@@ -131,12 +133,12 @@ def instruction(arch: str, pipe: str, kernel: str) -> tuple[TensorInstruction | 
 
 
 def generation(arch: str) -> int:
-    """Return ``sm_80`` as 80; 0 where it is not known."""
+    """Return the number of an architecture, 80 for ``sm_80``; 0 where it is not known."""
     return int(re.sub(r"\D", "", arch) or 0)
 
 
 def has_tensor_pipe(arch: str) -> bool:
-    """Return True if an architecture has one, or is unknown."""
+    """Return True if an architecture has a tensor pipe, as from Volta on, or is unknown."""
     return not 0 < generation(arch) < 70
 
 
@@ -154,6 +156,7 @@ def tensor_counters(arch: str) -> list[str]:
     """Return counters of the tensor pipe: operations if the chip counts them, else instructions."""
     if not has_tensor_pipe(arch):
         return []
+    # chips count operations from Ampere on
     if 0 < generation(arch) < 80:
         return [PIPE_TENSOR]
     sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]

@@ -87,9 +87,9 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
 def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overlay:
     """Return the marks that can be drawn, with a note of how many cannot."""
     shown = tuple(placed(m, machine) for m in marks if m is not None)
-    left = len(marks) - len(shown)
-    note = f"{path.name}: not drawn, {plural(left, 'row')} without arithmetic or time"
-    return Overlay(shown, (note,) if left else ())
+    n_without = len(marks) - len(shown)
+    note = f"{path.name}: not drawn, {plural(n_without, 'row')} without arithmetic or time"
+    return Overlay(shown, (note,) if n_without else ())
 
 
 def _rows(tree: object) -> Sequence[Mapping[str, object]] | None:
@@ -135,7 +135,10 @@ def _ncu_mark(row: Mapping[str, object]) -> Mark | None:
 
 
 def _measured_mark(row: Mapping[str, object]) -> Mark | None:
-    """Return the mark of a kernel with counted operations and a measured time."""
+    """Return the mark of a kernel with counted operations and a measured time.
+
+    Counts and bytes of a row are of one launch, its time is of all launches. None if either is 0.
+    """
     launches = _number(row.get("launches", 1.0))
     mac, others = _number(row["mac"]), _number(row.get("alu", 0.0)) + _number(row.get("sfu", 0.0))
     time_s = _number(row["measured_s"] if "measured_s" in row else row["time_s"])
@@ -182,7 +185,7 @@ def _csv_rows(path: Path) -> list[Mapping[str, object]]:
 def _joined(
     path: Path, rows: Sequence[Mapping[str, object]], table: RooflineTable | None
 ) -> list[Mark | None]:
-    """Join times of `perfc measure` with operations and bytes of the analysis."""
+    """Return marks of times of `perfc measure`, with operations and bytes of the analysis."""
     if table is None:
         raise ParseError(
             "these times have no operation counts",

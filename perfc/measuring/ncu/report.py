@@ -69,12 +69,12 @@ class KernelCounters:
 
     Args:
         kernel: name as ncu printed it.
-        phase: from the NVTX ranges around it.
-        launches: how many.
-        time_s: time of all of them.
-        flop: by unit and element type.
-        nbytes: by memory level; a level that was not counted in every launch is left out.
-        is_bound: some arithmetic was not counted, so flop are a lower bound.
+        phase: phase by the NVTX ranges around the launches.
+        launches: number of launches.
+        time_s: time of all launches.
+        flop: operations by unit and element type.
+        nbytes: bytes by memory level, without levels that were not counted in every launch.
+        is_bound: True if some arithmetic was not counted, so that ``flop`` is a lower bound.
     """
 
     kernel: str
@@ -92,7 +92,7 @@ class KernelCounters:
 
     @property
     def main(self) -> tuple[Unit, str]:
-        """Return the unit and element type of most of the operations."""
+        """Return the unit and element type of most operations; those of f32 without any."""
         return max(self.flop, key=self.flop.__getitem__, default=(Unit.VECTOR, "f32"))
 
     @property
@@ -117,11 +117,11 @@ class NcuReport:
     """Contents of an ncu CSV.
 
     Args:
-        path: the file.
-        arch: ``sm_80``; "" if the file does not say.
-        kernels: slowest first.
+        path: path of the file.
+        arch: architecture, as ``sm_80``; "" if the file does not say.
+        kernels: kernels, the longest time first.
         processes: ID and name of every process.
-        diagnostics: what must be known.
+        diagnostics: facts that limit what the numbers say.
     """
 
     path: str
@@ -138,7 +138,10 @@ class NcuReport:
 
 @dataclass(slots=True)
 class _Sum:
-    """Sum of the launches of a kernel; bytes by launch, whose number shows if one lacks them."""
+    """Sum of the launches of a kernel.
+
+    Bytes are lists with an entry for each launch: a shorter list shows that a launch lacks them.
+    """
 
     launches: int = 0
     time_s: float = 0.0
@@ -163,7 +166,7 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
     Args:
         path: CSV of either page.
         arch: architecture, where the file does not state the compute capability.
-        process: ID of the one process to keep.
+        process: ID of the only process whose launches count; "" for all.
 
     Raises:
         ParseError: no such file or no report, or nothing in it to compute with.
@@ -200,7 +203,7 @@ def _kernel(key: tuple[str, NvtxPhase], s: _Sum) -> KernelCounters:
     # bytes of some launches alone would be too few
     complete = {x: sum(v) for x, v in s.nbytes.items() if len(v) == s.launches}
     flop = {k: v for k, v in s.flop.items() if v > 0}
-    return KernelCounters(key[0], key[1], s.launches, s.time_s, flop, complete, s.is_bound)
+    return KernelCounters(*key, s.launches, s.time_s, flop, complete, s.is_bound)
 
 
 def _nothing(table: NcuTable, path: Path) -> ParseError:
@@ -299,7 +302,7 @@ def _reading(
 
 def is_cut(name: str) -> bool:
     """Return True if a kernel's name is truncated."""
-    # angle brackets in these are no brackets
+    # the angle brackets of operators are no brackets of templates
     name = name.replace("operator<<", "").replace("operator>>", "").replace("->", "")
     brackets = name.count("(") != name.count(")") or name.count("<") > name.count(">")
     return name.endswith(("...", "…")) or brackets

@@ -1,4 +1,4 @@
-"""Compare measured kernels with the ceilings of a target: rates over what was reached there.
+"""Compare measured kernels with the ceilings of a target: rates over the measured rates of each.
 
 A rate above a peak is an error of the report, of the target or of perfc, and becomes a diagnostic.
 """
@@ -41,7 +41,7 @@ class CounterCeiling:
 
     @property
     def is_above(self) -> bool:
-        """Return True if it is more than the hardware can give."""
+        """Return True if the rate is above the peak by more than errors of clocks explain."""
         return self.achieved > TOLERANCE * self.peak
 
 

@@ -60,10 +60,10 @@ class NcuTable:
     """A whole file.
 
     Args:
-        path: where it was read.
-        launches: in order.
-        strange: unknown units, with a metric of each.
-        skipped: lines that are no rows: output of the program, messages of ncu.
+        path: path of the file.
+        launches: launches in order.
+        strange: unknown units, each with the name of a metric that has it.
+        skipped: number of lines that are no rows: output of the program, messages of ncu.
         has_names: whether metrics have their own names and not those of a section's page.
     """
 
@@ -118,11 +118,12 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 class Parser:
-    """Reader that is given the lines of a file: messages, a header, units, rows, more headers.
+    """Reader of the lines of a file: messages, a header, units, rows, more headers.
 
-    It holds what later lines need: ``header`` and ``units`` by column, ``section`` as the number of
-    the header, ``pending`` as the beginning of a line that goes on, ``messages`` before the first
-    header, launches ``by_key`` where each metric has a row, and metrics ``accepted`` or not.
+    Its fields are what later lines need: the last ``header`` and ``units`` by column, ``section``
+    as the number of the header, ``pending`` as the beginning of a line that goes on, ``messages``
+    before the first header, launches ``by_key`` where each metric has a row, and whether a metric
+    is ``accepted``.
     """
 
     def __init__(self, table: NcuTable, wanted: Callable[[str], bool]) -> None:
@@ -138,7 +139,7 @@ class Parser:
         self.accepted: dict[str, bool] = {}
 
     def line(self, line: str) -> None:
-        """Take one line; a quoted field may go on in the next."""
+        """Read one line; a quoted field may continue on the next."""
         text = self.pending + line
         if not text.strip():
             return
@@ -175,7 +176,9 @@ class Parser:
     def row(self, text: str) -> None:
         """Read one line beneath a header; lines of anything else are skipped."""
         if not self.header:
-            self.messages.append(text.strip()[:500]) if len(self.messages) < 200 else None
+            # enough for a message of ncu among the output of a program
+            if len(self.messages) < 200:
+                self.messages.append(text.strip()[:500])
             return
         cells = split(text, self.delimiter)
         # a line may lack its last cell, or end with a delimiter
@@ -225,7 +228,7 @@ class Parser:
         return accepted
 
     def launch(self, row: dict[str, str]) -> NcuLaunch:
-        """Return a new launch with what identifies it."""
+        """Return a new launch with its kernel, process, capability and ranges."""
         if len(self.table.launches) >= MAX_LAUNCHES:
             raise ParseError(
                 f"more than {MAX_LAUNCHES:,} kernel launches",
