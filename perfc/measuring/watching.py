@@ -45,6 +45,7 @@ def watch(
 
     def begin(_: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not times:
+            # by keywords only if there are no positional ones, as `analyze` takes either
             inputs.append(named if named and not args else args)
         synchronize()
         times.append(-time.perf_counter())  # `end` adds its time, so that the difference is left
@@ -66,4 +67,5 @@ def watch(
         verdict = analyze(model, target, inputs=inputs[0], **keywords).verdict
         measured_s = median(times[1:] or times)
         if not verdict.expected.low <= measured_s <= verdict.expected.high:
+            # 3: the place of the `with`, past this function and contextlib
             warnings.warn(verdict.place_of(measured_s), stacklevel=3)

@@ -119,7 +119,7 @@ def factor(unit: str) -> float | None:
 
 
 def _count(unit: str) -> float | None:
-    """Return the counts: ``inst``, and ``Kinst`` where a version scales them."""
+    """Return 1 for a count, as ``inst``; the prefix's factor, as of ``Kinst``; None for others."""
     if unit in _COUNTS:
         return 1.0
     return _PREFIXES.get(unit[:1]) if unit[1:] in _COUNTS and unit[1:] else None

@@ -42,7 +42,7 @@ class TrainerMonitor(Monitored, TrainerCallback):  # type: ignore[misc]
         self.monitor.count_step()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **given: Any) -> None:
-        """Add the metrics of the steps since the last log of a loss."""
+        """Add the metrics of the steps since the last log of a loss, which evaluations lack."""
         if logs is not None and "loss" in logs:
             metrics = self.monitor.metrics()
             logs.update(metrics)

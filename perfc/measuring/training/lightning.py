@@ -9,7 +9,6 @@ try:
 except ImportError:
     from pytorch_lightning import Callback
 
-
 from .monitor import Monitored
 
 AUTOCAST = {"bf16-mixed": "amp-bf16", "16-mixed": "amp-f16"}
@@ -25,7 +24,7 @@ class LightningMonitor(Monitored, Callback):  # type: ignore[misc]
         keywords: fields of the deployment that ``perfc.measuring.training.expected_step`` accepts.
     """
 
-    _step = 0
+    _step = 0  # steps of the optimizer at the last batch
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Record the inputs of the first step."""

@@ -106,10 +106,10 @@ def _product_dtype(model: Any, dtype: str) -> str:
     if torch is None or not isinstance(model, torch.nn.Module):
         return "f32"
     types = [p.dtype for p in model.parameters() if p.dtype.is_floating_point]
-    widest = max(types, key=lambda one: one.itemsize, default=torch.float32)
+    widest = max(types, key=lambda t: t.itemsize, default=torch.float32)
     if widest == torch.float32 and torch.cuda.is_available():
         return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "f32"
-    return str(widest)
+    return str(widest)  # as torch.bfloat16, a name that `peak` accepts
 
 
 class StepMonitor:
@@ -190,7 +190,7 @@ class CalledInputs:
     """Records the inputs of the calls of a module in the first step of a training.
 
     Args:
-        module: module of the trainer. If it is not called itself, it is its only child that is.
+        module: module of the trainer. If only one of its children is called, that one counts.
     """
 
     def __init__(self, module: Any) -> None:
@@ -236,6 +236,7 @@ class CalledInputs:
         if len(seen) != 1 or len(self._calls[seen[0]]) != calls:
             hint = "pass the result of perfc.measuring.training.expected_step as `expected`"
             raise PerfcError("no module is called once in a training step", hint=hint)
+        # inputs of the first pass; names count only if the module is called by keywords alone
         args, named = self._calls[seen[0]][0]
         self._calls.clear()
         return self._modules[seen[0]], named if named and not args else args
@@ -249,7 +250,7 @@ class TrainerStepMonitor(StepMonitor):
     ) -> None:
         super().__init__(expected)
         self._device, self._keywords = device, keywords
-        self._is_given = expected is not None
+        self._is_given = expected is not None  # a given prediction stays for all trainings
         self._calls: CalledInputs | None = None
 
     def start(self, module: Any) -> None:

@@ -168,6 +168,7 @@ def budget_lines(models: Sequence[str], how: Mapping[str, object]) -> list[str]:
 
 
 HINTS = {"target": "the machine; see `perfc targets`", "dims": "sizes of open extents"}
+"""Comments behind fields of a deployment in the written file."""
 
 
 def limits() -> dict[str, object]:

@@ -58,17 +58,17 @@ class FigureCache:
         try:
             figures = {
                 BY_KEY[name]: Figure(
+                    number(value),
+                    Origin(origin),
+                    bool(is_bound),
                     # both ends of the interval are null without one
-                    number(f[0]),
-                    Origin(f[1]),
-                    bool(f[2]),
-                    *(end and number(end) for end in f[3:5]),
+                    *(end and number(end) for end in (low, high)),
                 )
-                for name, f in tree["figures"].items()  # type: ignore[attr-defined]
+                for name, (value, origin, is_bound, low, high) in tree["figures"].items()  # type: ignore[attr-defined]
             }
             sizes, products = (
-                tuple((str(n), int(v)) for n, v in tree[key])  # type: ignore[attr-defined]
-                for key in ("sizes", "products")
+                tuple((str(n), int(v)) for n, v in tree[field])  # type: ignore[attr-defined]
+                for field in ("sizes", "products")
             )
             return Entry(str(tree["digest"]), figures, target, sizes, products)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -95,10 +95,12 @@ class FigureCache:
             self._store(self._named("files"), self._files | self._seen)
 
     def _named(self, name: str) -> str:
+        """Return the file name of an entry, which nobody can find without the secret."""
         digest = hashlib.sha256(f"{self._secret} {name}".encode()).hexdigest()
         return f"{digest[:40]}.json"
 
     def _load(self, name: str) -> dict[str, object]:
+        """Return the content of an entry; empty if it is missing or damaged."""
         try:
             with open(self.folder / name, "rb") as stream:
                 tree = json.loads(stream.read(LARGEST_BYTES))
@@ -107,6 +109,7 @@ class FigureCache:
         return tree if isinstance(tree, dict) else {}
 
     def _store(self, name: str, tree: Mapping[str, object]) -> None:
+        """Write an entry, and the folder at first use."""
         if not self.is_used:
             return
         try:

@@ -26,6 +26,7 @@ LONGEST_CHARACTERS = 60_000
 """Maximum length; GitHub rejects comments above 65,536 characters."""
 
 Row = Mapping[str, Any]
+"""A table of the JSON: the check, one of its results, or a finding or figure of it."""
 
 
 class CommentPolicy(Enum):
@@ -107,6 +108,7 @@ def lines(check: Row) -> Iterator[str]:
     for standing in ("removed", "skipped"):
         named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
         if named:
+            # ten names fill a line
             shown = ", ".join(map(escaped, named[:10]))
             more = f" and {len(named) - 10} more" if len(named) > 10 else ""
             yield ""

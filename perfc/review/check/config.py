@@ -24,6 +24,7 @@ from .globs import is_match
 from .limits import Limit, parse_limit
 
 LOCK = "perfc.lock"
+"""Default name of the baseline file."""
 
 
 class Level(Enum):
@@ -32,8 +33,7 @@ class Level(Enum):
     WARN = "warn"
     FAIL = "fail"
 
-    # members are singletons: identity is a faster hash than that of their names
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @record
@@ -179,6 +179,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
     budgets = [reader.budget(i, e) for i, e in enumerate(reader.tables(tree, "budget"))]
+    # tables of [[models]] have the same fields, under another header in messages
     of_models = replace(reader, header=reader.header.replace("budget", "models"))
     for i, entry in enumerate(of_models.tables(tree, "models")):
         budgets += of_models.of_module(i, entry, budgets)

@@ -20,6 +20,7 @@ ENTRY = """\
 """
 """Hook that runs the installed perfc; ``verbose``, as else warnings are not shown."""
 _REPOS = re.compile(r"^repos:[ \t]*(#.*)?$", re.MULTILINE)
+"""Line above the list of hooks; with the list on the same line there is no place for an entry."""
 _FIRST = re.compile(r"^([ \t]*)- ", re.MULTILINE)
 """The first entry of a list, whose indentation others follow."""
 _OWN = re.compile(r"\bperfc[ -]check\b")

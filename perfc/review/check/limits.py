@@ -10,9 +10,8 @@ from perfc.common.fitted import data_next_to
 from perfc.ir import record
 from perfc.view.report.units import Unit, quantity, share
 
-_NUMBER = re.compile(
-    r"\s*(\+)?\s*([0-9]+(?:[._][0-9]+)*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*(.*?)\s*$"
-)
+_NUMBER = re.compile(r"\s*(\+)?\s*([0-9]+(?:[._][0-9]+)*(?:e[+-]?[0-9]+)?)\s*(.*?)\s*$")
+"""Plus of a relative limit, number, and unit."""
 _UNITS = data_next_to(__file__)
 """Factors of units and an example, by the kind of a figure."""
 
@@ -59,11 +58,11 @@ def parse_limit(text: str, unit: Unit) -> Limit:
         # shares are percentages themselves; of other metrics only an increase can be one
         if unit is not Unit.SHARE and not is_relative:
             raise ValueError(f"{text!r} has no +: a percentage is of the baseline, as in '+5%'")
-        return Limit(number / 100, is_relative, unit is not Unit.SHARE, text)
+        return Limit(number / 100, is_relative, is_share=unit is not Unit.SHARE, text=text)
     factor = scale(suffix, unit)
     if factor is None:
         raise ValueError(f"{text!r} has no unit of this kind, {example(unit)}")
-    return Limit(number * factor, is_relative, False, text)
+    return Limit(number * factor, is_relative, is_share=False, text=text)
 
 
 def scale(suffix: str, unit: Unit) -> float | None:

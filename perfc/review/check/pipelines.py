@@ -22,6 +22,7 @@ LEVELS = {
 }
 """SARIF levels; a result for each exceeded limit and changed line, a rule for each metric."""
 CHANGE = "change"
+"""Rule of changed lines of code; rules of limits have the name of their metric."""
 
 
 def junit_xml(views: CheckViews) -> str:

@@ -24,6 +24,7 @@ from .verdict import BaselineStatus, Result
 SOURCE = ".py"
 """Suffix of source files."""
 UNCOVERED = "no budget is about it"
+"""Note on a model without a budget."""
 
 
 @record
@@ -139,12 +140,12 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     cached = cache.get(p.case, digest, target)
     if cached is not None:
-        return CaseFigures(cached, False)
+        return CaseFigures(cached, was_analysed=False)
     entry, is_alone = analysed(p, target)
     if is_alone:
         # the digest is of one file: it does not change with side files of weights
         cache.put(p.case, digest, target, entry)
-    return CaseFigures(entry, True)
+    return CaseFigures(entry, was_analysed=True)
 
 
 def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import is_named
-from perfc.ir import record
+from perfc.ir import Origin, record
 
 from ..code.worktree import commit_of
 from . import built_in, sizing
@@ -56,7 +56,8 @@ class CheckResult:
     def is_complete(self) -> bool:
         """Return True if every figure is known and not just a lower bound."""
         figures = [f for r in self.results if r.entry for f in r.entry.figures.values()]
-        return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
+        # a bound of a count lacks operators; others may be bounds by definition
+        return self.has_all and not any(f.is_bound and f.origin is Origin.COUNTED for f in figures)
 
 
 def check(
@@ -75,7 +76,7 @@ def check(
     models = config.models() if everything else models_of(config, files)
     plan, results = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
-    # pre-commit leaves out what a commit deletes: a name that is not there is a slip
+    # pre-commit does not name deleted files: a name without a file is a mistake
     nowhere = [r for r in results if not (config.root / r.case.model).exists()]
     results = [r for r in results if r not in nowhere]
     errors += [f"{config.shown(r.case.model)}: no such file (check the path)" for r in nowhere]
@@ -155,15 +156,18 @@ def compared(
     errors: list[str] = []
     unchecked: list[str] = []
     successions: list[str] = []
-    pair = (digests.predictor(), lineage.against.predictor)
+    predictors = (digests.predictor(), lineage.against.predictor)
     for p in plan:
         measured = lineage.measured.get(p.case)
         if measured is None:
             continue
         entries, rules = lineage.compared(p), p.budget.rules
-        again = partial(judge, p.case, rules, old=entries.old, predictor=pair, alone=measured.entry)
-        result = replace(again(entries.new), module=p.budget.module, former=entries.former)
-        result = surer(result, config.lock, config.root, lineage.revision, rules, again)
+        # judges the case by other figures too, as `surer` needs
+        judged = partial(
+            judge, p.case, rules, old=entries.old, predictor=predictors, alone=measured.entry
+        )
+        result = replace(judged(entries.new), module=p.budget.module, former=entries.former)
+        result = surer(result, config.lock, config.root, lineage.revision, rules, judged)
         results.append(replace(result, was_analysed=measured.was_analysed))
         errors += incomparable(config, p, entries.old, entries.new, baseline)
         unchecked += unknown(config, p, measured.entry)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from perfc.review.diff.lines import LineRow
 
 ACCEPT = "perfc check --write-baseline"
+"""Command that accepts a change."""
 UNDECIDED = "the limit is within the 90 % interval of the difference"
+"""Reason why an estimate only warns, unless the models are compared."""
 
 
 class Outcome(Enum):
@@ -28,7 +30,7 @@ class Outcome(Enum):
     WARN = "warn"
     FAIL = "fail"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
     def __lt__(self, other: Outcome) -> bool:
         return list(Outcome).index(self) < list(Outcome).index(other)
@@ -43,7 +45,7 @@ class BaselineStatus(Enum):
     REMOVED = "removed"
     SKIPPED = "skipped"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # as above
 
 
 @record
@@ -137,13 +139,13 @@ def judge(
     # a lock file has the first characters of a digest
     is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
 
-    def of(rule: LimitRule) -> Entry:
+    def entry_of(rule: LimitRule) -> Entry:
         return entry if alone is None or rule.limit.is_relative else alone
 
     findings = worst(
         (rule, f)
         for rule in rules
-        if (f := exceeded(rule, of(rule), old, is_models_own=is_models_own)) is not None
+        if (f := exceeded(rule, entry_of(rule), old, is_models_own=is_models_own)) is not None
     )
     if old is None:
         standing = BaselineStatus.NEW
@@ -172,9 +174,10 @@ def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterat
     """Yield other possible causes of changed figures than the model."""
     if old is None:
         return
+    now, before = predictor
     if entry.digest[: len(old.digest)] == old.digest:
         yield "the model is the same as in the baseline"
-    if not predictor[0].startswith(predictor[1]):
+    if not now.startswith(before):
         yield "the baseline is from another version of perfc"
     if not entry.target_digest.startswith(old.target_digest):
         yield "the target's file changed"

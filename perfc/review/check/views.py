@@ -44,9 +44,11 @@ SHOWN = (
     Metric.KERNELS,
     Metric.UNKNOWN,
 )
+"""Metrics of the table of changed figures, in order."""
 MOST_NAMED = 5
 """Maximum models in the line that explains how to accept them."""
 MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
+"""Words for outcomes in tables."""
 
 
 @record
@@ -244,6 +246,7 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
         sections.append(Section("errors", "not checked", notes))
     exceeded = [(r, f) for r in views.results for f in r.findings]
     if exceeded:
+        # cells of pairs of a result and one of its findings
         columns = (
             Column("outcome", "", cell=lambda e: MARKS[Outcome(e[1].outcome)]),
             Column("model", is_name=True, cell=lambda e: Name(e[0].model, e[0].model)),

@@ -47,7 +47,7 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
         sides = both(SideSetting(old, deployment), SideSetting(new, deployment))
         return compare(*sides, change=code_change(old, new))
     except PerfcError:
-        # what the revision does not have, or cannot be read there, has nothing to be compared with
+        # a model that the revision does not have, or that cannot be read there
         return None
 
 
@@ -79,11 +79,11 @@ def reasons(difference: Difference) -> dict[str, Any]:
     from ..lint.engine import Linter, selected
     from ..lint.settings import Settings
 
-    linter = Linter(Settings(), selected(Settings()), 0.0)
+    linter = Linter(Settings(), selected(Settings()), least=0.0)  # all rules, any gain
     views = views_of(difference, linter.check(difference.new, difference.new_label).findings)
     if not views.blame:
         return {}
-    why = f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
+    why = f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, limit=3)}"
     source = next((r.source for r in views.blame if r.source and r.is_named), "")
     return {"why": why, "source": source, "lines": views.lines}
 
@@ -160,11 +160,11 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
     assert result.baseline is not None
     tried: set[str] = set()
     for is_fallback in (False, True):
-        at = last_commit(lock) if is_fallback else revision
-        if not at or at in tried:
+        commit = last_commit(lock) if is_fallback else revision
+        if not commit or commit in tried:
             continue
-        tried.add(at)
-        difference = since(root, result, at)
+        tried.add(commit)
+        difference = since(root, result, commit)
         if difference and difference.old.source.origin.digest.startswith(result.baseline.digest):
             return difference
     return None
@@ -186,8 +186,10 @@ def decided(finding: LimitExceeded, difference: Difference) -> LimitExceeded:
     surely, unit = difference.surely[finding.metric], finding.metric.unit
     is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
-    if is_above and finding.baseline + interval[0] <= finding.limit:
+    low, _ = interval
+    if is_above and finding.baseline + low <= finding.limit:
         reason = f"90 % of such changes are above {signed(surely, unit)}"
+    # a finding of `hidden`: the printed total is within the limit
     if finding.value <= finding.limit:
         reason = (
             f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"

@@ -30,6 +30,7 @@ HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 LONGEST_TEXT = 100
 """Maximum characters of a line of code in a report."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+"""Syntax of functions."""
 
 
 class Relation(IntEnum):
@@ -102,6 +103,7 @@ class SourceSyntax:
     def defined(self, lines: tuple[int, int]) -> set[str]:
         """Return names that lines give a value, or that are functions or classes around them."""
         names = set[str]()
+        # of removed lines, whose last is before the first, the first counts
         for line in range(lines[0], max(lines) + 1):
             for first, last, node in self.around(line):
                 match node:
@@ -114,7 +116,7 @@ class SourceSyntax:
                             if isinstance(n, (ast.Name, ast.Attribute))
                             and isinstance(n.ctx, ast.Store)
                         }
-        # every module has these: as a common name they relate nothing
+        # every module has these, so that they say nothing about a relation
         return names - {"__init__", "forward", "__call__"}
 
     def used(self, line: int) -> set[str]:
@@ -219,6 +221,7 @@ class CodeChange:
 
 
 def _split(place: str) -> tuple[str, int]:
+    """Return file and line of a place, as ``pkg/model.py:42``; line 1 without one."""
     file, _, line = place.rpartition(":")
     return file, int(line) if line.isdecimal() else 1
 

@@ -43,7 +43,8 @@ def entry_points(root: Path, is_foreign: Callable[[Path], bool]) -> list[EntryPo
     classes = {path: [*classes_in(path)] for path in sources_in(root, is_foreign)}
     every = [c for here in classes.values() for c in here]
     modules, count = {MODULE}, 0
-    while count < len(modules):  # a class may follow its subclasses
+    # until no class is added, as a class may follow its subclasses
+    while count < len(modules):
         count = len(modules)
         modules |= {c.name for c in every if modules & {*bases_of(c)}}
     # what another class creates or extends is not outermost

@@ -14,6 +14,7 @@ from .imports import digest_of, folder_of, sources_of
 from .worktree import checked_out, commit_of, patched
 
 HEAD = "HEAD"
+"""Last commit of the current branch."""
 _EXPORTS: dict[tuple[object, ...], Module] = {}
 """Exports of this process: one takes seconds, and every setting of a module has the same."""
 
@@ -86,13 +87,14 @@ def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:
     from perfc.frontend.pytorch.named import named_module
 
     digest = digest_of(module)
+    # keys of an export for one batch size, and for every one
     of_one = (digest, *setting_of(module, dims))
     of_every = of_one[:-1]
     for key in (of_every, of_one):
         if key in _EXPORTS:
             return _EXPORTS[key]
     export = named_module(module, dims)
-    # with a symbolic batch one export serves every batch size: the key leaves the batch out
+    # an export with a symbolic batch serves every batch size
     return _EXPORTS.setdefault(of_every if export.symbols else of_one, export)
 
 

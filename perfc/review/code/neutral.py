@@ -17,7 +17,8 @@ Unit = tuple[int, int, str]
 def units(body: Iterable[ast.stmt], used: Container[str], place: str = "") -> Iterator[Unit]:
     """Yield the functions of a source and its statements outside of them.
 
-    Docstrings do nothing, nor do functions whose name is not ``used``.
+    Docstrings are left out, as they do nothing, and so are functions of a module whose name is not
+    in ``used``. ``place`` are the classes around the statements, with a dot behind each.
     """
     for node in body:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])

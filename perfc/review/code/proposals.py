@@ -70,6 +70,7 @@ def autocast(text: str, root: str) -> str:
 
 def compiled(text: str, root: str) -> str:
     """Return code whose model is compiled at its first call."""
+    # twice the indentation of a method is that of a line in it
     return re.sub(LAST.format(root), r"\g<0>\n\1\1self.compile()", text)
 
 
@@ -118,7 +119,8 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
     """Return the number of the statement with the values, and what replaces all up to it."""
     soft = SOFTMAX.fullmatch(statements[0])
     name, _, expression = statements[0].partition(" = ")
-    # the softmax may assign to another name; the values must be the last use of both
+    # the softmax may assign to another name; the product with the values must be the last use of
+    # both names
     written = name
     scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else expression)
     if scores is None or not name.isidentifier():
@@ -207,10 +209,10 @@ def proposals(module: NamedModule) -> Iterator[Proposal]:
         patch = ""
         for at, path in enumerate(sources_of(module)):
             before = content(path).decode("utf-8", "replace")
-            # names of classes elsewhere are not the model's
+            # only the first source has the model's class: "-" is the name of none
             after = edit(before, module.name.rpartition(":")[2] if at == 0 else "-")
-            is_first = after.count("torch.") > before.count("torch.")
-            if is_first and not re.search(r"(?m)^import torch$", after):
+            adds_torch = after.count("torch.") > before.count("torch.")
+            if adds_torch and not re.search(r"(?m)^import torch$", after):
                 after = re.sub(
                     r"(?m)^(?=(?!from __future__)(?:from|import) )",
                     "import torch\n",

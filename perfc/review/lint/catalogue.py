@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .rule import Rule
 
 FOLDER = Path(__file__).parent.parent / "rules"
+"""Folder of the rules, a file each."""
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 """Headings in the docstring of a rule."""
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
@@ -66,6 +67,7 @@ def describe(path: Path) -> RuleInfo | None:
             if isinstance(s, ast.Assign)
         }
         doc = ast.get_docstring(node) or ""
+        # text before the first heading, then headings and their texts in turn
         pieces = _HEADING.split(doc)
         sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
         return RuleInfo(
@@ -81,12 +83,14 @@ def describe(path: Path) -> RuleInfo | None:
 
 
 def _dedented(text: str) -> str:
+    """Return a text without the indentation that all of its lines have."""
     lines = text.rstrip().splitlines()
     margin = min((len(s) - len(s.lstrip()) for s in lines if s.strip()), default=0)
     return "\n".join(s[margin:] for s in lines)
 
 
 def _class_name(stem: str) -> str:
+    """Return the class of a rule by the stem of its file: ``DeadOutput`` of ``dead_output``."""
     return "".join(part.capitalize() for part in stem.split("_"))
 
 

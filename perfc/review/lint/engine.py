@@ -35,7 +35,7 @@ class Linted:
         path: path as given by the user.
         target: name of the target.
         time_s: predicted time of one run, to which gains relate.
-        sustained_s: sustained time of one run.
+        sustained_s: time of one run at the rates that units sustain, without predictors.
         findings: reported findings, largest gain first.
         small: number of findings below the minimum gain or with unknown gain.
         suppressed: number of findings hidden by per-file ignores.
@@ -69,10 +69,12 @@ class Linted:
 
 
 def _place(finding: Finding) -> str:
+    """Return the rule and place of a finding."""
     return finding.fingerprint
 
 
 def _amount(finding: Finding) -> tuple[object, ...]:
+    """Return the rule and message of a finding with the lower bound of its gain."""
     return *_words(finding), finding.gain and f"{finding.gain.floor_s:.4g}"
 
 
@@ -162,7 +164,7 @@ class Linter:
         report: Report | None = None,
     ) -> Linted:
         """Return the findings that are neither suppressed nor small, largest gain first."""
-        # a rewrite that would cost time is none
+        # a rewrite that would cost time is no finding
         findings = [f for f in made if f.gain is None or f.gain.time_s >= 0]
         reported, suppressed = self._unsuppressed(findings, Path(path))
         shown = [f for f in reported if not self._is_small(f, report)]
@@ -188,6 +190,7 @@ class Linter:
         return least > 0 and not finding.is_fixable
 
     def _unsuppressed(self, findings: list[Finding], path: Path) -> tuple[list[Finding], int]:
+        """Return the findings that no suppression of the file hides, and how many are hidden."""
         root = self.settings.root
         ignores = [i for i in self.settings.file_ignores if i.matches_file(path, root)]
         self.matched.update(ignores)
@@ -294,9 +297,9 @@ def selected(
     codes_of(left_out, "--ignore")
     codes: set[str] = set()
     for info in catalogue.infos():
-        here = max((_weight(p, info.code, info.name) for p in chosen), default=0)
-        away = max((_weight(p, info.code, info.name) for p in left_out), default=0)
-        if here > away:
+        included = max((_weight(p, info.code, info.name) for p in chosen), default=0)
+        excluded = max((_weight(p, info.code, info.name) for p in left_out), default=0)
+        if included > excluded:
             codes.add(info.code)
     return frozenset(codes)
 
@@ -312,10 +315,12 @@ def _weight(pattern: str, code: str, name: str) -> int:
 
 
 def _stands_for(code: str, finding: Finding) -> bool:
+    """Return True if a code, prefix or name of a suppression matches the rule of a finding."""
     return _weight(code, finding.code, finding.rule) > 0
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
+    """Return a sort key: the largest gain first, then by benefit and code."""
     gain = finding.gain.time_s if finding.gain is not None else 0.0
     return -gain, ORDER[finding.saves], finding.code
 

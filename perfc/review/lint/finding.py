@@ -64,12 +64,13 @@ class Gain:
     @staticmethod
     def of(now: tuple[float, float], then: tuple[float, float], basis: GainBasis) -> Gain:
         """Return the gain between two pairs of predicted time and lower bound; may be negative."""
-        time_s = now[0] - then[0]
+        (now_s, now_floor_s), (then_s, then_floor_s) = now, then
+        time_s = now_s - then_s
         # sums of the same kernels in another order differ by rounding
-        if abs(time_s) < 1e-9 * now[0]:
+        if abs(time_s) < 1e-9 * now_s:
             time_s = 0.0
-        floor_s = max(0.0, min(time_s, now[1] - then[1]))
-        return Gain(time_s, time_s / now[0] if now[0] > 0 else 0.0, floor_s, basis, now[0])
+        floor_s = max(0.0, min(time_s, now_floor_s - then_floor_s))
+        return Gain(time_s, time_s / now_s if now_s > 0 else 0.0, floor_s, basis, now_s)
 
 
 @record

@@ -15,6 +15,7 @@ from .catalogue import infos
 LEAST_GAIN = 0.01
 """Default minimum gain as a fraction of the run's time."""
 KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "target", "runtime", "min-gain")
+"""Keys of the table; others are an error."""
 
 
 class SettingsError(PerfcError):
@@ -57,6 +58,11 @@ class Settings:
     Args:
         path: configuration file, if any.
         select: codes or prefixes; ``ALL`` for every rule.
+        ignore: codes or prefixes that are left out.
+        extend_select: codes or prefixes in addition to ``select``.
+        file_ignores: codes that are ignored for some files.
+        target: target of the analyses; "" for the default.
+        runtime: runtime of the analyses; "" for the default.
         min_gain: minimum gain as a fraction of the run's time.
     """
 
@@ -133,14 +139,16 @@ class _SettingsReader:
 
     path: Path
     prefix: str
-    text_: str
+    text_: str  # content of the file; `text` reads a value
 
     def line(self, key: str) -> int:
+        """Return the first line that begins with a key; 0 without one."""
         lines = self.text_.splitlines()
         at = (i for i, s in enumerate(lines, 1) if s.lstrip(" \t\"'").startswith(key))
         return next(at, 0)
 
     def fail(self, key: str, message: str, hint: str = "") -> None:
+        """Raise an error at a key; statements after a call only serve the type checker."""
         line = self.line(key)
         where = f"{self.path}:{line}" if line else str(self.path)
         raise SettingsError(f"{self.prefix}.{key}: {message}", where=where, hint=hint)
@@ -149,6 +157,7 @@ class _SettingsReader:
         return self.listed(key, table.get(key, []))
 
     def listed(self, key: str, value: object) -> tuple[str, ...]:
+        """Return the codes of a list, each of which must be that of a rule."""
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             self.fail(key, "not a list of codes", 'as in ["PF1", "PF404"]')
             return ()

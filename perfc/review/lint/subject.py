@@ -145,6 +145,7 @@ class Subject:
         return self.memory.once(key, lambda: self._reanalysed(edits, stored))
 
     def _reanalysed(self, edits: Sequence[Edit], stored: Sequence[Value]) -> Gain | None:
+        """Analyze the rewritten module; None if it is not valid."""
         report, am = self.report, Analyses()
         try:
             module = rewritten(report.module, edits, stored)
@@ -166,6 +167,7 @@ class Subject:
         return self.memory.once(key, lambda: self._deployed(changes))
 
     def _deployed(self, changes: Mapping[str, Any]) -> Gain | None:
+        """Analyze the model under a changed deployment; None if it cannot run so."""
         report = self.report
         deployment = replace(report.deployment, **changes)
         try:
@@ -249,8 +251,9 @@ class Subject:
         kernel, table = self.kernels[index], self.report.prediction
         factor = time_s / kernel.time_s if kernel.time_s else 1.0
         then_s = table.total_with({index: table.launched[index].time_s * factor})
-        lower = 0.0 if floor_s is None else kernel.floor_s - floor_s
-        return Gain.of(self.now, (then_s, self.now[1] - lower), GainBasis.BOUNDS)
+        less_floor_s = 0.0 if floor_s is None else kernel.floor_s - floor_s
+        _, now_floor_s = self.now
+        return Gain.of(self.now, (then_s, now_floor_s - less_floor_s), GainBasis.BOUNDS)
 
     def gain_of(
         self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: GainBasis
@@ -265,6 +268,7 @@ class Subject:
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:
+        """Return the gain of running fused kernels in place of those of the report."""
         report = self.report
         table = KernelTable(report.kernels.runtime, tuple(kernels), report.kernels.host)
         roof = bounds(table, report.machine, dict(report.env), tf32=report.tf32)
@@ -276,5 +280,6 @@ class Subject:
 
 
 def _signature(node: Node) -> tuple[object, ...]:
+    """Return operator and types of a node; None for absent operands."""
     types = (v and v.type for v in (*node.inputs, *node.outputs))
     return (node.op, *types)

@@ -119,7 +119,7 @@ class TracedSubject:
 
     @cached_property
     def time_s(self) -> float:
-        """Time of the run: from the first kernel to the last, or of all kernels without a line."""
+        """Return the time of the run: its span, or without a time line the sum of all kernels."""
         spans = max((d.span_ns for d in self.summary.devices), default=0)
         return (spans or self.summary.kernel_ns) * 1e-9
 
@@ -153,7 +153,8 @@ class TracedSubject:
         """Return the most that a change saves: a measured time less its lower bound."""
         time_s = max(time_ns * 1e-9 - floor_s, 0.0)
         share = time_s / self.time_s if self.time_s else 0.0
-        return Gain(time_s, share, 0.0, GainBasis.MEASURED, self.time_s)
+        # a time that may be saved, so that no part of it is certain
+        return Gain(time_s, share, floor_s=0.0, basis=GainBasis.MEASURED, base_s=self.time_s)
 
 
 class TraceRule(Rule):
@@ -214,5 +215,5 @@ def seconds(time_ns: float) -> str:
 
 
 def kernel_rows(kernels: Iterable[KernelTime]) -> list[tuple[int, int, str]]:
-    """Return launches, time and extents of kernels."""
+    """Return a row of launches, time and extents of each kernel, for `amount`."""
     return [(k.launches, k.time_ns, k.shapes) for k in kernels]

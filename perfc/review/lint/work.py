@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from perfc.measuring.trace.summary import TraceSummary
 
 HEAD = "HEAD"
+"""Default revision, which a new repository does not have."""
 SUFFIXES = (".onnx", ".onnx.gz")
+"""Suffixes of models that are searched for in folders."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
+"""Suffixes of files that may be traces, without ``.gz``."""
 
 
 @record
@@ -107,9 +110,10 @@ class LintWork:
                 # nothing is committed yet, or this is no repository: everything is new
                 return None
             raise ModelError(f"git has no revision {self.revision!r} here", where=path)
-        # a second linter, as the first records which suppressions the model as it is needs; with a
-        # least gain of 0 no finding of the revision is left out, which would make it a new one
-        unfiltered = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
+        # a second linter, as the first one records which suppressions the current model needs; it
+        # has no least gain, as a finding of the revision that it left out would count as new
+        linter = Linter(self.linter.settings, self.linter.codes, least=0.0)
+        unfiltered = replace(self, linter=linter)
         try:
             with opened(f"{self.revision}:{place}") as old:
                 return replace(unfiltered.lint(path, Path(old).read_bytes()), path=path)

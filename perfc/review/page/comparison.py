@@ -67,14 +67,17 @@ class ComparisonContent:
 
 def comparison_of(difference: Difference, shown: Document) -> ComparisonContent:
     """Return the comparison of ``perfc diff``, with the times of its tables."""
-    sides = [ComparedSide(r, collect(r)) for r in (difference.old, difference.new)]
-    old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
+    old_side, new_side = (ComparedSide(r, collect(r)) for r in (difference.old, difference.new))
+    # positions by kernel
+    old, new = (
+        {k: i for i, k in enumerate(s.report.kernels.kernels)} for s in (old_side, new_side)
+    )
     pairs = tuple(
         Pair(tuple(old[k.kernel] for k in p.old), tuple(new[k.kernel] for k in p.new), p)
         for p in difference.kernels
     )
-    verdict = change_block(difference, sides[1].views, shown.title)
-    return ComparisonContent(sides[0], sides[1], pairs, shown, verdict)
+    verdict = change_block(difference, new_side.views, shown.title)
+    return ComparisonContent(old_side, new_side, pairs, shown, verdict)
 
 
 def ordered(comparison: ComparisonContent) -> list[Pair]:
@@ -91,6 +94,7 @@ COLUMNS = (
     Column("kernel", is_name=True),
     Column("nodes", "ONNX nodes", is_name=True),
 )
+"""Columns of the table of pairs."""
 
 
 def pair_table(comparison: ComparisonContent, shown: Sequence[Pair]) -> Table:
@@ -139,7 +143,8 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
 
 def comparison_page(comparison: ComparisonContent) -> str:
     """Return two analyses as an HTML document: charts of the new one next to the old one."""
-    shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
+    # the first rows, for a browser without scripts; with scripts all are in the payload
+    shown = pair_table(comparison, ordered(comparison)[:PRINTED])
     new = comparison.new.views
     kernels = section_block(Section("kernels", "kernels", (shown,)))
     memory = section_block(document(new, ("memory",)).sections[0])

@@ -16,6 +16,7 @@ OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
 """Metrics other than time in the headline of a comparison."""
 LESS = Style.GOOD
 MORE = Style.POOR
+"""Styles of a decrease and of an increase: every metric here is better if it is small."""
 
 
 def change_block(difference: Difference, after: Views, title: str) -> VerdictBlock:

@@ -13,7 +13,8 @@ from perfc.review.lint.traced import TracedSubject, TraceRule, amount, kernel_ro
 COPIES = frozenset(("clone", "contiguous", "copy_", "reshape"))
 """Operators that copy a tensor, or do so where strides do not fit."""
 SHORT_NS = 10_000
-"""Time of a transfer from the host that is mostly its launch: 256 KiB at 25 GB/s."""
+"""Mean time up to which transfers from the host count as small: 256 KiB at 25 GB/s, about as long
+as the host takes to launch one."""
 _LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw|nchw_?2_?nhwc|nhwc_?2_?nchw|batched_transpose_", re.I)
 """Kernels of cuDNN and MIOpen that change layouts around a convolution."""
 _FILL = re.compile(r"\[?(CUDA )?memset|.*(fillBuffer|FillFunctor)", re.I)
@@ -21,10 +22,11 @@ _FILL = re.compile(r"\[?(CUDA )?memset|.*(fillBuffer|FillFunctor)", re.I)
 _SENT = re.compile(r"HtoD|Host -> ")
 """Copies to the device in names of kernels."""
 _WITH_HOST = re.compile(r"HtoD|DtoH|Host")
+"""Copies from or to the host in names of kernels."""
 
 
 def is_cast(k: KernelTime) -> bool:
-    """Return True for a copy on the device to another element type."""
+    """Return True for a copy to another element type: its source and destination differ."""
     given = k.call.arguments[:2] if k.call else ()
     types = {a.dtype for a in given if isinstance(a, TensorArgument)}
     return name_of(k) == "_to_copy" or (name_of(k) == "copy_" and len(types) > 1)
@@ -42,7 +44,7 @@ KINDS: tuple[tuple[Callable[[KernelTime], object], str, str], ...] = (
         "store model and input in channels_last (.to(memory_format=torch.channels_last))",
     ),
     (
-        # short on average
+        # the time is that of all launches
         lambda k: _SENT.search(k.kernel) and k.time_ns <= SHORT_NS * k.launches,
         "small copies from the host",
         "gather them in one pinned tensor, or make them on the device",
@@ -63,7 +65,7 @@ KINDS: tuple[tuple[Callable[[KernelTime], object], str, str], ...] = (
         "write into the final layout; drop clone and contiguous where views do",
     ),
 )
-"""Test of a kernel, what it is and what to do; the first that holds counts."""
+"""Test of a kernel, what the kernel is and what to do; the first test that holds counts."""
 
 
 class AvoidableCopies(TraceRule):

@@ -11,7 +11,8 @@ from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 
 HOLDS: Mapping[str, str] = data_next_to(__file__)
-"""Types that represent every value of another type, so that converting through them is exact."""
+"""By an element type, the types that represent all of its values, separated by spaces: a conversion
+through one of them is exact."""
 
 
 class CastChain(Rule):
@@ -56,7 +57,8 @@ class CastChain(Rule):
             old, between = dtype_of(first), dtype_of(source)
             if old is None or between is None or old is between:
                 continue
-            # what a float out of range becomes as an integer is up to each pair of types
+            # a float out of an integer's range becomes another number for each pair of types: one
+            # conversion may give another result than two
             widened = between.code in HOLDS.get(old.code, "").split()
             is_exact = widened and not (old.is_float and to.is_integer)
             if not is_exact:

@@ -12,7 +12,7 @@ from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject
 from perfc.view.report.units import plural
 
 MAX_BYTES = 1 << 16
-"""Maximum size of a result that a fix stores in the file."""
+"""Maximum bytes of a result that a fix stores; a larger one would make the file grow."""
 
 
 class ConstantFoldable(Rule):
@@ -60,9 +60,10 @@ class ConstantFoldable(Rule):
                 other = group_of.get(maker) if maker is not None else None
                 if other is not None and other is not joined:
                     # the smaller group moves, so that a node moves log(n) times at most
-                    joined, less = (joined, other) if len(joined) > len(other) else (other, joined)
-                    joined.extend(less)
-                    group_of.update(dict.fromkeys(less, joined))
+                    is_longer = len(joined) > len(other)
+                    joined, smaller = (joined, other) if is_longer else (other, joined)
+                    joined.extend(smaller)
+                    group_of.update(dict.fromkeys(smaller, joined))
         groups = list({id(g): g for g in group_of.values()}.values())
         aliases = [g[0] for g in groups if is_alias(g)]
         if aliases:
@@ -86,6 +87,7 @@ class ConstantFoldable(Rule):
         )
 
     def _finding(self, subject: Subject, group: list[Node]) -> Finding:
+        """Return the finding of one group, whose nodes are in the order of the file."""
         members = set(group)
         given_back = set(subject.file.outputs)
         ends = [
@@ -126,6 +128,7 @@ def is_constant(node: Node, constant: set[Value], has_values: bool) -> bool:
     present = [v for v in node.inputs if v is not None]
     if present and all(v.weight is not None or v in constant for v in present):
         return True
+    # with given contents of inputs, an extent is known but not the same in every run
     if node.op.kind is not Kind.SHAPE or has_values:
         return False
     return all(v.known is not None and v.known.ints is not None for v in node.results)

@@ -49,6 +49,7 @@ class DeadOutput(Rule):
                 continue
             for i, v in enumerate(node.outputs):
                 is_read = v is None or v in graph.users or v in graph.outputs
+                # of a node with one result, that result is needed, or the node is dead
                 if i < node.op.least_results or v is None or is_read or len(node.results) < 2:
                     continue
                 edits = (Unname(node, i),)
@@ -60,6 +61,7 @@ class DeadOutput(Rule):
                 )
 
     def _nodes(self, subject: Subject) -> Iterator[Finding]:
+        """Yield nodes of the file that lead to no output, the last first."""
         graph = subject.file
         needed = set(graph.outputs)
         dead: list[Node] = []

@@ -45,8 +45,8 @@ class DepthwiseOnMatrixPath(Rule):
                 continue
             others = [t for c, t in bound.sustained.items() if c is not Ceiling.VECTOR]
             next_s = max(others, default=0.0)
-            lower = [t for c, t in bound.floor.items() if c is not Ceiling.VECTOR]
-            gain = subject.lightened(i, next_s, max(lower, default=0.0))
+            other_floors = [t for c, t in bound.floor.items() if c is not Ceiling.VECTOR]
+            gain = subject.lightened(i, next_s, max(other_floors, default=0.0))
             window = "x".join(map(str, problem.static_extents))
             times = bound.sustained_s / next_s if next_s else 0.0
             message = (

@@ -39,6 +39,7 @@ class ExposedCommunication(TraceRule):
         if not exposed_ns or not sent:
             return
         time_ns, count = sum(k.time_ns for k in sent), sum(k.launches for k in sent)
+        # kernels are sorted by time: the longest names the finding
         yield self.at(
             sent[0].operator.removeprefix("aten::") or sent[0].kernel,
             f"communication alone for {seconds(exposed_ns)} of {seconds(time_ns)} "

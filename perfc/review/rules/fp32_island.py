@@ -16,6 +16,7 @@ from .cast_chain import dtype_of, operand
 
 HALF = frozenset({DType.F16, DType.BF16})
 WIDE = frozenset({DType.F32})
+"""Element types of 16 and of 32 bits, one of which an island has and the other its neighbors."""
 WIDE_ON_PURPOSE = frozenset({Kind.REDUCTION, Kind.NORMALIZATION, Kind.SOFTMAX, Kind.SIGNAL})
 """Kinds that frameworks compute in f32 in mixed precision (lists of torch.amp)."""
 RANGE_HUNGRY = (Exp, Pow, Log, Erf, CumSum, Softplus, Reciprocal, Sqrt)
@@ -57,6 +58,7 @@ class Fp32Island(Rule):
                 continue
             first = ups[0].inputs[0]
             half = None if first is None else dtype_of(first)
+            # a conversion to the other type of 16 bits remains
             ends = [n for n in downs if dtype_of(n.results[0]) is half]
             narrow = stored_as(inside, half, WIDE) if half is not None else {}
             shape_key = (self.code, subject.shape_key((*ups, *inside)))
@@ -132,6 +134,7 @@ def converts(node: Node, before: frozenset[DType], to: frozenset[DType]) -> bool
 
 
 def _needs_width(node: Node) -> bool:
+    """Return True if mixed precision computes a node in f32 for its precision or range."""
     return node.op.kind in WIDE_ON_PURPOSE or isinstance(node.op, RANGE_HUNGRY)
 
 

@@ -12,7 +12,9 @@ from perfc.review.lint.traced import TracedSubject, TraceRule, seconds
 from perfc.view.report.units import plural, share
 
 WAITED = Cause.SYNCHRONIZATION
+"""What the host does while it waits for the device."""
 _TO_HOST = re.compile(r"DtoH|-> Host")
+"""Copies to the host in names of kernels."""
 SHORT_NS = 5_000
 """Time of a kernel that is shorter than its launch by an eager framework."""
 
@@ -85,14 +87,17 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
         # a launch from before the gap did not wait for the host
         if span is None or rows.host_ns[row] < begin:
             continue
-        tiles = segments.tile(span[0], begin, rows.host_ns[row])
+        thread, *_ = span
+        # what the thread did in the gap up to the launch
+        tiles = segments.tile(thread, begin, rows.host_ns[row])
         ran = ((at, *cause_of(segments.labels[n])) for at, _, n in tiles if n >= 0)
         waited = next(((at, call) for at, cause, call in ran if cause is WAITED), None)
         name, call = names[rows.kernel[before]], rows.call[before]
         if not _TO_HOST.search(name):
             if waited is None:
                 continue
-            at, name = trace.host.operator_at(span[0], waited[0], waited[0]), waited[1]
+            moment_ns, name = waited
+            at = trace.host.operator_at(thread, moment_ns, moment_ns)
             call = trace.host.operators.columns[3][at] if at >= 0 else -1
         name = calls[call].operator if call >= 0 else name
         count, waited_ns = gaps.get(name, (0, 0))

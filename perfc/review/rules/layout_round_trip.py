@@ -61,9 +61,10 @@ class LayoutRoundTrip(Rule):
     def _finding(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
         source = first.inputs[0]
         assert source is not None
+        # the search went back from ``last``, so the operator that runs first is at the end
         start = between[-1]
-        # the first operator reads before the transposition, readers of the last read before its
-        # inverse
+        # it reads the operand of the first transposition; readers of ``last`` read the result of
+        # the operator before it
         inputs = tuple(source if v is first.results[0] else v for v in start.inputs)
         edits: tuple[Edit, ...] = (
             Rewire(start, inputs),
@@ -94,8 +95,10 @@ def moving_operand(node: Node) -> Value | None:
 
 
 def _has_same_shape(a: TensorType, b: TensorType) -> bool:
+    """Return True if two shapes are known and equal."""
     return a.shape is not None and a.shape == b.shape
 
 
 def _is_scalar(v: Value) -> bool:
+    """Return True if a value has one element, which broadcasts to any order of the axes."""
     return v.shape is not None and set(v.shape) <= {1}

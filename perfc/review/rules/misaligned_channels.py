@@ -72,6 +72,7 @@ class MisalignedChannels(Rule):
 def wanted_in(problem: SlidingWindow, channels: int, granule: int) -> int:
     """Return the multiple that a group's input channels must be of; 1 if any number works."""
     window = problem.static_extents
+    # without overlap all values of a window are one row of a matrix product
     if window and problem.strides == window and channels * math.prod(window) % granule == 0:
         return 1
     return min(granule, FEW) if channels <= FEW else granule

@@ -57,10 +57,11 @@ class MisalignedExtents(Rule):
             extents = {"m": problem.rows, "n": problem.n, "k": problem.k}
             required = {name: subject.extent(d) for name, d in extents.items()}
             wanted = {"n": GRANULE_ROWS, "k": granule}
-            # few rows are the batch's doing, and skinny products wait for memory anyway
+            # few rows follow from a small batch, and such products wait for memory anyway
             if required["m"] > GRANULE_ROWS:
                 wanted["m"] = GRANULE_ROWS
             off = {k: a for k, a in required.items() if k in wanted and a % wanted[k]}
+            # a product of a matrix and a vector does not run on the matrix unit
             if not off or required["n"] == 1:
                 continue
             padded = padding(required, wanted)
@@ -107,6 +108,6 @@ def unpadded(bound: KernelBound, share: float) -> float:
     )
     # a kernel that is shorter than its launch does not end earlier
     other_s = max(other_s, bound.time_s if bound.launch_gap_s else 0.0)
-    matrix = max(bound.sustained.get(c, 0.0) for c in (Ceiling.MATRIX, Ceiling.WAVES))
-    padded = max(matrix / (1 - share), other_s)
-    return bound.time_s - (padded - max(matrix, other_s))
+    matrix_s = max(bound.sustained.get(c, 0.0) for c in (Ceiling.MATRIX, Ceiling.WAVES))
+    padded_s = max(matrix_s / (1 - share), other_s)
+    return bound.time_s - (padded_s - max(matrix_s, other_s))

@@ -71,6 +71,7 @@ def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[in
     chain, passed = [start], [v]
     while True:
         readers = subject.readers.get(v, ())
+        # a reader that is not later, as in a loop, would make the chain endless
         if v in subject.outputs or len(readers) != 1 or readers[0] <= chain[-1]:
             return chain, passed
         chain.append(readers[0])
@@ -83,12 +84,16 @@ def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[in
 
 
 def surroundings(subject: Subject, chain: list[int], passed: list[Value]) -> int | None:
-    """Return the bytes of the kernels except the tensors passed between them."""
+    """Return the bytes that kernels read and write besides the tensors passed between them.
+
+    None if the size of one is unknown.
+    """
     inside = set(passed)
     around: set[Value] = set()
     for i in chain:
         kernel = subject.kernels[i].kernel
         around.update(v for v in (*kernel.reads, *kernel.writes) if v not in inside)
+    # the last tensor leaves the chain if no kernel of it reads it
     last = passed[-1]
     if not subject.readers.get(last) or last in subject.outputs:
         around.add(last)

@@ -58,6 +58,7 @@ class QuantizationFallback(Rule):
             )
 
     def _wide_product(self, subject: Subject, i: int, bound: KernelBound) -> Iterator[Finding]:
+        """Yield a product that dequantizes an activation and multiplies in floating point."""
         kernel = bound.kernel
         activations = [
             n

@@ -51,6 +51,7 @@ class RedundantTranspose(Rule):
                 yield self._pair(subject, before, node, tuple(first[p] for p in perm))
 
     def _pair(self, subject: Subject, first: Node, second: Node, both: tuple[int, ...]) -> Finding:
+        """Return the finding of two transpositions, which compose to the permutation ``both``."""
         source = first.inputs[0]
         edits: tuple[Edit, ...]
         if both == tuple(range(len(both))) and source is not None:

@@ -48,8 +48,8 @@ class SlowProducts(TraceRule):
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
         """Yield unaligned products, and products without TF32, by operator."""
-        # one finding an operator and type: it names the extents of the kernel that takes longest,
-        # the first in the summary
+        # one finding for each operator and type: it names the extents of the kernel that takes
+        # longest, which is the first in the summary
         by_extents: dict[tuple[str, str, str], list[KernelTime]] = {}
         by_name: dict[str, list[KernelTime]] = {}
         first_seen: dict[tuple[str, str], str] = {}
@@ -103,7 +103,7 @@ def unaligned(k: KernelTime, shape: ProductShape) -> tuple[tuple[str, int, int],
         if isinstance(a, TensorArgument) and a.strides is not None and len(a.strides) > 1
     ]
     lengths = {shape.n, *(axis.get(1, shape.n) for axis in axes)} if axes else {shape.n, shape.k}
-    # of equal extents only the last name is reported
+    # by extent, so that of equal extents only the last name is reported
     extents = {int(getattr(shape, name)): name for name in "mkn"}
     return tuple((n, e, multiple) for e, n in extents.items() if e in lengths and e % multiple)
 

@@ -59,6 +59,7 @@ class SmallBatch(Rule):
         except PerfcError:
             # the model is fixed to its batch
             return
+        # time and lower bound of as many items as in the given batch
         per_item = many.prediction.total.time_s / TIMES, many.roofline.floor_s / TIMES
         gain = Gain.of(subject.now, per_item, GainBasis.DEPLOYMENT)
         if gain.share < LEAST_SHARE:
@@ -79,4 +80,5 @@ def _first(type_: object) -> str | None:
 
 
 def _holder(subject: Subject, name: str) -> str:
+    """Return the first input whose first axis is a symbol."""
     return next(v.name for v in subject.graph.inputs if _first(v.type) == name)

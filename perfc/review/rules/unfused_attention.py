@@ -12,8 +12,9 @@ from perfc.review.lint.finding import Finding
 from perfc.review.lint.traced import TracedExecution, TracedSubject, TraceRule, amount, total_ns
 
 BETWEEN = 6
-"""Operators between a product and the softmax, as scale, mask and conversion."""
+"""Maximum operators between a product and the softmax, as scale, mask and conversion."""
 _INNER = (TracedClass.ELEMENTWISE, TracedClass.COPY, TracedClass.GATHER)
+"""Classes of the operators between a product and the softmax."""
 
 
 class UnfusedAttention(TraceRule):
@@ -71,7 +72,7 @@ def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
             return None
         operator = stream[place].what
         if operator.class_name is TracedClass.MATMUL:
-            # a layer has one operand with two axes, its weights
+            # the product of a linear layer is none: its weights have two axes
             return place if sum(len(t.sizes) > 2 for t in operator.tensors) > 1 else None
         if operator.class_name not in _INNER:
             return None
@@ -79,7 +80,10 @@ def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
 
 
 def fused(a: LaunchCounts, b: LaunchCounts) -> LaunchCounts:
-    """Return the counts of one kernel with both products."""
+    """Return the counts of one kernel with both products.
+
+    It reads what the first product reads and writes what the second one writes.
+    """
     return replace(
         a, mac=a.mac + b.mac, floor_mac=a.floor_mac + b.floor_mac, write_bytes=b.write_bytes
     )

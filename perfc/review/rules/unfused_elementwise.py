@@ -66,11 +66,13 @@ class UnfusedElementwise(Rule):
 
 
 def fusing() -> Iterator[str]:
-    """Yield the runtimes that fuse such chains."""
+    """Yield the runtimes of named frameworks that compile a model and fuse such chains."""
     chain = Kind.ELEMENTWISE
+    # not tables for older GPUs only, nor the recorded form of another table
     usual = (t for t in tables() if not t.below and not t.is_recorded)
     named = (t for t in usual if t.framework is not Framework.OTHER)
     compiling = (t for t in named if t.launch is LaunchMode.GRAPH or t.steps is Steps.COMPILED)
+    # what a kernel of this kind may be followed by within one launch
     return (t.name for t in compiling if chain in t.epilogue.get(chain, ()))
 
 
@@ -86,6 +88,7 @@ def following(subject: Subject, index: int) -> int | None:
     after = subject.kernels[readers[0]].kernel
     if not is_elementwise(after) or after.repeat != kernel.repeat or len(after.writes) != 1:
         return None
+    # a reader that broadcasts or reduces has another number of elements
     return readers[0] if v.numel == after.writes[0].numel else None
 
 

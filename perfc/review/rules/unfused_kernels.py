@@ -82,7 +82,7 @@ class UnfusedKernels(TraceRule):
 
 
 def sizes_of(chains: list[list[TracedExecution]]) -> list[tuple[int, int, str]]:
-    """Return 1, time and extents of the first operator of chains."""
+    """Return a row of each chain for `amount`: count, time and extents of the first operator."""
     return [(1, total_ns(chain), chain[0].what.shapes) for chain in chains]
 
 
@@ -95,4 +95,5 @@ def elements_of(what: LaunchedOperator) -> int:
 
 def fused(first: LaunchCounts, last: LaunchCounts) -> LaunchCounts:
     """Return the counts of one kernel that only moves the bytes of a chain's ends."""
+    # the first five are operations, which a lower bound may leave out
     return LaunchCounts(0.0, 0.0, 0.0, 0.0, 0.0, first.read_bytes, last.write_bytes)

@@ -10,6 +10,7 @@ from perfc.review.lint.rule import Finding, Rule, Subject
 from perfc.view.report.units import share
 
 HALF = "f16"
+"""Element type of the run that is compared."""
 LEAST_SHARE = 0.5
 """Minimum fraction of the run in f32."""
 

@@ -17,11 +17,11 @@ from perfc.ir import record
 from .collectives import Collective, CollectiveKind
 
 LEAST_GAIN = 1.5
-"""Recorded clocks are taken as wrong if with aligned ones more than this many times as many
-collectives of some rank run on all their ranks at one time."""
+"""Ratio above which recorded clocks count as wrong: of the collectives of a rank, those that run on
+all their ranks at one moment by aligned clocks, over those that do so by recorded ones."""
 LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
-"""Recorded clocks are also taken as wrong if the ends of a collective on its ranks spread over more
-than this time in the median, and aligned clocks leave less than this share of the spread."""
+"""Recorded clocks also count as wrong if the ends of a collective on its ranks are, in the median,
+further from each other than this time, and aligned clocks leave less than this share of it."""
 UNNUMBERED = -1
 """Position of a collective that its trace does not number; it is matched by its identity."""
 
@@ -46,7 +46,7 @@ class Arrival:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Group and kind, with the number in the sequence or else the size of the message."""
+        """Return group and kind, with the number in the sequence or else the size of messages."""
         c = self.collective
         numbered = c.group, c.members, c.kind, self.place
         return c.identity if self.place == UNNUMBERED else numbered
@@ -132,12 +132,12 @@ def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Toget
             ]
             for rank, arrivals in lists.items()
         }
-        # numbered ones have the place in their key, so lists have the same collective in order
+        # the key of numbered collectives has their place, so all lists have the same one in order
         if next(iter(moved.values()))[0].place != UNNUMBERED:
             yield from zip(*moved.values(), strict=False)
             continue
         for together in simultaneous(moved):
-            # more ranks than the group has: several groups, which the trace does not name, mixed
+            # with more ranks than the group has, they are of several groups that have no name
             if 1 < len(together) <= (together[0].collective.group_size or len(together)):
                 yield tuple(together)
 
@@ -221,9 +221,9 @@ class Skew:
         times = {a.rank: a.end_ns - a.begin_ns for a in together}
         shortest = min(times.values())
         begins = sorted((a.begin_ns, a.rank) for a in together)
-        (first, _), (before, _), (last, rank) = begins[0], begins[-2], begins[-1]
+        (first, _), (before, _), (last, last_rank) = begins[0], begins[-2], begins[-1]
         waiting = {rank: time - shortest for rank, time in times.items()}
-        return cls(shortest, waiting, last - first, rank, last - before)
+        return cls(shortest, waiting, last - first, last_rank, last - before)
 
 
 def compared(kind: CollectiveKind) -> bool:

@@ -172,7 +172,7 @@ def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) ->
     if has_floor:
         columns.append(Column("floor_share", "floor %", Unit.SHARE, "lower bound over time"))
 
-    # a node is never longer than those around it, so that none is without them
+    # no node takes longer than those around it, so that none is shown without them
     order = sorted(range(len(nodes)), key=lambda at: -nodes[at].time_s)[:top]
     shown = nodes[:top] if is_list else [nodes[at] for at in sorted(order)]
     yield from excerpt(columns, shown, len(nodes), "node with less time")

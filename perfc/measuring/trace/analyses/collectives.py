@@ -27,11 +27,11 @@ from ..facts import UNKNOWN_NS, DeviceTrace, OperatorCall, TensorArgument
 from ..work.operands import dtype_of
 
 LONGEST_GROUP = 1000
-"""Characters of the name of a group, and of its ranks; a prefix identifies it as well."""
+"""Maximum characters of the name of a group, and of its ranks; a prefix identifies it as well."""
 
 
 class CollectiveKind(Enum):
-    """Kinds of collectives, in the terms of NCCL."""
+    """Kinds of collectives, in the terms of NCCL; a name that contains several is the first."""
 
     REDUCE_SCATTER = "reduce-scatter"
     ALL_REDUCE = "all-reduce"
@@ -45,7 +45,7 @@ class CollectiveKind(Enum):
     REDUCE = "reduce"
     OTHER = "other"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
     @classmethod
     @cache
@@ -65,7 +65,7 @@ class CollectiveKind(Enum):
         Source: nccl-tests, doc/PERFORMANCE.md.
         """
         # share of its message that a rank sends or receives: all but its part of it
-        kind, sent = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
+        kind, share = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
         # None, not 0, for one rank, which sends nothing, and for an unknown number
         match self:
             case kind.BARRIER | kind.OTHER:
@@ -73,9 +73,9 @@ class CollectiveKind(Enum):
             case kind.BROADCAST | kind.REDUCE | kind.SEND_RECEIVE:
                 return 1.0
             case kind.ALL_REDUCE:  # a reduce-scatter and an all-gather
-                return 2 * sent or None
+                return 2 * share or None
             case _:
-                return sent or None
+                return share or None
 
 
 _WORDS = {
@@ -91,7 +91,7 @@ _EVEN = (
     CollectiveKind.REDUCE_SCATTER,
     CollectiveKind.BROADCAST,
 )
-"""Kinds in which each rank has a message of the same size."""
+"""Kinds whose ranks surely have messages of one size, which then identifies the collective too."""
 
 
 @record
@@ -148,7 +148,8 @@ class Collective:
         is_part = self.kind is CollectiveKind.ALL_GATHER and self.received is None
         if is_part and self.group_size is None:
             return None
-        return max(counts) * (self.group_size or 1 if is_part else 1) * bits_of(self.dtype) // 8
+        parts = self.group_size if is_part and self.group_size else 1
+        return max(counts) * parts * bits_of(self.dtype) // 8
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -193,7 +194,7 @@ class BusyTime:
 
     @classmethod
     def of(cls, trace: DeviceTrace, order: Iterable[int]) -> BusyTime:
-        """Build it from launches in the order of their begin."""
+        """Return the busy time of launches, which are in the order of their begin."""
         busy = cls([], [], [0])
         starts, durations = trace.launches.start_ns, trace.launches.duration_ns
         for row in order:
@@ -209,11 +210,11 @@ class BusyTime:
 
     @property
     def total(self) -> int:
-        """Return all of it."""
+        """Return the whole busy time."""
         return self.before[-1]
 
     def until(self, time_ns: int) -> int:
-        """Return the part before a time."""
+        """Return the busy time before a moment."""
         at = bisect_right(self.begins, time_ns) - 1
         if at < 0:
             return 0
@@ -239,14 +240,14 @@ def messages_of(trace: DeviceTrace) -> Iterator[Collective | None]:
     and operator give the kind.
     """
     rows, names, calls = trace.launches, trace.kernels, trace.calls
-    sent = [class_of(name) is TracedClass.COMMUNICATION for name in names]
-    # a group of at least two in a job of two has both
+    communicates_by_name = [class_of(name) is TracedClass.COMMUNICATION for name in names]
+    # in a job of two ranks every group has both
     size = trace.world_size if trace.world_size == 2 else None
     messages = [c for c in trace.collectives.numbers if isinstance(c, Collective)]
     messages = [replace(c, group_size=c.group_size or size) for c in messages]
     numbers = trace.messages.columns[0]
     for kernel, call, message in zip(rows.kernel, rows.call, rows.message, strict=True):
-        if not sent[kernel]:
+        if not communicates_by_name[kernel]:
             yield None
         elif message >= 0:
             yield messages[numbers[message]]
@@ -311,11 +312,12 @@ def collectives_of(
         trace: the trace.
         machine: target whose links are compared; None if unknown.
     """
-    # sent: kernel and operator of launches that communicate, which hide no communication
-    rows, sent, messages = trace.launches, communicates(trace), list(messages_of(trace))
+    # kernel and operator of launches that communicate, which hide no communication
+    communicating = communicates(trace)
+    rows, messages = trace.launches, list(messages_of(trace))
     groups: dict[Collective, list[tuple[int, int]]] = {}
     for order in trace.by_device():
-        computing = (r for r in order if (rows.kernel[r], rows.call[r]) not in sent)
+        computing = (r for r in order if (rows.kernel[r], rows.call[r]) not in communicating)
         hidden = BusyTime.of(trace, computing)
         for row in order:
             if (collective := messages[row]) is None:

@@ -21,7 +21,7 @@ from ..timeline import HostKind, HostLabel, HostTimeline
 MOST_THREADS = 8
 """Threads that are looked through for an event, those with the most launches first."""
 DEEPEST = 200
-"""Events around a launch, those further inside are not looked at."""
+"""Maximum events around a launch; those further inside are left out."""
 MOST_STACKS = 100_000
 """Maximum different call stacks, which are all in memory."""
 BLOCK = 1 << 16
@@ -181,19 +181,19 @@ def stacks(
         ParseError: too many different stacks.
     """
     labels, events = labeled(host, kinds)
-    stack: list[tuple[int, int, int, int]] = []
+    stack: list[tuple[int, int, int, int]] = []  # thread, end, label and begin of open events
     event = next(events, None)
-    around: tuple[HostLabel, ...] | None = ()
+    around: tuple[HostLabel, ...] | None = ()  # labels of the stack; None once it changed
     # equal stacks are one object: a trace has many moments and few stacks
     shared: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
         while event is not None and (event[0], event[1]) <= (thread, time):
-            of, begin, end, label = event
-            while stack and (stack[-1][0] != of or stack[-1][1] <= begin):
+            its_thread, begin, end, label = event
+            while stack and (stack[-1][0] != its_thread or stack[-1][1] <= begin):
                 stack.pop()
             if len(stack) < DEEPEST:
-                stack.append((of, min(end, stack[-1][1]) if stack else end, label, begin))
+                stack.append((its_thread, min(end, stack[-1][1]) if stack else end, label, begin))
             event, around = next(events, None), None
         while stack and (stack[-1][0] != thread or stack[-1][1] < time):
             stack.pop()

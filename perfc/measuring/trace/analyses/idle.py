@@ -45,7 +45,7 @@ class Cause(Enum):
     COMMUNICATION = "communication"
     UNKNOWN = "launch not recorded"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 KERNELS = frozenset(
@@ -178,7 +178,8 @@ def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
         elif span is None:
             sums.add(Cause.UNRECORDED, "", begun - begin)
         else:
-            sums.host(segments, span[0], begin, begun)
+            thread, *_ = span
+            sums.host(segments, thread, begin, begun)
         if host != UNKNOWN_NS:
             waits = waiting_cause(rows, classes, before, row)
             name = names[rows.kernel[before]] if waits.value in KERNELS else ""
@@ -217,7 +218,8 @@ def queue_lengths(trace: DeviceTrace) -> tuple[QueueLength, ...]:
     for row, host in enumerate(rows.host_ns):
         if host != UNKNOWN_NS and rows.start_ns[row] != UNKNOWN_NS:
             queue = queues.setdefault((rows.device[row], rows.stream[row]), {})
-            # kernels of a graph are one launch; one without a number is its own
+            # kernels of a graph are one launch; a kernel without a launch is one alone, by a number
+            # that no row has
             key = rows.launch[row] if rows.launch[row] >= 0 else -2 - row
             start = rows.start_ns[row]
             begin, end = queue.get(key, (host, start))

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..views import TracedKernelView, TraceView
 
 MOST_SPANS = 500_000
-"""Launches and operators that are drawn at most."""
+"""Maximum launches that are drawn, and maximum events of the host of each kind."""
 MOST_LANES = 128
 """Maximum lanes that are drawn, those with the most spans."""
 MOST_LEVELS = 12
-"""Lines of spans that overlap in a lane; deeper ones share the last."""
+"""Maximum lines of a lane for spans that overlap; deeper spans share the last one."""
 FRAMES = HostKind.RANGE, HostKind.MODULE
 """Kinds of host labels that are drawn as frames around operators."""
 Span = tuple[int, int, int, int]
@@ -186,9 +186,9 @@ def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[
     launches: dict[int, Span] = {}
     streams: dict[tuple[int, int], list[Span]] = {}
     for row in shown:
-        pair = rows.kernel[row], rows.call[row]
+        kernel, call = pair = rows.kernel[row], rows.call[row]
         if pair not in numbers:
-            numbers[pair] = places[names[pair[0]], calls[pair[1]] if pair[1] >= 0 else None]
+            numbers[pair] = places[names[kernel], calls[call] if call >= 0 else None]
         which, start, host, at = (
             numbers[pair],
             rows.start_ns[row],
@@ -240,14 +240,15 @@ def numbered(line: TimeLanes) -> Iterator[tuple[int, int, Lane, Sequence[int]]]:
     """Yield the lanes with process and first track, and the place of each span in its tracks."""
     groups: dict[str, int] = {}
     for at, each in enumerate(line.lanes):
-        # Perfetto draws slices within a slice of their track, so operators need no line of theirs
+        # Perfetto draws a slice below the slice of its track that it lies in, so that nested
+        # operators need one track; kernels need one for each level
         places = nested(each) if each.kind is LaneKind.HOST else each.level
         # each lane has numbers for as many tracks as it may have
         yield groups.setdefault(each.group, len(groups) + 1), 1 + at * MOST_LEVELS, each, places
 
 
 def nested(each: Lane) -> list[int]:
-    """Return the first track for each span in which it nests: others of one track overlap it."""
+    """Return, for each span, the first track of whose open spans it overlaps none partially."""
     tracks: list[list[int]] = [[]]
     places: list[int] = []
     for begin, length in zip(each.start_ns, each.duration_ns, strict=True):

@@ -34,7 +34,8 @@ from .idle import (
 WAIT = re.compile(r"StreamWaitEvent")
 """Calls that let one stream wait for another: ``cudaStreamWaitEvent``, ``hipStreamWaitEvent``."""
 MOST_EARLIER = 64
-"""Kernels that ended before another which are looked through for the one it waited for."""
+"""Maximum kernels that ended before another and are searched, the last first, for the one that it
+waited for."""
 
 
 @mutable
@@ -126,8 +127,8 @@ class PathWalk:
         rows = self.trace.launches
         start, host = min(rows.start_ns[row], time), rows.host_ns[row]
         cause = Cause.COPY if self.is_copy(row) else Cause.KERNEL
-        is_sent = self.classes[row] is TracedClass.COMMUNICATION
-        cause = Cause.COMMUNICATION if is_sent else cause
+        is_communication = self.classes[row] is TracedClass.COMMUNICATION
+        cause = Cause.COMMUNICATION if is_communication else cause
         self.made.add(cause, self.names[rows.kernel[row]], time - start)
         other = self.dependency(row)
         # the kernel before is on the path if it ended after the launch could have taken effect,
@@ -150,8 +151,8 @@ class PathWalk:
         """Return the kernel that ended last of those that a kernel had to wait for; -1 without."""
         rows = self.trace.launches
         start, host, before = rows.start_ns[row], rows.host_ns[row], self.previous[row]
-        # without a call since the launch of the kernel before on the stream to wait for another
-        # stream, that kernel is all it waits for
+        # a kernel waits for the one before it on its stream, and for no other, unless a call after
+        # the launch of that one made the stream wait for another stream
         since = rows.host_ns[before] if before >= 0 else UNKNOWN_NS
         at = bisect_left(self.waits, host) - 1
         is_unknown = before < 0 and host == UNKNOWN_NS

@@ -149,7 +149,7 @@ class _Row:
 
     @property
     def launches_ns(self) -> int:
-        """Time of launches that were not predicted, less that of kernels not launched."""
+        """Return the time of launches that were not predicted, less that of kernels without one."""
         return self.extra_ns - self.missing_ns
 
     @property
@@ -345,8 +345,8 @@ def rows_of(
         if place is None:
             call, name = launches.call[main], names[launches.kernel[main]]
             operator = calls[call].operator if call >= 0 else ""
-            key = operator or name, class_of(name, operator).value
-            row = others.setdefault(key, _Row(key[0], "", key[1]))
+            label, class_name = operator or name, class_of(name, operator).value
+            row = others.setdefault((label, class_name), _Row(label, "", class_name))
         else:
             row = by_kernel[kernels[place.kernel].identity]
             # move launches that a library adds from the operator to the rows of their kernels
@@ -357,8 +357,8 @@ def rows_of(
             for at, helper in zip(ordered, free, strict=False):
                 remaining.remove(at)
                 used[helper] += 1
-                helped = _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
-                by_kernel[kernels[helper].identity].add(helped)
+                one = _Row("", "", "", matched=1, launches=1, main_ns=launches.duration_ns[at])
+                by_kernel[kernels[helper].identity].add(one)
         # of the remaining launches one is the predicted kernel, the others are extra
         row.launches += len(remaining)
         row.extra_ns += sum(launches.duration_ns[at] for at in remaining)
@@ -368,7 +368,7 @@ def rows_of(
             row.main_ns += launches.duration_ns[main]
             row.extra_ns -= launches.duration_ns[main]
     for at, k in enumerate(kernels):
-        # predicted time is that of all launches of the kernel: the part of those without one
+        # the predicted time is of all launches of the kernel: the part of those that did not happen
         missing = max(counts[at] - used[at], 0)
         by_kernel[k.identity].missing_ns += times_ns[at] * missing // counts[at]
     yield from by_kernel.values()

@@ -23,7 +23,8 @@ _NUMBERS = [
         r"(?<!\d)(\d{1,4})\D*$",
     )
 ]
-"""Numbers of ranks in names, the surest first; longer ones are of processes, or times."""
+"""Patterns of the number of a rank in a name, the surest first; numbers with more digits are of
+processes, or times."""
 Noted = Callable[[str, str], None]
 """Function that takes a sentence and the name of a file."""
 
@@ -101,7 +102,7 @@ def numbered(files: Sequence[Path]) -> Iterator[tuple[Path, int]]:
     for names in ([p.name for p in files], [p.parent.name for p in files]):
         for pattern in _NUMBERS:
             matches = [pattern.search(name) for name in names]
-            # a pattern counts only where it gives each file a number that no other has
+            # a pattern counts only if it gives each file another number
             numbers = [int(m[1]) for m in matches if m is not None]
             if len({*numbers}) == len(files):
                 yield from zip(files, numbers, strict=True)

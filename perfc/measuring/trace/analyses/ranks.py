@@ -29,7 +29,7 @@ MOST_ARRIVALS = 2_000_000
 MOST_NAMED = 5
 """Maximum collectives, and names of files, in a note."""
 EPOCH_NS = 10**18
-"""Minimum time of a clock that counts from 1970, as that of PyTorch before 2.3."""
+"""Minimum time of a clock that counts from 1970, as that of PyTorch before 2.3: a day of 2001."""
 
 
 @record
@@ -175,7 +175,7 @@ class DistributedJob:
 
     def add(self, rank: int, name: str, trace: DeviceTrace) -> None:
         """Add the devices of a trace."""
-        rows, sent = trace.launches, communicates(trace)
+        rows, communicating = trace.launches, communicates(trace)
         base = trace.base_ns or 0
         messages = list(messages_of(trace))
         self.is_absolute &= base > 0 or min(rows.start_ns) > EPOCH_NS
@@ -184,9 +184,12 @@ class DistributedJob:
         for (key, _), order in zip(trace.used_devices.items(), trace.by_device(), strict=True):
             if not order:
                 continue
-            is_sent = {r: (rows.kernel[r], rows.call[r]) in sent for r in order}
-            # all launches, those that compute, and those that communicate
-            chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
+            computing: list[int] = []
+            sending: list[int] = []
+            for r in order:
+                is_sent = (rows.kernel[r], rows.call[r]) in communicating
+                (sending if is_sent else computing).append(r)
+            chosen = order, computing, sending
             busy, compute, communication = (BusyTime.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
             # communication is exposed where it alone makes the device busy
@@ -222,7 +225,7 @@ def ranks_of(
     Raises:
         ParseError: no trace in the folder, too many, or an unreadable one among the files.
     """
-    job = DistributedJob([], [], [], machine, True, {})
+    job = DistributedJob([], [], [], machine, is_absolute=True, notes={})
     file_of: dict[int, str] = {}
     for path, number in numbered(files_of(paths, job.note)):
         name = str(path) if len(paths) > 1 else path.relative_to(paths[0]).as_posix()
@@ -235,7 +238,7 @@ def ranks_of(
                 raise
             job.note(f"left out: {error.message}", name)
             continue
-        # one process is rank 0 of a separate job
+        # a trace of a job of one process names no rank of this job
         recorded = None if trace.world_size == 1 else trace.rank
         if recorded is None:
             job.note("rank not recorded: numbered by the names", name)
@@ -264,8 +267,8 @@ def viewed(path: str, job: DistributedJob) -> RanksView:
     result = matched(arrivals, is_absolute=job.is_absolute)
     skews = [(c, Skew.of(c)) for c in result.collectives]
     groups: dict[Collective, list[tuple[Together, Skew]]] = {}
-    totals = [[0, 0, 0, 0, 0] for _ in job.times]
     # sums by rank: collectives, transfer, waiting, last arrivals, time by which it was late
+    totals = [[0, 0, 0, 0, 0] for _ in job.times]
     for together, skew in skews:
         # ranks may have different messages, as of an all-to-all: the largest names the group
         largest = max((a.collective for a in together), key=lambda c: c.nbytes or 0)
@@ -314,8 +317,9 @@ def ranked(
     waiting_s = sum(sum(skew.waiting_ns.values()) for _, skew in group) * 1e-9
     time_s = sum(a.end_ns - a.begin_ns for together, _ in group for a in together) * 1e-9
     factor, link = c.kind.bus_factor(c.group_size), c.link_bytes_per_s(job.machine)
-    known = c.nbytes is not None and factor is not None and transfer_s > 0
-    bus = (c.nbytes or 0) * count * (factor or 0.0) / transfer_s if known else None
+    bus = None
+    if c.nbytes is not None and factor is not None and transfer_s > 0:
+        bus = c.nbytes * count * factor / transfer_s
     late = Counter(skew.last for _, skew in group if skew.late_ns)
     last = max(late, key=late.__getitem__, default=None)
     return RankedCollective(

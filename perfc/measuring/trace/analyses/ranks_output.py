@@ -58,8 +58,9 @@ def document(view: RanksView, top: int | None) -> Document:
     def mean(name: str) -> Amount:
         return Amount(sum(getattr(t, name) for t in ranks) / count, Unit.SECOND)
 
-    # time that all ranks wait, and time of their collectives
-    waiting = sum(t.waiting_s for t in ranks), sum(t.transfer_s + t.waiting_s for t in ranks)
+    # of all ranks together
+    waiting_s = sum(t.waiting_s for t in ranks)
+    collectives_s = waiting_s + sum(t.transfer_s for t in ranks)
     rows = [
         Fact("ranks", Amount(count, Unit.COUNT), f"of {view.world_size or 'an unknown number'}"),
         Fact(
@@ -69,8 +70,8 @@ def document(view: RanksView, top: int | None) -> Document:
         Fact("overlapped communication", mean("overlapped_s"), "mean; computation hides it"),
         Fact("idle", mean("idle_s"), "mean"),
     ]
-    if waiting[1]:
-        text = f"mean; {share(waiting[0] / waiting[1])} of the time of matched collectives"
+    if collectives_s:
+        text = f"mean; {share(waiting_s / collectives_s)} of the time of matched collectives"
         rows.append(Fact("waiting for ranks", mean("waiting_s"), text))
     # the device of the straggling rank that delayed others
     late = next((t for t in ranks if t.rank == view.straggler and t.late_s), None)

@@ -101,7 +101,7 @@ def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[Operator
         bounded_s = sum(k.operator_ns for k, _ in bounded) * 1e-9
         rates: list[float | None] = [None, None, None]
         if bounded_s:
-            # without the work of every kernel the rate would be too low
+            # operations of a part of the kernels over the time of all would be too low a rate
             flop = [None if f.flop is None else f.flop * k.executions for k, f in bounded]
             counted = [x for x in flop if x is not None]
             rates = [
@@ -123,7 +123,8 @@ def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductVi
             by_shape.setdefault(shape, []).append(k)
     views: list[ProductView] = []
     for shape, group in by_shape.items():
-        # of all kernels of the product: the bound, which one of them has, is of the whole
+        # only the longest kernel of an operator has its lower bound, which is that of the operator:
+        # the time is that of all kernels of the operator too
         count, time_ns = sum(k.executions for k in group), sum(k.operator_ns for k in group)
         floor_s = sum(k.floor.floor_s * k.executions for k in group if k.floor)
         # a product takes m n k multiply-adds of two operations

@@ -82,10 +82,12 @@ def replayed(
         PassError: PyTorch refused it.
     """
     path, _, number = place.rpartition("#")
-    if not path or not number.isdecimal() or not int(number[:9]) > 0:
+    # nine digits are more rows than a trace has, and a number of any length takes long to read
+    row = int(number[:9]) if number.isdecimal() else 0
+    if not path or not row:
         raise ParseError("no row of a trace", where=place, hint="as in trace.json#17")
     summary = summarized(selected(read_trace(path)), machine)
-    row, rows = int(number[:9]), summary.kernels
+    rows = summary.kernels
     if row > len(rows):
         raise ParseError(f"no row {row}: `perfc trace` has {len(rows)}", where=path)
     k = rows[row - 1]
@@ -93,7 +95,7 @@ def replayed(
     check_installed(Framework.TORCH)
     # operands, results and workspaces, and 64 MiB for what does not grow with them
     need = round(ROOM * sum(nbytes_of(o) for o in operands)) + (64 << 20)
-    free = host.memory()[1]
+    _, free = host.memory()
     if protocol.device == "cpu" and free and need > USABLE * free:
         takes, has = quantity(need, Unit.BYTE), quantity(free, Unit.BYTE)
         message = f"its operands and results take about {takes}, more than half of the {has} free"
@@ -182,7 +184,7 @@ def tensor(given: TensorArgument, listed: str, place: str) -> dict[str, Any]:
 
 
 def nbytes_of(given: Mapping[str, Any] | None) -> int:
-    """Return the bytes of an argument as it is drawn, from 2 for each element."""
+    """Return the bytes of an argument as it is drawn, at least 2 for each element."""
     given = given or {}
     members = [given["tensor"]] if "tensor" in given else given.get("list", [])
     # 8-bit floats are drawn with 16 bits and converted

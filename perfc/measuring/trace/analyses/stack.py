@@ -54,7 +54,8 @@ class StackTime:
 
     Args:
         path: names from the outermost on, with slashes between; empty for launches outside of all.
-        name: last of them, after a module that launches only through it.
+        name: last of these names. Before it stands the module or range around it, with a slash, if
+            that has no row because it launches only through this one.
         depth: nodes around it.
         launches: count.
         self_s: time of kernels launched here, in no inner module, function or call.
@@ -174,7 +175,7 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
         timed(chain, name, depth, sums[chain], summary.kernel_ns)
         for chain, name, depth in ordered(sums, is_short=by is StackBy.CALL)
     ]
-    # a tree has an order; functions are those that launch the most themselves
+    # a tree keeps its order; lines are sorted by the time of kernels that they launch themselves
     return tuple(
         sorted(records, key=lambda n: (-n.self_s, -n.time_s)) if by is StackBy.LINE else records
     )
@@ -195,6 +196,7 @@ def summed(
         total.backward_ns += time_ns * is_gradient
         if (rows.call[row], is_with_host(names[rows.kernel[row]])) in bounded:
             total.bounded_ns += time_ns
+            # only the longest kernel of an operator has its lower bound: others add nothing
             total.floor_s += floors.get(key, 0.0)
     return result
 
@@ -202,8 +204,9 @@ def summed(
 def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel, ...], bool]]:
     """Return the events around each launch, and whether it computes a gradient.
 
-    Gradients run outside of modules and lines of the model: unless an event lies inside the
-    gradient, the events around its forward operator count. Calls are always those of the launch.
+    Gradients run outside of the modules and lines of the model, so the events around the forward
+    operator of a gradient count, unless one of the events around the launch began within the
+    gradient. Calls are always those of the launch.
     """
     result: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
     if trace.host is None:
@@ -217,8 +220,11 @@ def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel
         row, moment = moments[place]
         origin = gradients.origin(*moment)
         result[row] = chain, origin is not None
-        if origin is not None and origin[0] >= begin and by is not StackBy.CALL:
-            gradients_outside.append((row, origin[1]))
+        if origin is not None and by is not StackBy.CALL:
+            gradient_begin, forward = origin
+            # the innermost event began before the gradient did
+            if begin <= gradient_begin:
+                gradients_outside.append((row, forward))
     for place, chain, _ in stacks(
         trace.host, by.kinds, [moment for _, moment in gradients_outside]
     ):
@@ -265,8 +271,9 @@ def ordered(
         is_shown = not is_short or len(inner) != 1 or sums[chain].self_ns > 0
         if is_shown:
             yield chain, module + label.name, depth
-        if is_shown or label.kind in (HostKind.MODULE, HostKind.RANGE):
-            module = "" if is_shown else f"{label.name}/"
+            module = ""
+        elif label.kind in (HostKind.MODULE, HostKind.RANGE):
+            module = f"{label.name}/"
         waiting += [(each, module, depth + is_shown) for each in inner]
     if () in sums:
         yield (), "", 0

@@ -191,9 +191,9 @@ class KinetoEvents:
         if name in self.frames:
             label = self.frames[name]
         else:
-            range_name = operator_name(name) if is_range else ""
-            label = HostLabel(HostKind.RANGE, range_name) if range_name else None
-            label = label if is_range else label_of(name)
+            label = label_of(name)
+            if is_range:
+                label = HostLabel(HostKind.RANGE, name) if operator_name(name) else None
             if len(self.frames) < MOST_WORDS:
                 self.frames[name] = label
         if label is not None:
@@ -358,7 +358,7 @@ def argument_of(extents: object, kind: object, value: object, steps: object) -> 
     if dtype in ("TensorList", "GenericList"):
         inner_steps = listed(steps)[:MOST_ARGUMENTS]
         members = zip_longest(map(sizes_of, listed(extents)[:MOST_ARGUMENTS]), inner_steps)
-        return tuple(tensor_of("", sizes, of) for sizes, of in members if sizes is not None)
+        return tuple(tensor_of("", sizes, its) for sizes, its in members if sizes is not None)
     if dtype and dtype not in ("Scalar", "ScalarList") and sizes is not None:
         return tensor_of(dtype, sizes, steps)
     return literal_of(value)

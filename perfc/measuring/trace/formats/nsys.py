@@ -101,6 +101,7 @@ def bounded(base: sqlite3.Connection) -> None:
 def columns_of(base: sqlite3.Connection) -> dict[str, frozenset[str]]:
     """Return the columns of each plain table; views and virtual tables are not read."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+    # at most 1,000 tables, as a damaged file may have any number
     names = [str(name) for (name,) in base.execute(query).fetchmany(1000)]
     return {name: frozenset(plain_columns(base, name)) for name in names}
 
@@ -157,10 +158,10 @@ def export(
 def identity(correlation: int, process: object) -> int:
     """Return the number of a launch in all processes.
 
-    The number of a process is the same part of those of its threads.
+    Numbers of a process and of its threads have the process in the same bits.
     Source: docs.nvidia.com/nsight-systems, "Common SQLite Examples".
     """
-    # bits 24 to 47 of a global thread or process number are the process
+    # bits 24 to 47 are the process
     number = (process >> 24) & 0xFFFFFF if isinstance(process, int) else 0
     return number << 32 | (correlation & 0xFFFFFFFF)
 
@@ -171,8 +172,9 @@ def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> Non
     is_timed = isinstance(start, int) and isinstance(end, int) and start >= 0
     key = identity(correlation, process) if isinstance(correlation, int) else None
     length = cast("int", end) - cast("int", start) if is_timed else None
-    begin, queue = (cast("int", start) if is_timed else None), whole(stream) or -1
-    timeline.kernel(name, device, begin, length, key, stream=queue)
+    begin = cast("int", start) if is_timed else None
+    # -1 for a row without a stream
+    timeline.kernel(name, device, begin, length, key, stream=whole(stream) or -1)
 
 
 def marked(
@@ -182,7 +184,7 @@ def marked(
     match = _OPERATOR.match(label)
     name = operator_name(match[1]) if match else ""
     if not name:
-        # ranges that differ in numbers alone, as ``step 7``, are one group; 0 is of PyTorch's steps
+        # ranges that differ in numbers only, as ``step 7``, are one group; 0 is for PyTorch's steps
         group = 1 + groups.number(re.sub(r"\d+", "#", label))
         timeline.trace.annotations.add(group, -1, begin, end, 0)
         return

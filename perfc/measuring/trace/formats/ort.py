@@ -112,9 +112,10 @@ def is_factor(first: Argument, second: Argument, result: TensorArgument | None) 
 def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:
     """Return the arguments of a convolution; strides, padding and groups follow from its result.
 
-    The smallest stride and padding that fit give at most the work of the true ones.
+    The stride is the rounded ratio of the extents, and the padding the least with which the last
+    window fits. The number of products follows from the result and depends on neither.
     """
-    image, weight, *rest = (*given, None, None)
+    image, weight, bias, *_ = (*given, None, None, None)
     result = made[0] if made else None
     tensors = [t for t in (image, weight, result) if isinstance(t, TensorArgument)]
     rank = len(tensors[0].sizes) if tensors else 0
@@ -131,7 +132,7 @@ def convolution(given: list[Argument], made: list[Argument]) -> list[Argument]:
     groups = max(1, tensors[0].sizes[1] // tensors[1].sizes[1])
     zeros = tuple(0 for _ in ones)
     # the order of aten::convolution: …, dilation, transposed, output_padding, groups
-    return [image, weight, rest[0], tuple(strides), tuple(pads), ones, False, zeros, groups]
+    return [image, weight, bias, tuple(strides), tuple(pads), ones, False, zeros, groups]
 
 
 def tensor_of(given: object) -> Argument:

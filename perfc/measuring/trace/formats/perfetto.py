@@ -46,7 +46,10 @@ def reads(head: str) -> bool:
 
 @mutable
 class PerfettoTrack:
-    """State of one writer of packets: names by number, and the track of events without one."""
+    """State of one writer of packets.
+
+    ``names`` are by table and number; events without a track have ``track``.
+    """
 
     names: dict[tuple[str, int], str] = field(default_factory=dict)
     track: int = 0
@@ -90,7 +93,7 @@ class PerfettoEvents:
             name = writer.text(event, "name", "events")
             opened.append((name, writer.text(event, "category", "categories"), at_ns, arguments))
         elif event.get("type") == END and opened:
-            self.closed(*opened.pop(), at_ns, event.get("track", writer.track))
+            self.closed(*opened.pop(), end_ns=at_ns, track=event.get("track", writer.track))
 
     def closed(
         self,
@@ -127,6 +130,6 @@ def read(path: str) -> DeviceTrace:
     trace = DeviceTrace(TraceSource.ROCPROF)
     seen = PerfettoEvents(HostTimeline(trace))
     decoded(path, SCHEMA, "Trace", "TracePacket", seen.packet)
-    trace.is_cut = any(seen.slices.values())
+    trace.is_cut = any(seen.slices.values())  # slices that are still open
     seen.timeline.fill()
     return trace

@@ -84,7 +84,7 @@ class XplaneEvents:
     planes: list[str] = field(default_factory=list)
 
     def event(self, e: Event) -> None:
-        """Take one event."""
+        """Add one event of a Chrome trace."""
         process, thread, args = integer(e, "pid"), integer(e, "tid") or 0, inner(e, "args")
         if process is None:
             return
@@ -105,7 +105,7 @@ class XplaneEvents:
         length: int | None,
         args: Event,
     ) -> None:
-        """Take an event with a duration."""
+        """Add an event with a duration: a step, a kernel or its launch on the host."""
         correlation, step = integer(args, "correlation_id"), integer(args, "step_num")
         if step is not None and start is not None and length is not None:
             self.steps.append((step, start, start + length))
@@ -119,7 +119,7 @@ class XplaneEvents:
             self.launches[correlation] = start
 
     def plane(self, plane: Fields) -> None:
-        """Take a plane of an XSpace as the events that its Chrome trace has."""
+        """Add a plane of an XSpace as the events that its Chrome trace has."""
         process = len(self.planes)
         self.planes.append(plane.get("name", ""))
         self.named("process_name", process, 0, plane.get("name", ""))
@@ -135,7 +135,7 @@ class XplaneEvents:
             for event in line.get("events", ()):
                 kind = metadata.get(event.get("metadata_id", 0), {})
                 args = {"long_name": kind.get("name", "")}
-                # facts of the event come after those of its kind, which they replace
+                # facts of the event replace those of its kind
                 for stat in (*kind.get("stats", ()), *event.get("stats", ())):
                     label = labels.get(stat.get("metadata_id", 0), "")
                     value = (stat[k] for k in ("text", "number", "count") if k in stat)
@@ -147,7 +147,7 @@ class XplaneEvents:
                 )
 
     def named(self, kind: str, process: int, thread: int, name: str) -> None:
-        """Take the name of a process or thread."""
+        """Record the name of a thread, or of a process that is a device."""
         device = _DEVICE.match(name)
         if kind == "process_name" and device:
             self.processes[process] = device[0]
@@ -158,20 +158,18 @@ class XplaneEvents:
 def call_of(args: Event) -> OperatorCall | None:
     """Return the operator of a kernel, by its path in the program where the trace has it."""
     path = text(args, "tf_op").rstrip(":") or text(args, "name") or text(args, "hlo_op")
+    # as long as names of operators may be, without brackets, which they do not have
     operator = operator_name(path[:160].replace("[", "(").replace("]", ")"))
     if not operator:
         return None
     shape = _SHAPE.search(text(args, "shape_with_layout") or text(args, "long_name"))
-    result = (
-        ()
-        if shape is None
-        else (
-            TensorArgument(
-                shape[1], tuple(int(d) for d in shape[2].split(",") if d and len(d) < 13)
-            ),
-        )
-    )
-    return OperatorCall(operator, result)
+    # the trace has the shape of the result only, which stands for the operands
+    tensors: tuple[TensorArgument, ...] = ()
+    if shape is not None:
+        # an extent of 13 digits and more is damaged
+        extents = tuple(int(d) for d in shape[2].split(",") if d and len(d) < 13)
+        tensors = (TensorArgument(shape[1], extents),)
+    return OperatorCall(operator, tensors)
 
 
 def read(path: str) -> DeviceTrace:

@@ -41,7 +41,7 @@ def counts_of(
     alu: float = 0.0,
     sfu: float = 0.0,
 ) -> LaunchCounts:
-    """Return counts in which every tensor passes once.
+    """Return counts in which every tensor passes once; integer operations are not counted.
 
     Args:
         read: tensors that are read.

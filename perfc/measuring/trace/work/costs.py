@@ -111,6 +111,7 @@ def product(o: CallOperands) -> CallWork:
         k, n = (1, *b.sizes)[-2:] if len(b.sizes) > 1 else (*b.sizes, 1)
         if "t" in o.signature.roles:
             k, n = n, k
+        # two 4-bit numbers in an element count as two along the depth
         k, outer = k * b.packed, [*broadcast([a.sizes[:-2], b.sizes[:-2]]), *a.sizes[-2:-1]]
         rows = math.prod(outer)
         if k != a.sizes[-1] * a.packed:
@@ -141,11 +142,13 @@ def attended(o: CallOperands) -> CallWork:
     batch = math.prod(query.sizes[:-3])
     heads, queries, depth = query.sizes[-3:]
     kv_heads, keys, _ = key.sizes[-3:]
+    # operands of these are [batch, tokens, heads, depth], of others [batch, heads, tokens, depth]
     if o.signature.model == "tokens":
         (queries, heads), (keys, kv_heads) = (heads, queries), (kv_heads, keys)
     causal = o.value("C") if "C" in o.signature.roles else None
-    # causal, and the least where nobody says: query i reads i keys, or all
-    few = min(queries, keys)  # 1 + 2 + … + few, and queries beyond the keys read all of them
+    # a causal mask, which also gives the fewest pairs if the trace does not record one: query i
+    # reads i keys, so 1 + 2 + … + few, and queries beyond the keys read all of them
+    few = min(queries, keys)
     pairs = few * (few + 1) // 2 + (queries - few) * keys
     pairs = queries * keys if causal is False else pairs
     mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
@@ -180,7 +183,7 @@ def attended(o: CallOperands) -> CallWork:
 
 
 def gathered(o: CallOperands) -> CallWork:
-    """Return the work of rows, or of elements, that indices choose; all may be one."""
+    """Return the work of rows, or of elements, that indices choose, perhaps one several times."""
     table, indices = o.one("w"), o.one("j")
     if o.result is not None:
         counts = counts_of([indices, o.result], [o.result])
@@ -269,7 +272,7 @@ def work_of(
     try:
         work = MODELS[signature.model](CallOperands(call, signature, kernels))
     except (LookupError, TypeError, ValueError, ArithmeticError):
-        return None
+        return None  # arguments of a trace may be any, also such that fit no formula
     counts = work.counts
     if min(counts.floor_mac, counts.read_bytes, counts.write_bytes) < 0:
         return None  # a window beyond its image

@@ -176,7 +176,7 @@ class CallOperands:
         """Return the tensors of an argument, several for a list."""
         argument = self.call.arguments[index] if index < len(self.call.arguments) else None
         if isinstance(argument, TensorArgument) and self.signature.roles[index : index + 1] == "l":
-            raise UnknownOperandError("l")  # old traces have a result first, of unknown operands
+            raise UnknownOperandError("l")  # old traces have a result in place of the list
         if isinstance(argument, TensorArgument):
             return [self.tensor(argument)]
         several = argument if isinstance(argument, tuple) else ()

@@ -272,14 +272,15 @@ _C::rotary_embedding : rxxHt
 """A section per cost model, a line per signature: names, roles of arguments, results, operations.
 
 Names without a colon are those of ``aten``, in place or not; behind ``::`` those of no namespace,
-as of ONNX. Roles: ``r`` read, ``l`` a list read, ``w`` written, ``x`` both, ``d`` axes, ``s``
-extents of the result; products ``a · b``, ``t`` is ``b`` transposed, ``c`` added unless ``B`` is 0,
-``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``, gradient ``g``, extents ``K``,
-stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups ``G``, mask ``M`` of
-gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``, window ``Z``; rows of
-``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*`` pointers and
-then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast, ``=`` recorded,
-``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s`` those extents.
+as of ONNX. Roles: ``.`` not read, ``r`` read, ``l`` a list read, ``w`` written, ``x`` both, ``d``
+axes, ``s`` extents of the result; products ``a · b``, ``t`` is ``b`` transposed, ``c`` added
+unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``, gradient
+``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups ``G``,
+mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``, window
+``Z``; rows of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*``
+pointers and then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast,
+``=`` recorded, ``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s``
+those extents; an element type may follow after a colon.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.
@@ -327,13 +328,19 @@ def signatures() -> Mapping[str, OperatorSignature]:
         # ``rr > ^ @1``: roles, results behind ``>``, operations behind ``@``
         roles, *others = rest.split()
         counts = next((w[1:].split(",") for w in others if w[0] == "@"), [])
-        alu, sfu = (*map(int, counts), 0, 0)[:2]
+        alu, sfu = (*map(int, counts), 0, 0)[:2]  # 0 if left out
         results = others[others.index(">") + 1].split(",") if ">" in others else ()
         for name in names.split():
             # without a colon a name is of PyTorch; the underscore marks the in-place form
             space = "" if "::" in name else "aten::"
             by_name[space + name.removeprefix("::").rstrip("_")] = OperatorSignature(
-                model, roles, tuple(results), alu, sfu, "?" not in others, "backward" in name
+                model,
+                roles,
+                tuple(results),
+                alu,
+                sfu,
+                is_counted="?" not in others,
+                is_backward="backward" in name,
             )
     return by_name
 

@@ -32,6 +32,7 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
     image = o.one("i")
     batch, channels, *spatial = image.sizes
     rank = len(spatial)
+    # a pool has no filters: its window stands at the place of theirs
     filters = (0, 0, *o.extents("K", rank)) if is_pool else o.one("k").sizes
     is_transposed = bool(o.value("T"))
     # PyTorch: a pool without a stride moves by its size
@@ -69,7 +70,7 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
 
 
 def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
-    """Return extents that depend on no symbol."""
+    """Return extents as numbers; those of a trace depend on no symbol."""
     return tuple(e for e in extents if isinstance(e, int))
 
 
@@ -128,12 +129,13 @@ def gradients(o: CallOperands) -> CallWork:
     # without taps to share, or with strides, minimal filtering has no gain
     most_gain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
     wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
+    # what each gradient reads besides ``grad``, and what it writes
     pairs = ((filters, image), (part, filters))
     chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
     mac = float(len(chosen) * source * math.prod(filters.sizes[1:]))
     counts = counts_of(
-        [grad, *(p[0] for p in chosen)],
-        [p[1] for p in chosen],
+        [grad, *(read for read, _ in chosen)],
+        [written for _, written in chosen],
         mac=mac,
         floor_mac=mac / gain_of(o, most_gain),
     )

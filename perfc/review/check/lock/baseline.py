@@ -32,6 +32,7 @@ KEYS: Mapping[Metric, str] = {
     Metric.KERNELS: "kernels",
     Metric.UNKNOWN: "unknown_share",
 }
+"""Names of figures in the lock file and in JSON, with their unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class BaselineCase:
         # a field at its default does not appear, so that new fields do not change old entries
         usual = Deployment().as_json()
         others = {
-            # a duration as a file has it
+            # a number of seconds is a duration, which files write as 30us
             name.replace("_", "-"): f"{1e6 * value:g}us" if isinstance(value, float) else value
             for name, value in how.as_json().items()
             if name in OTHERS and value != usual[name]
@@ -90,7 +91,7 @@ class BaselineCase:
 
     @property
     def more(self) -> Iterator[str]:
-        """Yield ``others`` as text."""
+        """Yield ``others`` as text: "tf32", "no tf32", or "layout" and its value."""
         words: dict[str | bool, str] = {False: "no {}", True: "{}"}
         return (words.get(v, f"{{}} {v}").format(k) for k, v in self.others)
 

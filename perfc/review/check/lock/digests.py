@@ -22,7 +22,7 @@ _SUFFIXES = (".py", ".npz", ".toml")
 def predictor() -> str:
     """Return the SHA-256 of the code and weights that compute figures."""
     sha = hashlib.sha256()
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[3]  # the folder of perfc
     for package in ("", *PREDICTING):
         for here, folders, names in os.walk(os.path.realpath(root / package)):
             # of the top folder ("") only its modules; sorted, as the digest depends on the order

@@ -78,32 +78,33 @@ class Lineage:
         """Return the entries to compare of a case."""
         case, entry = p.case, self.measured[p.case].entry
         old = self.against.entries.get(case)
-        line = self.by_model.get(case.model)
+        succession = self.by_model.get(case.model)
         # the same name and setting, or a name that the baseline does not have
-        if line is None and (old is not None or case.model not in self.names):
+        if succession is None and (old is not None or case.model not in self.names):
             return ComparedEntries(entry, old, case.model)
         # the baseline has the name, but with other settings
-        line = line or Succession((case.model,), (case.model,))
+        succession = succession or Succession((case.model,), (case.model,))
         name = self.config.shown(case.model)
-        names = " ".join(shlex.quote(self.config.shown(n)) for n in line.new)
+        names = " ".join(shlex.quote(self.config.shown(n)) for n in succession.new)
         step = f"perfc check --write-baseline {names}"
         # of several models that take one place, the first has the figures of all together
-        if case.model != line.new[0]:
-            first = self.config.shown(line.new[0])
+        if case.model != succession.new[0]:
+            first = self.config.shown(succession.new[0])
             return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")
-        parts = [self.measured.get(replace(case, model=n)) for n in line.new]
-        olds = [self.former(p, o) for o in line.old]
+        parts = [self.measured.get(replace(case, model=n)) for n in succession.new]
+        olds = [self.former(p, o) for o in succession.old]
         # without the figures of all, there is nothing to compare with
         if None in parts or None in olds:
             return ComparedEntries(entry, None, "")
         new = together([part.entry for part in parts if part is not None])
         before = together([o for o in olds if o is not None])
-        former = line.old[0] if len(line.new) == len(line.old) == 1 else ""
-        if line.new == line.old:
+        former = succession.old[0] if len(succession.new) == len(succession.old) == 1 else ""
+        if succession.new == succession.old:
             text = f"{name}: another setting than in the baseline, compared on the new one"
             return ComparedEntries(new, before, former, f"{text} ({step})")
         new_names, old_names = (
-            " and ".join(map(self.config.shown, models)) for models in (line.new, line.old)
+            " and ".join(map(self.config.shown, models))
+            for models in (succession.new, succession.old)
         )
         if not any(b.covers(case.model) for b in self.config.budgets):
             step = f"no budget is about it: add it to {self.config.shown(self.config.path.name)}"
@@ -168,18 +169,21 @@ def missing(config: Config, against: Baseline) -> Iterator[str]:
     models = dict.fromkeys(c.model for c in against.entries)
     checked = set(config.models()) if config.built_in_of is None else set()
     for model in models:
-        # without budgets, models are those that the command line names
-        is_gone = not is_named(model) and not (config.root / model).is_file()
-        if is_gone if config.built_in_of is not None else model not in checked:
+        is_gone = model not in checked
+        # built-in budgets are for the models that the command line names: others are not gone,
+        # unless their file is
+        if config.built_in_of is not None:
+            is_gone = not is_named(model) and not (config.root / model).is_file()
+        if is_gone:
             yield model
 
 
 def with_moved(
     config: Config, against: Baseline, projects: Iterable[tuple[Config, Baseline]]
 ) -> Baseline:
-    """Return a baseline with the entries of models that are gone from other projects.
+    """Return a baseline that also has the models that are gone from other projects.
 
-    They may have moved here; their names are relative to the folder of ``config``.
+    Such a model may have moved here; its name is relative to the folder of ``config``.
     """
     entries = dict(against.entries)
     for other, baseline in projects:
@@ -222,8 +226,9 @@ def strays(
         and (skipped is None or any(r.case.model == name for r in skipped))
     ][:MOST_STRAYS]
     globs = tuple(map(built_in.escaped, names))
-    their = tuple(replace(b, models=globs) for b in budgets)
-    return planning.planned(replace(config, budgets=their), names)[0]
+    # the budgets of models that are gone, as if they were about these files
+    moved = tuple(replace(b, models=globs) for b in budgets)
+    return planning.planned(replace(config, budgets=moved), names)[0]
 
 
 def committed(
@@ -236,9 +241,9 @@ def committed(
     from perfc.review.diff.revision import last_commit
 
     digests_of_model = {e.digest for c, e in against.entries.items() if c.model == model}
-    for at in dict.fromkeys((revision, last_commit(config.lock))):
+    for commit in dict.fromkeys((revision, last_commit(config.lock))):
         try:
-            entry = entry_at(config.root, p, model, at) if at else None
+            entry = entry_at(config.root, p, model, commit) if commit else None
         except PerfcError:
             continue
         if entry and any(entry.digest.startswith(digest) for digest in digests_of_model):

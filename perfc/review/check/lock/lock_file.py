@@ -33,11 +33,13 @@ LARGEST_BYTES = 8 << 20
 LARGEST_HEAD_BYTES = 4096
 """Bytes searched for the comment of a damaged file, after conflict markers."""
 AGAIN = "restore it from git, or write it again: perfc check --write-baseline"
+"""Hint where the file is damaged."""
 ORIGINS = {
     Metric.TIME: Origin.PREDICTED,
     Metric.ENERGY: Origin.PREDICTED,
     Metric.FLOOR: Origin.BOUND,
 }
+"""Origins of figures, which the file does not have; all others are counted."""
 
 
 class NewerSchemaError(ParseError):
@@ -118,7 +120,7 @@ def replaced(path: Path) -> Baseline:
         raise
     except ParseError:
         with path.open("rb") as stream:
-            # a lock with conflict markers does not parse, but has its first comment
+            # a lock with conflict markers does not parse, but has the begin of its comment
             is_lock = COMMENT[:20].encode() in stream.read(LARGEST_HEAD_BYTES)
         if path.name != LOCK and not is_lock:
             hint = "give `lock` another name, or remove it"
@@ -179,9 +181,9 @@ class LockReader(TableReader):
                 raise self.fault("path", f"path = {path!r} leads out of the project", index)
         dtype = self.text(model, "dtype", index) if "dtype" in model else ""
         # schema 1 has the digests of targets in a table by name
-        about = targets.get(target)
-        if isinstance(about, dict) and "target_digest" not in model:
-            model = {**model, "target_digest": about.get("digest")}
+        listed = targets.get(target)
+        if isinstance(listed, dict) and "target_digest" not in model:
+            model = {**model, "target_digest": listed.get("digest")}
         bounds = model.get("lower_bounds", [])
         if not isinstance(bounds, list) or not set(map(str, bounds)) <= {*KEYS.values(), *model}:
             raise self.fault("lower_bounds", "lower_bounds is no list of figures", index)

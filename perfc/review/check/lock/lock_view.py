@@ -12,6 +12,7 @@ from perfc.view.report.formats.json_form import document_text
 from .baseline import KEYS, Baseline, BaselineCase, Entry
 
 SCHEMA = "perfc-baseline/1"
+"""Schema of the JSON document."""
 COLUMNS = (
     Metric.TIME,
     Metric.FLOP,
@@ -21,6 +22,7 @@ COLUMNS = (
     Metric.ENERGY,
     Metric.FLOOR,
 )
+"""Figures of the table, the most important first."""
 
 
 @record

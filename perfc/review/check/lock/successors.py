@@ -34,6 +34,7 @@ LARGEST = frozenset({Metric.PEAK_MEMORY, Metric.UNKNOWN})
 """Metrics of which several models in sequence have the largest, not the sum."""
 
 Parts = tuple[str, ...]
+"""Names of models that are compared as one."""
 
 
 @record
@@ -166,7 +167,7 @@ class _Pairing:
                     self.new[name] = self.gone[old] = None
 
     def take(self, name: str, old: str) -> tuple[list[str], list[str]]:
-        """Return a pair that is left no longer."""
+        """Return a pair, and remove its models from those that are left."""
         del self.new[name], self.gone[old]
         return [name], [old]
 
@@ -206,7 +207,7 @@ class _Pairing:
         return common(self.structure(more_new, ()), self.structure((), more_old))
 
     def structure(self, names: Iterable[str], olds: Iterable[str]) -> Counter[str]:
-        """Return the products of models together."""
+        """Return the products of new and of old models, added up."""
         entries = (*(self.now[n] for n in names), *(self.before[o] for o in olds))
         return sum((Counter(dict(e.products)) for e in entries), Counter[str]())
 
@@ -214,11 +215,11 @@ class _Pairing:
         """Return an order of pairs: structure, then file name, then size."""
         new_counts, old_counts = self.structure((name,), ()), self.structure((), (old,))
         sizes = [e.figures.get(Metric.PARAMETERS) for e in (self.now[name], self.before[old])]
-        logs = [math.log1p(f.value) if f else 0.0 for f in sizes]
+        new_log, old_log = (math.log1p(f.value) if f else 0.0 for f in sizes)
         return (
             round(cosine(new_counts, old_counts), 2),
             stem(name) == stem(old),
-            -abs(logs[0] - logs[1]),
+            -abs(new_log - old_log),
         )
 
 
@@ -235,8 +236,8 @@ def is_similar(one: Counter[str], other: Counter[str]) -> bool:
 def cosine(one: Counter[str], other: Counter[str]) -> float:
     """Return the cosine of two counts; 0 if one is empty."""
     lengths = [math.hypot(*c.values()) for c in (one, other)]
-    product = sum(count * other[name] for name, count in one.items())
-    return product / math.prod(lengths) if all(lengths) else 0.0
+    scalar_product = sum(count * other[name] for name, count in one.items())
+    return scalar_product / math.prod(lengths) if all(lengths) else 0.0
 
 
 def common(one: Counter[str], other: Counter[str]) -> float:

@@ -55,7 +55,7 @@ def _run(model: onnx.ModelProto) -> list[Any]:
     try:
         return list(session(model.SerializeToString()).run(None, {}))
     except Exception as error:  # onnxruntime's exceptions share no other base
-        reason = message_line(error)[:200]
+        reason = message_line(error)[:200]  # enough to name the cause
         raise FixError(f"onnxruntime cannot compute a constant: {reason}") from None
 
 
@@ -67,6 +67,7 @@ def _ancestors(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
 
     makers = {o: n for n in model.graph.node for o in n.output if o}
     stored = {t.name: t for t in model.graph.initializer}
+    # nodes by their first output, which names them
     needed, waiting = set[str](), list(names)
     weights: dict[str, onnx.TensorProto] = {}
     while waiting:

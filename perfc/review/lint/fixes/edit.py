@@ -15,6 +15,7 @@ from perfc.ir import Module, Node, Value, record
 from perfc.ir.graphs.rewrite import Rewriter, with_graph
 
 NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+"""Attributes of a node that only reads other values."""
 
 
 class FixError(PerfcError):

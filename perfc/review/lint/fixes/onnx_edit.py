@@ -29,6 +29,13 @@ class OnnxEditor:
     `ReadInstead` replaces a value by an equal one, `Rewire` changes inputs and attributes of a
     node, `Remove` an unused node, `Unname` an unused output, `Unstore` an unused stored tensor;
     `Store` computes values and stores them.
+
+    Attributes:
+        graph: graph of onnx-graphsurgeon.
+        tensors: its tensors by name.
+        makers: node that produces each tensor, by its name.
+        dropped: names of stored tensors that an edit removes.
+        arrays: contents of values to store, computed when their edit is checked.
     """
 
     model: onnx.ModelProto
@@ -42,7 +49,7 @@ class OnnxEditor:
         import onnx_graphsurgeon as gs
         from onnx_graphsurgeon.logger.logger import G_LOGGER
 
-        G_LOGGER.severity = G_LOGGER.ERROR  # warnings concern those who program with it
+        G_LOGGER.severity = G_LOGGER.ERROR  # its warnings are for programmers, not for users
         if self.model.graph.sparse_initializer:
             raise FixError("it has sparse weights, which onnx-graphsurgeon does not keep")
         try:
@@ -59,8 +66,8 @@ class OnnxEditor:
         for finding in findings:
             names = {name for e in finding.edits for name in touched(e)}
             names |= self._beside(finding)
-            # edits at the same values were computed for the graph before: they wait for the next
-            # round
+            # edits at values that another edit changed are for the graph before it: their finding
+            # waits for the next round
             if names & busy:
                 continue
             try:
@@ -97,11 +104,13 @@ class OnnxEditor:
         return {t.name for n in nodes for t in (*n.inputs, *n.outputs) if t.name}
 
     def _tensor(self, v: Value) -> Any:
+        """Return the tensor of a value; refuse a value that the file does not have."""
         if v.name not in self.tensors:
             raise RefusedError
         return self.tensors[v.name]
 
     def _node(self, node: Node) -> Any:
+        """Return the node of the file; refuse a node that perfc expanded from another one."""
         maker = next((self.makers[v.name] for v in node.results if v.name in self.makers), None)
         if maker is None or maker.op != node.loc.op_type or node.loc.is_expanded:
             raise RefusedError
@@ -144,10 +153,12 @@ class OnnxEditor:
         return tensor.name in self.makers and not any(t is tensor for t in self.graph.outputs)
 
     def _leaves_subgraph(self, tensor: Any) -> bool:
+        """Return True if a tensor is an output of a subgraph."""
         subgraphs = (s for n in self.graph.nodes for s in n.subgraphs(recursive=True))
         return any(t is tensor for s in subgraphs for t in s.outputs)
 
     def _carry_out(self, edit: Edit) -> None:
+        """Apply an edit that was checked."""
         match edit:
             case ReadInstead(old, new):
                 self._read_instead(self._tensor(old), self._tensor(new))
@@ -170,11 +181,12 @@ class OnnxEditor:
                 self._store(values)
 
     def _read_instead(self, old: Any, new: Any) -> None:
+        """Let all readers of a tensor read another one, and remove what nothing reads then."""
         import onnx_graphsurgeon as gs
 
         maker = old.inputs[0]
         if any(t is old for t in self.graph.outputs):
-            # the output keeps its name: who makes `new` makes it under that name
+            # the output keeps its name: the producer of `new` produces `old` in its place
             maker.outputs[_index(maker.outputs, old)] = gs.Variable(f"{old.name}/unread")
             source = new.inputs[0]
             _replace_reads(new, old)
@@ -186,17 +198,19 @@ class OnnxEditor:
         self._sweep([maker])
 
     def _unname(self, node: Any, index: int) -> None:
+        """Remove an output of a node, with an empty name if others follow."""
         import onnx_graphsurgeon as gs
 
         if index == len(node.outputs) - 1:
             del node.outputs[index]
         else:
             node.outputs[index] = gs.Variable.empty()
-        # empty names at the end stand for outputs that are left out anyway
+        # an optional output at the end needs no empty name
         while node.outputs and not node.outputs[-1].name:
             del node.outputs[len(node.outputs) - 1]
 
     def _compute(self, values: Sequence[Value]) -> None:
+        """Compute values to store; refuse those that onnxruntime cannot compute."""
         from .constants import computed
 
         try:
@@ -205,6 +219,7 @@ class OnnxEditor:
             raise RefusedError from None
 
     def _store(self, values: Sequence[Value]) -> None:
+        """Replace computed values by stored tensors, and remove their producers."""
         import onnx_graphsurgeon as gs
 
         for v in values:
@@ -244,10 +259,12 @@ class OnnxEditor:
 
 
 def _label(node: Any) -> str:
+    """Return the name of a node of the file, or that of its first output without one."""
     return str(node.name or (node.outputs[0].name if node.outputs else ""))
 
 
 def _replace_reads(old: Any, new: Any) -> None:
+    """Let every reader of a tensor read another one; graphsurgeon updates the lists of readers."""
     for reader in list(old.outputs):
         for i, t in enumerate(reader.inputs):
             if t is old:
@@ -255,6 +272,7 @@ def _replace_reads(old: Any, new: Any) -> None:
 
 
 def _index(tensors: Any, wanted: Any) -> int:
+    """Return the place of a tensor in a list."""
     # graphsurgeon compares tensors by name, and two may have one name during an edit
     return next(i for i, t in enumerate(tensors) if t is wanted)
 
@@ -289,6 +307,7 @@ def restore(source: onnx.ModelProto, exported: onnx.ModelProto, dropped: set[str
 
 
 def _is_captured(model: onnx.ModelProto, name: str) -> bool:
+    """Return True if a node in a subgraph reads a value."""
     waiting = [a.g for n in model.graph.node for a in n.attribute if a.HasField("g")]
     while waiting:
         graph = waiting.pop()

@@ -72,31 +72,35 @@ def prove(
     env = module.defaults()
     if warning := check_room(need_of(module, env, AllocatorBehavior.RETURNED, sessions=2)):
         say(f"warning: {warning}", is_error=True)
-    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "fixed"))]
+    original, fixed = (
+        _opened(m, folder, what) for m, what in ((before, "original"), (after, "fixed"))
+    )
     plain = inputs_of(module, env)
     larger = {k: n + 1 for k, n in env.items()}
     has_room = fits(need_of(module, larger, AllocatorBehavior.RETURNED, sessions=2))
-    other = inputs_of(module, larger) if has_room else plain
+    varied = inputs_of(module, larger) if has_room else plain
     for seed in range(RUNS):
         # given contents of inputs have the extents of the analysis
-        inputs = other if seed >= RUNS - VARIED and not values else plain
+        inputs = varied if seed >= RUNS - VARIED and not values else plain
         try:
-            expected = _outputs(sessions[0], inputs, seed, values)
+            expected = _outputs(original, inputs, seed, values)
         except PerfcError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no other base
             if inputs is plain:
                 raise FixError(f"the original does not run: {_reason(error)}") from None
-            expected = _outputs(sessions[0], inputs := plain, seed, values)
+            # the original does not accept the larger extents
+            expected = _outputs(original, inputs := plain, seed, values)
         try:
-            actual = _outputs(sessions[1], inputs, seed, values)
+            actual = _outputs(fixed, inputs, seed, values)
         except Exception as error:  # as above
             raise FixError(f"the fixed model does not run: {_reason(error)}") from None
-        _compare(expected, actual, sessions[0], seed)
+        _compare(expected, actual, original, seed)
     return RUNS
 
 
 def _opened(model: bytes, folder: Path, what: str) -> Any:
+    """Return a session of a model; ``what`` names the model in the error."""
     try:
         return session(model, folder)
     except PerfcError:
@@ -107,12 +111,14 @@ def _opened(model: bytes, folder: Path, what: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
+    """Return the first characters of an error, enough to name the cause."""
     return message_line(error)[:200]
 
 
 def _outputs(
     run: Any, inputs: Sequence[Input], seed: int, values: Mapping[str, object] | None
 ) -> list[Any]:
+    """Return the outputs for the random inputs of a seed; given contents replace random ones."""
     import numpy as np
     import onnxruntime
 
@@ -129,6 +135,7 @@ def _outputs(
 
 
 def _compare(expected: Sequence[Any], actual: Sequence[Any], run: Any, seed: int) -> None:
+    """Raise an error if an output differs; ``run`` is the session of the original."""
     for info, a, b in zip(run.get_outputs(), expected, actual, strict=True):
         if not a.is_tensor() or not b.is_tensor() or a.data_type() != b.data_type():
             raise FixError(f"output {info.name!r} is not a tensor of one type in both models")
@@ -140,6 +147,7 @@ def _compare(expected: Sequence[Any], actual: Sequence[Any], run: Any, seed: int
 
 
 def _is_equal(a: Any, b: Any) -> bool:
+    """Return True if two arrays are equal, with NaN equal to NaN."""
     import numpy as np
 
     if a.shape != b.shape or a.dtype != b.dtype:

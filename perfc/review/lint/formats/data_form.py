@@ -9,6 +9,7 @@ from ..engine import Linted, LintOutcome
 from ..finding import Finding
 
 SCHEMA = "perfc-lint/1"
+"""Schema of the JSON document."""
 
 
 @record

@@ -13,7 +13,7 @@ def junit_xml(outcome: LintOutcome) -> str:
     """Format every file, and the configuration if it has findings."""
     cases = [junit.TestCase(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
-        wrong = tuple(line(f) for at, f in outcome.configuration if at == path)
+        wrong = tuple(line(f) for file, f in outcome.configuration if file == path)
         cases.append(junit.TestCase(path, "configuration", wrong))
     cases += [junit.TestCase(e.partition(":")[0], "not analyzed", error=e) for e in outcome.errors]
     return junit.render("perfc lint", cases)

@@ -27,7 +27,8 @@ def groups(linted: Linted) -> list[FindingGroup]:
     """Group equal findings, in the order of the first."""
     by_message: dict[tuple[object, ...], list[Finding]] = {}
     for f in linted.findings:
-        # equal layers differ in what the cache holds before them, by a little
+        # gains of equal layers differ a little by what the cache holds before them: three digits
+        # are compared
         gain = None if f.gain is None else f"{f.gain.time_s:.2e}"
         key = (f.code, f.message, f.advice, gain, f.is_fixable)
         by_message.setdefault(key, []).append(f)
@@ -61,7 +62,7 @@ def printable(line: str) -> str:
 
 
 def others(places: tuple[str, ...]) -> str:
-    """Format the first places and the number of others."""
+    """Format the first three places and the number of others, which fit into a line."""
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return ", ".join(places[:3]) + more
 

@@ -11,6 +11,7 @@ from perfc.view.report.formats.json_form import document_text
 from ..catalogue import RuleInfo, infos
 
 SCHEMA = "perfc-rule/1"
+"""Schema of the JSON document."""
 CODE_SECTIONS = ("Example", "Use instead")
 """Sections with source code instead of sentences."""
 FAMILIES = {

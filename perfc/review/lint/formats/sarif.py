@@ -15,6 +15,7 @@ from .data_form import FindingView
 from .output import located, sentence
 
 LEVELS = {Severity.WARNING: "warning", Severity.NOTE: "note"}
+"""Levels of SARIF by severity."""
 
 
 def sarif(outcome: LintOutcome) -> dict[str, Json]:
@@ -28,6 +29,7 @@ def sarif(outcome: LintOutcome) -> dict[str, Json]:
 
 
 def _rule(info: RuleInfo) -> Json:
+    """Return the descriptor of a rule, whose name SARIF wants in Pascal case."""
     help_text = "\n\n".join(f"{k}\n{v}" for k, v in info.sections.items())
     markdown = "\n\n".join(f"## {k}\n\n{v}" for k, v in info.sections.items())
     return {
@@ -41,6 +43,7 @@ def _rule(info: RuleInfo) -> Json:
 
 
 def _result(path: str, finding: Finding, index: int) -> dict[str, Json]:
+    """Return the result of a finding; ``index`` is the place of its rule in the log."""
     where, shown = location(*place_of(finding.source, path)), FindingView.of(finding)
     if finding.place:
         kind = "function" if finding.nodes else "object"

@@ -24,12 +24,12 @@ from .output import FindingGroup, closing, groups, located, others, worth
 
 
 def of_gain(name: str) -> Callable[[FindingGroup], float | None]:
-    """Return the function of an attribute of the gain; None without a gain."""
+    """Return a cell function: an attribute of the gain, None without a gain."""
     return lambda g: getattr(g.first.gain, name, None)
 
 
 def plain(name: str, path: str = "") -> Column:
-    """Return a column of CSV, of an attribute of the finding."""
+    """Return a column of CSV: the attribute ``path`` of the finding, by default ``name``."""
     return Column(name, cell=attrgetter(f"first.{path or name}"))
 
 
@@ -61,6 +61,7 @@ COLUMNS = (
     Column("worth", "saves", is_name=True, wraps=True, cell=saves),
     ADVICE,
 )
+"""Columns of Markdown tables."""
 FIELDS = (
     plain("code"),
     plain("rule"),
@@ -103,7 +104,7 @@ def markdown_form(outcome: LintOutcome) -> str:
         if (grouped := groups(x))
     ]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
-        rows = [FindingGroup(f, (f.place,)) for at, f in outcome.configuration if at == path]
+        rows = [FindingGroup(f, (f.place,)) for file, f in outcome.configuration if file == path]
         sections.append(Section("configuration", path, (tabulate(COLUMNS, rows),)))
     errors: list[Part] = [Note(e, is_warning=True) for e in outcome.errors]
     summary = Section("summary", "summary", (*errors, *map(Note, closing(outcome))))
