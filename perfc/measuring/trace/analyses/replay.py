@@ -82,15 +82,13 @@ def replayed(
         PassError: PyTorch refused it.
     """
     path, _, number = place.rpartition("#")
-    # nine digits are more rows than a trace has, and a number of any length takes long to read
-    row = int(number[:9]) if number.isdecimal() else 0
+    row = int(number[:9]) if number.isdecimal() else 0  # no trace has rows of more digits
     if not path or not row:
         raise ParseError("no row of a trace", where=place, hint="as in trace.json#17")
     summary = summarized(selected(read_trace(path)), machine)
-    rows = summary.kernels
-    if row > len(rows):
-        raise ParseError(f"no row {row}: `perfc trace` has {len(rows)}", where=path)
-    k = rows[row - 1]
+    if row > len(summary.kernels):
+        raise ParseError(f"no row {row}: `perfc trace` has {len(summary.kernels)}", where=path)
+    k = summary.kernels[row - 1]
     operands = operands_of(k, place)
     check_installed(Framework.TORCH)
     # operands, results and workspaces, and 64 MiB for what does not grow with them
@@ -114,7 +112,7 @@ def replayed(
         request["folder"] = str(folder)
         outcome = requested(request, folder, protocol.limit_s, k.operator)
     (case,) = outcome.cases
-    floor = next((r.floor for r in rows if r.call == k.call and r.floor is not None), None)
+    floor = next((r.floor for r in summary.bounded if r.call == k.call), None)
     return ReplayedOperator(
         path,
         row,
