@@ -12,7 +12,7 @@ from perfc.review.lint.traced import TracedSubject, TraceRule, seconds
 from perfc.view.report.units import plural, share
 
 WAITED = Cause.SYNCHRONIZATION
-"""What the host does while it waits for the device."""
+"""Cause of the time in which the host waits for the device."""
 _TO_HOST = re.compile(r"DtoH|-> Host")
 """Copies to the host in names of kernels."""
 SHORT_NS = 5_000
