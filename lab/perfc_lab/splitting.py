@@ -1,6 +1,6 @@
-"""Folds: groups that are left out of a training in turn.
+"""Divide rows into folds, which are left out of a training in turn.
 
-Trainings that test on rows deal these out by a group: a graph, a machine, an architecture.
+The rows of a group, which is a graph, a machine or an architecture, are all in one fold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Group = TypeVar("Group", bound=Hashable)
 def fold_of(
     groups: Iterable[Group], folds: int, seed: int, key: Callable[[Group], Any] | None = None
 ) -> dict[Group, int]:
-    """Return the fold of each group, dealt at random; ``key`` sorts groups without an order."""
+    """Return the fold of each group, dealt at random; ``key`` sorts groups that have no order."""
+    # sorted first, so that folds depend on the seed alone and not on the order of rows
     names = sorted(set(groups), key=key)  # type: ignore[type-var, arg-type]
     random.Random(seed).shuffle(names)
     return {name: i % folds for i, name in enumerate(names)}
@@ -54,6 +55,6 @@ def leave_out(
 
 def at_several_batches(rows: Sequence[GraphRow]) -> bool:
     """Return True if a graph was measured at several batches on one machine and setting."""
-    # the first batch of a graph is stored; any other one answers
+    # `setdefault` returns the first batch of a graph: a row with another batch decides
     seen: dict[object, int] = {}
     return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)

@@ -1,7 +1,7 @@
-"""Files of ``torch.save``, read without running them.
+"""Read files of ``torch.save`` without running code that they may contain.
 
-Both containers are read: the archive of PyTorch 1.6 and later, and the row of pickles before it
-(``torch/serialization.py``, ``_legacy_load``).
+Both containers are read: the archive of PyTorch 1.6 and later, and the sequence of pickles of older
+versions (``torch/serialization.py``, ``_legacy_load``).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 MAGIC = 0x1950A86A20F9469CFC6C
 """First pickle of a file before PyTorch 1.6. Source: torch/serialization.py, MAGIC_NUMBER."""
 LARGEST_NUMBER = 8
-"""Bytes of a number, at most."""
+"""Maximum bytes of a number in a storage."""
 RECORDS = {
     "torch_geometric.data.data.Data": ("_store", "x", "edge_index", "static", "y"),
     "torch_geometric.data.storage.GlobalStorage": ("_mapping",),
     "networkx.classes.digraph.DiGraph": ("_node", "_adj"),
 }
-"""Classes of graphs whose fields are data, and the fields that are read; no class is made."""
-# errors that a damaged file may raise while it is read
+"""Fields that are read of classes of graphs; they become a mapping, and no class is created."""
+# errors that a damaged file may cause in the code below
 WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -38,7 +38,7 @@ def read_torch(path: Path) -> object:
     """Return the value in a file of ``torch.save``: arrays become lists of numbers.
 
     Raises:
-        FetchError: it is no such file, too large, or holds what is no data.
+        FetchError: it is no such file, is too large, or has values that are no data.
     """
     return torch_value(checked(path).read_bytes(), str(path))
 
@@ -48,8 +48,8 @@ def torch_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> object:
 
     Args:
         content: the file.
-        where: its name, for messages.
-        most: numbers of all its arrays, at most.
+        where: name of the file, for messages.
+        most: maximum of numbers in all arrays together.
 
     Raises:
         FetchError: as `read_torch`.
@@ -70,7 +70,7 @@ def pickled_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> objec
     """Return the value of a plain pickle, of lists, mappings, numbers and `RECORDS`.
 
     Raises:
-        FetchError: it is none, or holds what is no data.
+        FetchError: it is no pickle, or has values that are no data.
     """
     try:
         return Resolver({}, most).resolve(PickleMachine().run(io.BytesIO(content)))
@@ -80,7 +80,7 @@ def pickled_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> objec
 
 
 def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, bytes]]:
-    """Return the value and storages of an archive; nothing is written to disk."""
+    """Return the value of an archive, and its storages by key; nothing is written to disk."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         if sum(sizes.values()) > most_bytes:
@@ -92,7 +92,7 @@ def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, byt
 
 
 def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
-    """Read value and storages of the older container: five pickles, then storages in order."""
+    """Return the value and the storages of the older container: five pickles, then the storages."""
     stream = io.BytesIO(content)
     # magic number, protocol version, byte order, the value, keys of its storages
     if PickleMachine().run(stream) != MAGIC:
@@ -106,7 +106,7 @@ def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
     keys = PickleMachine().run(stream)
     storages: dict[str, bytes] = {}
     for key in keys if isinstance(keys, list) else []:
-        # its number of elements, then their bytes
+        # a storage is its number of elements, then their bytes; the width is that of "<f4"
         count = int.from_bytes(stream.read(8), "little")
         width = int(machine.storages[str(key)].dtype[2:])
         if not 0 <= count <= MAX_ELEMENTS:
@@ -116,7 +116,13 @@ def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
 
 
 class Resolver:
-    """Makes plain values of what a pickle stands for, each once however often it is referred to."""
+    """Turns the objects of a pickle into plain values, each once however often it is referred to.
+
+    Attributes:
+        storages: bytes of the numbers by key.
+        left: number of array elements that may still be read.
+        known: plain value by the identity of its object.
+    """
 
     def __init__(self, storages: Mapping[str, bytes], most: int = MAX_ELEMENTS) -> None:
         self.storages = storages
@@ -124,7 +130,7 @@ class Resolver:
         self.known: dict[int, object] = {}
 
     def spend(self, count: int) -> None:
-        """Count numbers of an array; many arrays may be of one storage."""
+        """Subtract the elements of an array, for each of the arrays that share a storage."""
         self.left -= count
         if self.left < 0:
             raise ValueError("more numbers than are read")
@@ -134,12 +140,12 @@ class Resolver:
         if isinstance(value, str | bytes | int | float | None):
             return value
         if id(value) not in self.known:
-            self.known[id(value)] = None  # what a value that contains itself has there
+            self.known[id(value)] = None  # in place of itself, in a value that contains itself
             self.known[id(value)] = self.plain(value)
         return self.known[id(value)]
 
     def plain(self, value: object) -> object:
-        """Return a value that is not in ``known`` yet as plain Python."""
+        """Return the plain value of an object that is not in ``known`` yet."""
         match value:
             case list() | tuple():
                 return [self.resolve(item) for item in value]
@@ -154,6 +160,7 @@ class Resolver:
                 self.spend(array.size)
                 return array.tolist()
             case TorchCall(name=name) if name.endswith("multiarray.scalar"):
+                # a scalar is an array of one number
                 return array_of(raw(value.arguments[1]), dtype_of(value.arguments[0])).tolist()[0]
             case TorchCall(name=name, state=dict() as state) if name in RECORDS:
                 read = (key for key in RECORDS[name] if key in state)
@@ -172,7 +179,8 @@ class Resolver:
             raise TypeError("a tensor without storage")
         flat = array_of(self.storages[storage.key], storage.dtype)
         start, extents, steps = int(str(offset)), integers(size), integers(stride)
-        # as_strided checks no bounds: without this a file could read memory beyond its storage
+        # index of the last element. `as_strided` checks no bounds: without the test below a file
+        # could read memory beyond its storage
         last = start + sum((n - 1) * s for n, s in zip(extents, steps, strict=True))
         count = math.prod(extents)
         if count == 0:
@@ -185,14 +193,14 @@ class Resolver:
 
 
 def integers(value: object) -> list[int]:
-    """Return a tuple of whole numbers."""
+    """Return a tuple of whole numbers as a list, or raise an error for another value."""
     if not isinstance(value, tuple) or not all(isinstance(v, int) for v in value):
         raise TypeError("extents that are no numbers")
     return list(value)
 
 
 def ndarray(state: object) -> np.ndarray:
-    """Return a NumPy array from what its pickle sets."""
+    """Return a NumPy array from the state in its pickle: version, shape, type, order, bytes."""
     if not isinstance(state, tuple) or len(state) != 5:
         raise TypeError("an array without state")
     _, shape, dtype, is_fortran, content = state
@@ -201,10 +209,12 @@ def ndarray(state: object) -> np.ndarray:
 
 
 def dtype_of(call: object) -> str:
-    """Return the type of an array in this byte order: floats, integers or truth values."""
+    """Return the little-endian type of an array of floats, integers or truth values, ``<f4``."""
     if not isinstance(call, TorchCall) or call.name != "numpy.dtype":
         raise TypeError("an array of no dtype")
     name = str(call.arguments[0])  # "f4"
+    # second item of the state: the byte order; "|" is for single bytes, "=" the order of the
+    # machine
     order = call.state[1] if isinstance(call.state, tuple) else "<"
     if name[:1] not in "fiub" or order not in ("<", "|", "="):
         raise ValueError(f"an array of {name}")
@@ -212,7 +222,7 @@ def dtype_of(call: object) -> str:
 
 
 def raw(content: object) -> bytes:
-    """Return the bytes, which older pickles spell as a text."""
+    """Return the bytes of an array, which older pickles write as text."""
     if isinstance(content, TorchCall) and content.name == "_codecs.encode":
         content = content.arguments[0]
     if isinstance(content, str):
@@ -223,7 +233,7 @@ def raw(content: object) -> bytes:
 
 
 def array_of(content: bytes, dtype: str) -> np.ndarray:
-    """Return the numbers in a row."""
+    """Return bytes as a flat array of numbers."""
     import numpy as np
 
     return np.frombuffer(content, dtype=dtype)

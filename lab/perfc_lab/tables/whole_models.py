@@ -1,4 +1,4 @@
-"""Whole models that others measured under several runtimes, on the graphs of the same models.
+"""Read published runs of whole models under several runtimes, on the graphs of the same models.
 
 A row becomes a `WholeModel`: a graph file, how it was run, and its time.
 """
@@ -21,14 +21,16 @@ from . import with_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-# one table of all publications, or a table each
+# one table of all publications, or a table for each
 TABLE, PARTS = "whole_models.parquet", "whole_models_*.parquet"
 GRADE = "A"
-"""One device, the time of the model alone, batch and shape known, nothing suspect."""
+"""Best grade of the table: one device, the time of the model alone, batch and shape known, nothing
+suspect."""
 SAME_GRAPH = frozenset({"same", "any seq"})
-"""Rows whose graph is of the measured size, or takes any length."""
+"""Values of ``graph_size_match`` for graphs of the measured size, or of any number of tokens."""
 _DATA = data_next_to(__file__)
 COLUMNS: list[str] = _DATA["columns"]
+"""Columns that are read; the first three select rows (`graded`), the others are fields of a run."""
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
     "tf32": ("f32", True),
@@ -37,21 +39,24 @@ PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "bf16": ("bf16", True),
     "int8": ("i8", True),
 }
-"""Precision of ``--what-if`` by name, and whether f32 products may use TF32."""
+"""Precision as `Deployment` names it, by the table's name, and whether f32 products may use
+TF32."""
 MACHINES: Mapping[str, str] = _DATA["machines"]
 VARIANTS: Mapping[str, str] = _DATA["variants"]
-"""Targets by device and the memory size in its name, where that is not the usual one."""
+"""Target by GPU, and by GPU and memory size where the size is not the usual one."""
 FRAMEWORK = (1, 14)
-"""Version of PyTorch that is assumed for all rows: the newest of them, of NVIDIA's container 22.11;
-the table does not have it."""
-# major and minor version of a runtime
+"""Version of PyTorch assumed for all rows, as the table has none: that of NVIDIA's container 22.11,
+the newest one of the publications."""
+# major and minor version at the start of a runtime's version
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 PUBLICATIONS: Mapping[str, str] = _DATA["publications"]
-"""Titles of publications by their names in the table; other names are titles."""
+"""Titles of publications by the table's short names; other names in the table are titles
+already."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
-"""Graphs whose rows are faster than the machine's peak rate allows."""
+"""Graphs whose published rows are faster than the peak rate of their machine allows."""
 MISPRINTED = "T4", "timm__dpn"
-"""Card and start of the graphs whose published times in f16 are those in f32, digit by digit."""
+"""GPU, and start of the names of graphs, whose published times in f16 repeat those in f32 digit by
+digit; all of these rows are left out."""
 
 
 @frozen
@@ -59,8 +64,8 @@ class WholeModel:
     """A measured run.
 
     Args:
-        graph: name of its file.
-        deployment: how it was run, its extents and target included.
+        graph: name of the graph's file.
+        deployment: machine, runtime, precision and extents of the run.
         time_s: time of one batch.
         source: title of the publication.
         framework: version of PyTorch, if it ran the model.
@@ -74,8 +79,9 @@ class WholeModel:
 
 
 def table_files(folder: Path) -> list[Path]:
-    """Return the table of all publications, or those of single ones where it is not there."""
+    """Return the table of all publications, or if it is missing the tables of single ones."""
     parts = sorted(folder.glob(PARTS))
+    # a missing table is returned where there is none at all, so that reading it fails with its name
     return [folder / TABLE] if (folder / TABLE).is_file() or not parts else parts
 
 
@@ -109,7 +115,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
         DataError: no table, or none with the columns expected.
     """
     frame = graded(folder)
-    # without grade, mode and match of the graph, which `graded` has selected by
+    # all but the first three, by which `graded` has selected
     columns = [frame[name].astype(object).tolist() for name in COLUMNS[3:]]
     for graph, device, gpu, name, version, precision, seq, batch, time_ms, source in zip(
         *columns, strict=True
@@ -118,11 +124,13 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
         table = known_runtime(str(name))
         if table is None or precision not in PRECISIONS or not target:
             continue
-        if (gpu, str(graph)[: len(MISPRINTED[1])]) == MISPRINTED:
+        misprinted_gpu, misprinted_graphs = MISPRINTED
+        if gpu == misprinted_gpu and str(graph).startswith(misprinted_graphs):
             continue
         dtype, tf32 = PRECISIONS[precision]
         dims = {"batch": int(batch)}
-        # graphs of Hugging Face take any length, others have the one that they were exported at
+        # graphs of Hugging Face take any number of tokens, others the one that they were exported
+        # at
         if isinstance(seq, int) and str(graph).startswith("hf__"):
             dims["seq"] = seq
         deployment = Deployment(
@@ -138,8 +146,8 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 
 
 def machine(device: str, gpu: str) -> str:
-    """Return the target of a device; "" where there is none."""
-    # "40 GB" and "40GB"
+    """Return the target of a device by its full name and its GPU; "" if there is none."""
+    # sizes are written "40 GB" and "40GB"
     label = device.replace(" ", "")
     for variant, name in VARIANTS.items():
         chip, _, size = variant.partition(" ")
@@ -149,7 +157,7 @@ def machine(device: str, gpu: str) -> str:
 
 
 def known_runtime(name: str) -> Runtime | None:
-    """Return the fusion table of a runtime as the table of rows calls it; None if none exists."""
+    """Return the runtime of a name in the published table; None if perfc has none of that name."""
     try:
         return runtime(name)
     except PassError:

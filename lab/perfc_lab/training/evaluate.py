@@ -1,5 +1,6 @@
-"""Test a predictor of kernels on held-out rows, in what callers say of them, and score slices.
+"""Test a predictor of kernels on held-out rows, and score slices of them.
 
+Rows are tested with all that they say of a kernel, and with only as much as a caller would say.
 Scores are the error, the coverage of intervals, and how often a time is above its lower bound.
 """
 
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
 
 
 class CallerContext(Enum):
-    """Context that a caller gives of a kernel besides its model; the value is for tables."""
+    """What a caller says of a kernel in addition to its shape and type; the value is for tables."""
 
     EVERYTHING = ""
-    """Whose framework's it is, and all that is the framework's choice."""
+    """The framework that runs the kernel, and all that the framework chooses."""
     CHOICES = "framework not named"
-    """Which kernel, or how operands are quantised, but not whose."""
+    """What the framework chooses, such as the kernel or the quantisation, but not its name."""
     NOTHING = "as analyze asks"
-    """Neither, as `perfc.analyzers.features.lowering`."""
+    """Neither, as in kernels that `perfc.analyzers.features.lowering` describes."""
 
     def of(self, rows: Rows) -> Rows:
         """Return the rows as such a caller describes them."""
-        # columns that are the framework's choice
+        # columns that the framework chooses
         hidden = class_of(rows.class_name).by_framework if self is CallerContext.NOTHING else ()
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
         return (
@@ -48,10 +49,10 @@ class CallerContext(Enum):
         )
 
     def among(self, blocks: Sequence[Rows]) -> list[Rows]:
-        """Return rows that such a caller may mean: kernels that a tuner selected, or named ones."""
+        """Return the rows that a call with this context may stand for; others are left out."""
         if self is not CallerContext.NOTHING:
             return list(blocks)
-        # who names no kernel has the one that a tuner selects
+        # a caller that names no kernel gets the one that the tuner selects
         masks = [untuned(block) for block in blocks]
         return [
             block.take(~mask) if mask.any() else block
@@ -60,7 +61,7 @@ class CallerContext(Enum):
         ]
 
     def slices(self, slices: Sequence[RowSlice]) -> Sequence[RowSlice]:
-        """Return the slices, without goals unless callers say everything."""
+        """Return the slices; their goals hold only for callers that say everything."""
         if self is CallerContext.EVERYTHING:
             return slices
         return [replace(part, goal=None, anchor="") for part in slices]
@@ -78,13 +79,13 @@ def untuned(rows: Rows) -> NDArray[np.bool_]:
 
 @frozen
 class RowSlice:
-    """Some of the tested rows, and the context of their caller.
+    """Some of the tested rows, with the goal of their error.
 
     Args:
-        name: in tables.
-        which: the rows of a block that belong to it.
-        goal: mean absolute relative error to stay below; None where none is set.
-        anchor: the best figure published, in words.
+        name: name in tables.
+        which: returns the mask of the rows of a block that belong to the slice.
+        goal: mean absolute relative error to stay below; None without a goal.
+        anchor: the best published figure, in words.
     """
 
     name: str
@@ -95,14 +96,14 @@ class RowSlice:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A block with its estimates."""
+    """A block of rows with an estimate for each."""
 
     rows: Rows
     estimates: Estimates
 
 
 def test(artefact: Artefact, blocks: Sequence[Rows], context: CallerContext) -> list[Tested]:
-    """Predict blocks as a user's call would."""
+    """Return blocks with their estimates, predicted as in a call with the given context."""
     return [
         Tested(
             block,

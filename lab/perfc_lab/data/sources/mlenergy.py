@@ -1,4 +1,4 @@
-"""Served models with their power, from the leaderboard of ML.ENERGY."""
+"""Throughput, latency and energy of served models, from the leaderboard of ML.ENERGY."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "public/data/models"
-# columns of a model, then of a run: texts and numbers
+# fields of a model; then fields of a configuration, texts and numbers
 MODEL = (
     "model_id",
     "nickname",
@@ -50,7 +50,8 @@ NUMBERS = (
     "energy_per_video_joules",
     "throughput_videos_per_sec",
 )
-"""Columns of a configuration; language models, images and videos each have a part of them."""
+"""Numbers of a configuration; models of text, images and videos each have a part of them. The first
+is the only one that every configuration has."""
 
 
 class MlEnergy(PublicSource):
@@ -76,29 +77,32 @@ class MlEnergy(PublicSource):
             listed = entry(model, path, "configurations")
             if not isinstance(model, dict) or not isinstance(listed, list):
                 raise FetchError("no list of configurations", where=str(path))
+            # raises an error for a file without them
             for name in ("model_id", "task"):
                 entry(model, path, name)
             rows = [row(model, configuration, path) for configuration in listed]
             names = ("file", *MODEL, *TEXTS, *NUMBERS)
             frame = pandas().DataFrame(rows, columns=list(names))
-            # rejects what is no number; one call a column, as a row has only some of them
+            # `measured` rejects cells that are no number; a call per column, as rows lack some of
+            # them
             for name in NUMBERS:
                 measured(frame[[name]].dropna(), path, name)
             parts.append(frame)
         table = pandas().concat(parts, ignore_index=True)
-        # num_gpus, which every row has, stays an integer
+        # all but `num_gpus`, which every row has and which stays an integer
         return {"mlenergy": table.astype(dict.fromkeys(NUMBERS[1:], "float64"))}
 
 
 def row(model: Mapping[str, object], configuration: object, path: Path) -> list[object]:
-    """Return the cells of a configuration; those of its model come first."""
+    """Return the row of a configuration: file, fields of the model, fields of the configuration."""
     for name in ("gpu_model", "num_gpus"):
         entry(configuration, path, name)
     assert isinstance(configuration, dict)
+    # a configuration may override a field of its model
     of_model = [plain(configuration.get(name, model.get(name))) for name in MODEL]
     return [path.stem, *of_model, *(plain(configuration.get(name)) for name in (*TEXTS, *NUMBERS))]
 
 
 def plain(cell: object) -> object:
-    """Return a number or a text; None for what is neither, as a timeline."""
+    """Return a number or a text as it is; None for other values, such as a timeline."""
     return cell if isinstance(cell, str | int | float) else None

@@ -1,6 +1,6 @@
 """Operators and whole language models in eager PyTorch, measured for NeuSight.
 
-The layout is that of a public copy of the repository at ``scripts/asplos``.
+Files are those of ``scripts/asplos`` in the repository.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from ..source import (
 if TYPE_CHECKING:
     import pandas as pd
 
-# operators, and whole models
+# folders of operators, and of whole models
 DATA = "scripts/asplos/data"
 LABELS = "scripts/asplos/label"
-# operators by what their extents are
+# operators by their extents: those of rows and columns, and those of products
 BINARY = ("add", "mul", "pow", "div")
 ROWWISE = (*BINARY, "addu", "mulu", "powu", "divu", "relu", "gelu", "tanh", "softmax", "ln")
 MATRICES = ("bmm", "linear")
-# columns of our tables by their published names
+# columns of perfc's tables by their published names
 ROW = {"OPName": "op", "Latency": "latency_us", "Device": "device", "Kernel Name": "kernel_name"}
 _DATA = data_next_to(__file__)
 EXTENTS: dict[str, str] = _DATA["extents"]
-"""NeuSight calls the reduction N and the output width K."""
-# columns of the profiler, which not every file has
+"""Extents by their published names; NeuSight calls the reduced extent N and the output width K."""
+# columns that the profiler adds, which not every file has
 LAUNCH: dict[str, str] = _DATA["launch"]
-# name of the file of a whole model
+# name of the file of a whole model; a variant is a way to run it
 LABEL = re.compile(
     r"(?P<model>\w+)-(?P<mode>inf|train)-(?P<seq_len>\d+)-(?P<batch>\d+)(?:-(?P<variant>\w+))?"
 )
@@ -57,17 +57,18 @@ NODE = {
     "acc_latency": "grad_accumulate_latency_us",
 }
 US_PER_MS = 1000
-"""Its tables have milliseconds, ours microseconds."""
+"""Microseconds per millisecond: NeuSight's tables have milliseconds, perfc's microseconds."""
 NAME_LENGTH = 160
-"""Characters of the names of kernels that are stored: templates of CUTLASS have thousands."""
+"""Characters of a kernel's name that are stored: names of CUTLASS' templates have thousands."""
 F32_BYTES = 4
 """Bytes of an element: all operators were measured in f32."""
 
 
 class NeuSight(PublicSource):
-    """One eager call of an operator, launch included, mean of the 5 fastest of 25; whole models.
+    """Eager calls of operators, and whole language models, all in FP32 with TF32 off.
 
-    All of it FP32 with TF32 off.  Files that join others, and what NeuSight predicts, are left out.
+    A time of an operator is the mean of the 5 fastest of 25 calls, launch included. Files that join
+    others, and predictions of NeuSight, are left out.
     """
 
     name: ClassVar[str] = "neusight"
@@ -84,7 +85,7 @@ class NeuSight(PublicSource):
     )
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Return the operators, whole models, their nodes, and the data sheets NeuSight used."""
+        """Return four tables: operators, whole models, their nodes, and NeuSight's data sheets."""
         sheets = devices(clone)
         names = dict(zip(sheets["config"], sheets["device"], strict=True))
         return {
@@ -101,7 +102,7 @@ def operators(clone: Path) -> pd.DataFrame:
     for path in files_in(
         clone, f"{DATA}/dataset*/*/collect/*/p*/*.csv", f"{DATA}/dataset/test/*.csv"
     ):
-        # the split is a folder of the file; files without one are left out
+        # the split is the name of a folder of the path; files in no such folder are left out
         split = next((p for p in path.parts[-6:] if p in ("train", "test")), "")
         frame = measured(read_table(path, ROW, {**EXTENTS, **LAUNCH}), path, "latency_us")
         frame["latency_us"] *= US_PER_MS
@@ -111,14 +112,15 @@ def operators(clone: Path) -> pd.DataFrame:
     if not parts:
         raise FetchError("no rows of operators", where=str(clone), hint="another commit?")
     joined = pandas().concat(parts, ignore_index=True)
-    # NeuSight joins the files of its test split, and keeps the files as well
+    # the test split has joined files as well as the files that they join: rows are there twice
     keys = ["op", "device", "split", "latency_us", "batch", "m", "n", "k", "rows", "cols"]
     return joined.drop_duplicates([*keys, "in_channels", "out_channels", "in_hw"])
 
 
 def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Add shapes under perfc's names, and the work and traffic that follow from them."""
+    """Return the rows with shapes under perfc's names, and the work and traffic of each."""
     is_rowwise = frame["op"].isin(ROWWISE)
+    # extents that the operators of this file need, which `measured` checks
     required = {"batch"}
     required |= {"cols"} if bool(is_rowwise.any()) else set()
     required |= {"m", "n", "k"} if bool(frame["op"].isin(MATRICES).any()) else set()
@@ -131,6 +133,7 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         rows=frame["batch"].where(is_rowwise),
         batch=frame["batch"].where(~is_rowwise),
         kernel_name=frame["kernel_name"].astype("string").str.slice(0, NAME_LENGTH),
+        # names are separated by ";", in some files after the last one too
         n_kernels=frame["kernels"].astype("string").str.strip(";").str.count(";") + 1,
         torch_version=frame["torch_version"].astype("string").str.removeprefix("p"),
         cudnn_version=frame["cudnn_version"].astype("string"),
@@ -139,10 +142,10 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def with_work(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return ``flops`` by direct count and ``min_bytes``: operands and result once.
+    """Return the rows with ``flops`` and with ``min_bytes``, each operand and the result once.
 
-    A linear layer reads its bias; weights of a normalisation are not counted.  Convolutions are
-    3 by 3 with stride 1 and padding 1, so that an image keeps its extents.
+    The bias of a linear layer counts, weights of a normalisation do not. Convolutions of the source
+    are 3 by 3 with stride 1 and padding 1, so that the result has the extents of the image.
     """
     op, batch = frame["op"], frame["batch"]
     m, n, k = frame["m"], frame["n"], frame["k"]
@@ -152,7 +155,8 @@ def with_work(frame: pd.DataFrame) -> pd.DataFrame:
     matrices = batch * (m * k + k * n + m * n)
     elements = frame["rows"] * frame["cols"]
     is_matrix = op.isin(MATRICES)
-    # two operands and a result, or one operand and a result; else one number is a constant
+    # tensors of equal size: two operands and a result, or one operand and a result; the other
+    # operand of ``addu`` and the like is a constant
     values = (elements * (op.isin(BINARY) + 2)).where(op.isin(ROWWISE))
     values = values.fillna((matrices + n * op.eq("linear")).where(is_matrix))
     values = values.fillna((images + weights).where(op.eq("conv")))
@@ -162,7 +166,7 @@ def with_work(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
-    """Return the files of measured models, with what their names say."""
+    """Return the files of measured models, each with the parts of its name by `LABEL`."""
     result = []
     for path in files_in(clone, f"{LABELS}/*/*{suffix}"):
         name = LABEL.fullmatch(path.stem)
@@ -173,7 +177,7 @@ def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
 
 
 def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
-    """Return whole models; runs on four boards have the total, others forward and backward too."""
+    """Return whole models with total times; runs on one GPU have forward and backward times too."""
     rows = []
     for path, name in labels(clone, ".json"):
         label = read_json(path)
@@ -200,12 +204,12 @@ def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def positive(label: object, path: Path, key: str) -> float:
-    """Return a number of a label; nought stands for what was not measured."""
+    """Return a number of a label; NaN for 0, which stands for a number that was not measured."""
     return number(label, path, key) or float("nan")
 
 
 def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
-    """Return the nodes of models of which one layer was traced, those that took time."""
+    """Return the nodes that took time, of models of which one layer was traced."""
     parts = []
     for path, name in labels(clone, ".csv"):
         label = path.with_suffix(".json")
@@ -238,12 +242,12 @@ def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def device_of(path: Path, names: Mapping[str, str]) -> str:
-    """Return the product that a folder of labels stands for."""
+    """Return the name of the GPU that a folder of labels stands for."""
     return names.get(path.parent.name, path.parent.name.replace("_", " "))
 
 
 def devices(clone: Path) -> pd.DataFrame:
-    """Return vendors' numbers as NeuSight used them; a ``_TP`` sheet is of two boards at once."""
+    """Return vendors' data sheets as NeuSight used them; a ``_TP`` sheet is of two boards."""
     rows = []
     for path in files_in(clone, f"{DATA}/device_configs/*.json"):
         sheet = read_json(path)

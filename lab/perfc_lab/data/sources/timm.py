@@ -1,6 +1,6 @@
-"""Whole image models, timed by the maintainers of timm on their cards.
+"""Steps of whole image models, timed by the maintainers of timm on their machines.
 
-A CSV file for each device, mode and version of PyTorch; all become the table ``timm_benchmark``.
+There is a CSV file for each device, mode and version of PyTorch; all become ``timm_benchmark``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEVICES = {
     "i7_12700h": "Intel i7-12700H",
 }
 OLDEST = 112
-"""Files of older PyTorch are of other versions of the models."""
+"""First version that is read, 1.12: files of older PyTorch are of other versions of the models."""
 
 
 class Timm(PublicSource):
@@ -58,7 +58,7 @@ class Timm(PublicSource):
 
 
 def rows_of(path: Path, name: re.Match[str]) -> pd.DataFrame:
-    """Return the rows of one file; what its name says is in every row."""
+    """Return the rows of one file; the parts of its name become columns of every row."""
     mode = name["mode"]
     frame = read_table(
         path,
@@ -69,6 +69,7 @@ def rows_of(path: Path, name: re.Match[str]) -> pd.DataFrame:
             f"{mode}_step_time": "step_time_ms",
             f"{mode}_samples_per_sec": "samples_per_s",
             "param_count": "params_m",
+            # files of training have no counts of operations
             **({"infer_gmacs": "gmacs", "infer_macts": "mactivations"} if mode == "infer" else {}),
         },
     )

@@ -1,6 +1,6 @@
 """Offline throughput of TensorRT-LLM, from its performance pages.
 
-Tables of Markdown pages of three forms become the table ``trtllm_throughput``.
+Markdown tables of three forms, which changed with the versions, become ``trtllm_throughput``.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from ..source import FetchError, PublicSource, files_in, pandas
 if TYPE_CHECKING:
     import pandas as pd
 
-# page of versions from 0.10 on
+# folder of the page of versions from 0.10 on
 FOLDER = "docs/source/performance"
 PAGE = f"{FOLDER}/perf-overview.md"
 STATIC_PAGE = f"{FOLDER}.md"
-"""Page of versions up to 0.9, whose batches are static."""
+"""Page of versions up to 0.9, which measured static batches: fixed numbers of requests."""
 # tokens of prompt and answer in a cell
 LENGTHS = re.compile(r"(\d{1,7})/(\d{1,7})")
 COUNT = re.compile(r"\d{1,7}")
 """A whole number, such as a degree of parallelism."""
-# head of a column: GPU, degrees of parallelism, precision
+# head of a column: GPU, tensor, pipeline and data with expert parallelism (DEP), precision
 COLUMN = re.compile(
     r"(?P<gpu>[\w ]+) TP(?P<tp>\d{1,4})(?:,PP(?P<pp>\d{1,4}))?(?:,DEP(?P<dep>\d{1,4}))? ?"
     r"\((?P<precision>FP\d+)\)"
 )
 UNNAMED = re.compile(r"\d+ GPUs?")
-"""Head of a column whose card is in the line above its table."""
+"""Head of a column that gives only a number of GPUs; the card is in the line above the table."""
 RENAMED = ("RTX 6000 Pro", "RTX PRO 6000")
-"""The page's name of a card, and its maker's."""
+"""The page's name of a card, and the vendor's name that replaces it."""
 # heading above tables of static batches
 CARDS = re.compile(r"(\w+) GPUs \((FP\d+)\)")
 # version in the text of a page
 VERSION = re.compile(r"(?:generated using version |updated for v)(\d+\.\d+\.\d+)")
 FIRST, NEWEST = "0.5.0", "v1.0"
-"""Versions of pages that print none."""
+"""Versions of pages that print none: the first static page, and the page at the pinned commit."""
 COLUMNS = (
     "version",
     "model",
@@ -55,7 +55,7 @@ COLUMNS = (
     "value",
     "total_output_tokens_per_s",
 )
-# metrics: of all GPUs, and of one
+# metrics of throughput: of all GPUs, and of each GPU
 TOTAL, PER_GPU = "output_tokens_per_s", "output_tokens_per_s_per_gpu"
 METRICS = {
     "Throughput (out tok/s)": TOTAL,
@@ -66,10 +66,11 @@ METRICS = {
 
 
 class TrtLlm(PublicSource):
-    """Tokens a second of all GPUs, of versions 1.0 and 0.6.1.
+    """Tokens a second of all GPUs, from the pages of versions 1.0 and 0.6.1.
 
-    Up to 0.9 batches are static, and the page has latencies of first tokens besides. Later ones
-    have requests at an infinite rate. ``--commit`` of a release from 0.5 to 0.12 reads its page.
+    Versions up to 0.9 measured static batches, and latencies of first tokens too; later versions
+    serve requests that all arrive at once. ``--commit`` of a release from 0.5 to 0.12 reads its
+    page.
     """
 
     name: ClassVar[str] = "trtllm"
@@ -82,7 +83,7 @@ class TrtLlm(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("trtllm_throughput",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Return a row a model, GPU, deployment and pair of lengths."""
+        """Return a row per model, GPU, deployment and pair of lengths."""
         path = files_in(clone, PAGE, STATIC_PAGE)[0]
         text = page_text(path)
         version_text = VERSION.search(text)
@@ -96,12 +97,12 @@ class TrtLlm(PublicSource):
 
 
 def measured(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a table of throughput, in the order of `COLUMNS` after the version.
+    """Yield the rows of a table, in the order of `COLUMNS` after the version.
 
-    Another table has none.
+    The head says which of the three forms the table has; tables of other heads have no rows.
 
     Raises:
-        FetchError: a head or a cell that cannot be read.
+        FetchError: a head or a cell cannot be read.
     """
     if "(ISL/OSL)" in table.head[0]:
         yield from by_deployment(table, path)
@@ -112,8 +113,9 @@ def measured(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
 
 
 def by_deployment(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a table that has a column a GPU and deployment, and is of one model."""
+    """Yield the rows of a table of one model, with a column per GPU and deployment."""
     heads = [head_of(cell, path) for cell in table.head[1:]]
+    # `lead` is the line above the table
     model, card = table.headings[-1] if table.headings else "", table.lead.replace(*RENAMED)
     for row in table.rows:
         if lengths := LENGTHS.fullmatch(row[0]):
@@ -125,7 +127,7 @@ def by_deployment(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ..
                         model,
                         gpu,
                         head["precision"].lower(),
-                        None,
+                        None,  # no static batch
                         int(head["tp"]),
                         int(head["pp"] or 1),
                         int(head["dep"] or 0),
@@ -138,7 +140,7 @@ def by_deployment(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ..
 
 
 def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a table that has a column a GPU and type; empty cells repeat upper ones."""
+    """Yield the rows of a table with a column per GPU and type; empty cells repeat those above."""
     # the second head is a row whose third cell is "Precision"
     model, lengths, precisions = "", None, ("",) * len(table.head)
     for row in table.rows:
@@ -156,8 +158,8 @@ def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
                         precision.lower(),
                         None,
                         int(row[2]),
-                        1,  # pages of this form name no pipeline ranks
-                        0,  # and no DEP
+                        1,  # this form has no pipeline parallelism
+                        0,  # and no data with expert parallelism
                         int(lengths[1]),
                         int(lengths[2]),
                         TOTAL,
@@ -167,14 +169,15 @@ def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
 
 
 def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a table of static batches, a line a measurement."""
+    """Yield the rows of a table of static batches, which has a measurement per line."""
     metric = METRICS[table.head[-1]]
     for row in table.rows:
         if row[0] and row[-1] and all(COUNT.fullmatch(cell) for cell in row[1:-1]):
-            # tables of first tokens have no length of the output
+            # columns: model, batch, TP, input, output, value; tables of first tokens have no output
             batch, tp, isl, *osl = map(int, row[1:-1])
             value = number_of(row[-1], path)
-            rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)  # None for a latency
+            # of all GPUs; None for a latency
+            rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)
             yield (
                 row[0],
                 cards[1],
@@ -192,7 +195,7 @@ def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[t
 
 
 def head_of(cell: str, path: Path) -> re.Match[str]:
-    """Return what the head of a column says of its GPU and deployment."""
+    """Return the GPU and the deployment in the head of a column, as groups of `COLUMN`."""
     head = COLUMN.fullmatch(cell)
     if head is None:
         raise FetchError(f"no GPU and ranks in {cell[:60]!r}", where=str(path))

@@ -15,14 +15,12 @@ from ..source import FetchError, PublicSource, checked, files_in, measured, pand
 if TYPE_CHECKING:
     import pandas as pd
 
-# statistics of repeated calls, a column each
+# statistics of repeated calls, one column for each
 STATISTICS = ("min", "max", "mean", "median", "std")
 # extents of a model, the same in every row of its file
 CONSTANTS = ("n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp")
 US_PER_MS = 1000
-"""Its tables have milliseconds, ours microseconds."""
-
-
+"""Microseconds per millisecond: Vidur's tables have milliseconds, perfc's microseconds."""
 # columns of collectives by their published names
 NETWORK = {
     "num_workers": "num_workers",
@@ -48,7 +46,7 @@ class Vidur(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("vidur_mlp", "vidur_network")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Return a row an operator, tokens and shard; a row a collective, size and rank."""
+        """Return a row per operator, tokens and shards, and a row per collective, size and rank."""
         root = (clone / "data" / "profiling" / "compute").resolve()
         parts = []
         for path in files_in(clone, "data/profiling/compute/*/*/*/mlp.csv"):
@@ -61,7 +59,7 @@ class Vidur(PublicSource):
 
 
 def collectives(clone: Path) -> pd.DataFrame:
-    """Return the collectives; a file that is another system's byte for byte is ``suspect``."""
+    """Return the collectives; ``suspect`` marks files that repeat another system's byte by byte."""
     seen: set[bytes] = set()
     parts = []
     for path in files_in(clone, "data/profiling/network/*/*.csv"):
@@ -70,7 +68,7 @@ def collectives(clone: Path) -> pd.DataFrame:
         frame = read_table(path, {**times, **NETWORK})
         frame = measured(frame, path, *times.values(), "size_bytes")
         frame[list(times.values())] *= US_PER_MS
-        # files are read in the order of names: of equal ones the first counts
+        # files come in the order of their names: the first of equal files counts as the original
         digest = sha256(path.read_bytes()).digest()
         is_copy = digest in seen
         parts.append(frame.assign(system=path.parent.name, collective=op, suspect=is_copy))
@@ -79,10 +77,10 @@ def collectives(clone: Path) -> pd.DataFrame:
 
 
 def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
-    """Return the rows of one file, an operator after the other."""
+    """Return the rows of one file, a table per operator."""
     with checked(path).open(encoding="utf-8") as stream:
         header = stream.readline(100_000).strip().split(",")
-    # "time_stats.OPERATOR.STATISTIC"
+    # columns of times are named "time_stats.OPERATOR.STATISTIC"
     names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
     if not names:
         raise FetchError("no times of operators", where=str(path))
@@ -98,13 +96,13 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
 
 
 def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
-    """Return rows with the extents of a product, per shard; other operators' rows as they are."""
+    """Return rows of a product with its extents on one shard; rows of other operators as they are."""
     shards = frame["tensor_parallel"]
     width = frame["n_embd"]
     head = width // frame["n_head"]
-    gated = frame["use_gated_mlp"].astype(int) + 1  # gate and up are one product
+    gated = frame["use_gated_mlp"].astype(int) + 1  # 2 where gate and up are one product
     heads = frame["n_head"] // shards
-    # where there are fewer key heads than shards, each shard has a copy of one
+    # with fewer key heads than shards, each shard has a copy of one key head
     kv_heads = (frame["n_kv_head"] // shards).clip(lower=1)
     expanded = frame["n_expanded_embd"] // shards
     products = {

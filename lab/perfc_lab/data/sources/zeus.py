@@ -1,6 +1,6 @@
 """Power of whole training runs under power limits, measured for Zeus.
 
-A CSV file a GPU; all become the table ``zeus_train_power``.
+There is a CSV file per GPU; all become the table ``zeus_train_power``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Zeus(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("zeus_train_power",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Return a row a device, network, batch, optimiser and limit."""
+        """Return a row per GPU, network, batch, optimizer and power limit."""
         parts = []
         for path in files_in(clone, f"{FOLDER}/summary_power_*.csv"):
             frame = read_table(

@@ -10,7 +10,7 @@ from perfc.analyzers.graph.rows import Quantity
 from ..published import PaperTable, PublishedColumn, PublishedLine, RowSelection
 
 NAME = "dippm"
-# layers of Table 4.4, each as a variant of our network
+# graph layers of Table 4.4, each as a variant of PMGNS, DIPPM's network, as perfc has it
 AFTER_TEN_EPOCHS = (
     PublishedLine("GAT", "pmgns:gat", (0.367,), epochs=10),
     PublishedLine("GCN", "pmgns:gcn", (0.175,), epochs=10),
@@ -18,6 +18,8 @@ AFTER_TEN_EPOCHS = (
     PublishedLine("MLP", "pmgns:mlp", (0.366,), epochs=10),
     PublishedLine("GraphSAGE", "pmgns", (0.160,), epochs=10),
 )
+# fields by position: key, paper, place in the paper, title, rows, columns, lines, way of holding
+# out
 TABLES = (
     PaperTable(
         "dippm-table-4-4",

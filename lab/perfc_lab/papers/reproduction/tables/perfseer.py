@@ -10,6 +10,7 @@ from perfc.analyzers.graph.rows import Quantity
 from ..published import PaperTable, PublishedColumn, PublishedLine, RowSelection
 
 NAME = "perfseer"
+# columns: label, and slice of the tested rows
 TIMES = (
     PublishedColumn("training time", "training, rtx3090"),
     PublishedColumn("inference time", "inference"),
@@ -28,8 +29,8 @@ TABLE_1 = (
     (0.0945, 0.1345),
     (0.0921, 0.1315),
 )
-"""MAPE in training and inference, by the lines of Table 1."""
-# labels of the lines of Table 1, a group of features each, as the paper abbreviates them
+"""MAPE of times of training and of inference, a pair for each line of Table 1."""
+# lines of Table 1 as the paper abbreviates them: each adds a group of features to those above
 GROUPS = (
     "Hp",
     "+ CI",
@@ -44,6 +45,7 @@ GROUPS = (
     "+ ArI of the graph",
     "+ Bs",
 )
+# parts of SeerNet that Table 2 adds one by one
 PARTS = (
     PublishedLine("neither", "seernet:plain", (0.0921, 0.1315)),
     PublishedLine("SynMM", "seernet:no-global-node", (0.0778, 0.1070)),
@@ -58,7 +60,9 @@ SIZES = (
 )
 """Training rows, and MAPE in training and inference, of Table 3."""
 SHARES = (0.75, 0.5, 0.25, 0.125, 0.0625)
-"""Shares of our architectures that stand for those sizes."""
+"""Shares of the training architectures here that stand for the sizes of Table 3, in their order."""
+# fields by position: key, paper, place in the paper, title, rows, columns, lines, way of holding
+# out
 TABLES = (
     PaperTable(
         "perfseer-table-1",

@@ -41,6 +41,8 @@ FAMILIES = {
     "vit": (0.0706, 0.0915, 1.0584, 0.1660),
 }
 """MAPE of step times in the order of `STEP_TIMES` (Table 5.3)."""
+# fields by position: key, paper, place in the paper, title, rows, columns, lines, way of holding
+# out
 TABLES = (
     PaperTable(
         "trappm-table-5-3",
@@ -49,7 +51,8 @@ TABLES = (
         "step time by family",
         RowSelection.STEPS,
         (),
-        # the same trainings; numbers are those by family
+        # the trainings of Table 5.4, so that lines are equal; published numbers are those of
+        # `FAMILIES`
         tuple(replace(line, published=()) for line in STEP_TIMES),
         GraphProtocol.WITHIN_FAMILIES,
         note="The trainings of Table 5.4; families with less than five tested rows are bare.",
