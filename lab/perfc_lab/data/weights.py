@@ -35,7 +35,7 @@ from .rows import Rows
 
 
 def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
-    """Write card and arrays into a folder, each in one step; the card comes last.
+    """Write card and arrays of a predictor into a folder, and return the path of the card.
 
     Raises:
         WeightsError: weights of another schema are there and ``overwrite`` is off.
@@ -52,7 +52,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
     content = packed(arrays)
     folder.mkdir(parents=True, exist_ok=True)
-    # on the card, so that arrays of another training are noticed
+    # the card has the digest, so that arrays of another training are refused
     digest = hashlib.sha256(content).hexdigest()
     write_whole(target.with_suffix(".npz"), content)
     write_whole(target, card_text(card, digest).encode())
@@ -78,7 +78,7 @@ def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) 
 
 
 def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
-    """Write metrics into a card, in place of those that were there.
+    """Write metrics into the card at a path, in place of its earlier metrics.
 
     Raises:
         WeightsError: there is no card.
@@ -88,7 +88,7 @@ def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def card_text(card: Card, arrays_sha256: str) -> str:
-    """Return the card as JSON, a value a line."""
+    """Return the card as JSON, with one value per line."""
     content: dict[str, object] = {
         "name": card.name,
         "class": card.class_name,
@@ -121,9 +121,10 @@ def card_text(card: Card, arrays_sha256: str) -> str:
 
 
 def _calibration(calibration: Calibration) -> dict[str, object]:
-    """Return a table: bands of all kernels, then by category; unseen as an error and two ends."""
+    """Return a calibration as a mapping: bands of all kernels, then those of each category."""
 
     def of(bands: Bands) -> dict[str, object]:
+        """Return bands as lists of two ends; those of unseen machines follow a common error."""
         seen, levels = ([band.low, band.high] for band in (bands.seen, bands.levels))
         far = bands.unseen
         unseen = [far.error, far.band.low, far.band.high] if far else []
@@ -150,7 +151,10 @@ def _value(value: object, indent: str = "") -> str:
 
 
 def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
-    """Return the sorted implementations of measured rows; none for fewer than two frameworks."""
+    """Return the implementations of measured rows: which kernels a framework chooses, and for what.
+
+    They serve to distinguish frameworks, so that rows of a single framework have none.
+    """
     blocks = list(blocks)
     if len({b.framework for b in blocks}) < 2:
         return ()

@@ -1,6 +1,7 @@
-"""Measurements of served models: a file for each table, and what is fitted to the rows.
+"""Published measurements of served models, as rows, and the host models that are fitted to them.
 
-Readers of tables yield `ServedRow`; `replay` turns each into amounts, `learn` fits hosts to these.
+Readers of tables yield `ServedRow`. `replay` simulates each row and counts its steps, and `learn`
+fits the host time of a step to the counts.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ class ServingQuantity(Enum):
     ENERGY_J = "energy per output token"
     MEMORY_BYTES = "most memory of all GPUs"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity, which is faster than the hash of a name
 
 
 @record
 class ServerSettings:
-    """Settings of the server of a published run; 0 for its defaults.
+    """Settings of the server of a published run; 0, False and None stand for its defaults.
 
     Args:
         token_budget: maximum tokens of a step.
         max_num_seqs: maximum sequences that run at once.
-        looks_every: decode steps between two looks for new requests.
-        batching: whether a step mixes prompts and decodes.
+        looks_every: decode steps after which the scheduler looks for new requests again.
+        batching: how a step combines prompts and decodes.
         evicts: whether sequences may be preempted, so their whole output is not reserved.
         recorded_tokens: tokens of the largest step that is captured as a CUDA graph.
-        longest: tokens of the longest sequence that it is configured for.
-        utilization: share of device memory that it takes.
+        longest: tokens of the longest sequence that the server is configured for.
+        utilization: share of device memory that the server takes.
     """
 
     token_budget: int = 0
@@ -65,19 +66,19 @@ class ServedRow:
         weights: format of the linear layers.
         cache: element type of keys and values; "" for that of activations.
         tensor: ranks that share every product.
-        expert: ranks over which experts are spread, expert parallel; 1 where each rank has a part
-            of every expert.
-        attention_data: groups of ranks with separate sequences.
+        expert: ranks that divide the experts among them (expert parallelism); 1 where each rank has
+            a part of every expert.
+        attention_data: number of groups of ranks with separate sequences.
         engines: number of equal replicas.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         concurrency: concurrent users of all engines; 0 for as many as the memory holds.
         is_static: whether one fixed batch runs to its end, with all prompts in one step.
-        prefill: ranks of a prefill worker, how many of them share its experts, and number of
-            workers, where prefill is disaggregated; else empty.
+        prefill: where prefill is disaggregated, the ranks of a prefill worker, how many of them
+            divide its experts, and the number of workers; else empty.
         is_eager: whether the host launched every kernel, without CUDA graphs.
         measured: measured values by quantity.
-        dataset: data set of the requests, if it says how the run was made.
+        dataset: data set of the requests, or a note on how the row was read; "" if neither.
         drafted: draft tokens that a step verifies per sequence, in addition to the next token.
         settings: settings of the server.
         requests: number of requests of a run that was measured from start to end; 0 where only its
@@ -117,12 +118,12 @@ class ServedRow:
 
     @property
     def run(self) -> tuple[str | float, ...]:
-        """Return the measured run: rows with equal figures are one run that was published again."""
+        """Return a key of the run: rows with equal figures are one run that was published twice."""
         return self.source, *(self.measured[q] for q in ServingQuantity if q in self.measured)
 
     @property
     def release(self) -> str:
-        """Return the version without what is written around it: ``0.11`` of ``post-v0.11@main``."""
+        """Return the number in the version: ``0.11`` of ``post-v0.11@main``."""
         return self.version.removeprefix("post-").lstrip("v").split("@")[0]
 
     @property
@@ -130,14 +131,15 @@ class ServedRow:
         """Return the number of GPUs of the row."""
         ranks = self.tensor * self.pipeline * self.attention_data * self.engines
         if self.prefill:
-            ranks += self.prefill[0] * self.prefill[2]
+            prompt_ranks, _, workers = self.prefill
+            ranks += prompt_ranks * workers
         return ranks
 
 
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
-"""Parts of the names of models with experts."""
+"""Texts in the names of models with experts, in lower case."""
 
 
 def is_mixture(model: str) -> bool:
-    """Return True if a publisher's name is that of a mixture of experts."""
+    """Return True if the name of a model in a source is that of a mixture of experts."""
     return any(part in model.lower() for part in MIXTURES)

@@ -1,7 +1,8 @@
-"""Read the table of served models (AIConfigurator), most of its rows runs of InferenceX.
+"""Read AIConfigurator's table of served models, whose rows are mostly runs of InferenceX.
 
-Rows come from three exports that count GPUs differently and leave settings out; `inferencex` has
-the publisher's lists of runs, from which the settings are completed.
+Rows come from three exports of these runs, which count GPUs differently and leave settings out. The
+missing settings are taken from the publisher's lists of runs, in `inferencex`. Where prefill is
+disaggregated, separate workers compute prompts and answers.
 """
 
 from __future__ import annotations
@@ -22,28 +23,31 @@ from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, g
 from .weights import published
 
 AIC = "aic_serving"
-# names of the table and those of perfc
+# targets and weight formats of perfc by the names of the table
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
 WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 STATED, UNSTATED = "workers stated", "workers not stated"
 """Notes on rows with disaggregated prefill: whether they give the number of workers. If not,
 one worker is assumed."""
 DRAFTS_UNSTATED = "drafts not stated"
-"""Note on a run that lists with and without drafting contain; it is read as one without drafts."""
+"""Note on a run that is in lists with draft tokens and in lists without; it is read as one
+without."""
 CONFIGURED = re.compile(r"_cfg\d+$")
-"""End of the names of the newest export, which has no runs of lists that draft tokens."""
+"""End of the names of rows of the newest export, all of whose runs are without draft tokens."""
 OWN = "_epnone_"
-"""Part of the names of runs of aiconfigurator, which count each group of ranks once."""
+"""Text in the names of aiconfigurator's runs, which count each group of ranks once."""
 DISAGGREGATED = "disagg"
-"""Name of runs with disaggregated prefill in the table."""
+"""Value of the column ``mode`` for runs with disaggregated prefill."""
 MOST_OF_AN_EXPERT = {("MiniMaxAI", "fp8"): 4}
-"""Maximum ranks that share an expert, by publisher and format, where fewer than usual: MiniMax has
-1,536 columns in blocks of 128 (github.com/SemiAnalysisAI/InferenceX/pull/869: eight GPUs need
-``--enable-expert-parallel``, which its rows leave out)."""
+"""Maximum ranks that share one expert, by publisher and format, where it is less than usual.
+MiniMax has 1,536 columns in blocks of 128, which eight ranks cannot share: they need
+``--enable-expert-parallel`` (github.com/SemiAnalysisAI/InferenceX/pull/869), which the rows leave
+out."""
 USUAL_OF_AN_EXPERT = 16
-"""Maximum ranks that share an expert of other models, as of DeepSeek with 2,048 columns."""
+"""Maximum ranks that share one expert of other models: the 2,048 columns of DeepSeek in blocks of
+128."""
 Figures = tuple[float, float]
-"""Measured TTFT and TPOT in ms: rows with equal ones are one run that was published twice."""
+"""Measured TTFT and TPOT in ms: rows with equal figures are one run that was published twice."""
 
 
 @frozen
@@ -72,10 +76,10 @@ class Published:
         return cls(complete, plain)
 
     def drafts(self, row: Any) -> bool | None:
-        """Return True if a run of lists with and without drafts drafts tokens; None if unknown.
+        """Return whether a run drafts tokens; None if unknown.
 
-        The newest export contains only runs without drafts. A run with the same key but other
-        figures than there drafts tokens.
+        The newest export has only runs without drafts. A run with the key of one there, but with
+        other figures, drafts tokens.
         """
         plain = self.plain.get(_key(row))
         return None if plain is None else _figures(row) not in plain
@@ -87,9 +91,10 @@ def _figures(row: Any) -> Figures:
 
 
 def _key(row: Any) -> tuple[object, ...]:
-    """Return what rows of runs that differ in drafts alone have in common."""
+    """Return the fields that are equal in rows of two runs that differ in drafts alone."""
     ranks: tuple[object, ...] = _ranks_of(row, "")
     if row.mode == DISAGGREGATED:
+        # exports count the groups of these workers differently, so that those are left out
         ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
     return (
         row.system,
@@ -106,7 +111,11 @@ def _key(row: Any) -> tuple[object, ...]:
 
 
 def aic_serving(folder: Path) -> Iterator[ServedRow]:
-    """Yield ``aic_serving.parquet``: measured TTFT and TPOT of engines under a closed loop."""
+    """Yield the rows of ``aic_serving.parquet``: TTFT and TPOT of engines under a closed loop.
+
+    A row with disaggregated prefill is completed by another row of its run, else by a list of
+    InferenceX, else by an assumption of one worker of each kind.
+    """
     table = read_parquet(folder / f"{AIC}.parquet")
     others = Published.of(table)
     for r in table.itertuples():
@@ -119,14 +128,14 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
         setting = disaggregated_setting(run, drafts)
         if setting is not None:
             yield _listed(r, setting)
-        elif run.prompts:
+        elif run.prompts:  # disaggregated, in no list
             yield _unlisted(r)
         else:
             yield _together(r, run, drafts)
 
 
 def _run(row: Any) -> ServedRun:
-    """Return the run of a row, to search its lists."""
+    """Return the run of a row, by which lists of runs are searched."""
     is_disaggregated = row.mode == DISAGGREGATED
     part = "decode_" if is_disaggregated else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
@@ -158,6 +167,7 @@ def _stated(row: Any, same: Any) -> ServedRow:
     prompts, workers = (
         max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
     )
+    # a list that agrees on the workers has their batch, and better numbers of ranks
     setting, batch = disaggregated_setting(_run(same), drafts=False), 0
     if setting is not None and (setting.prompt_workers, setting.token_workers) == (
         prompts,
@@ -186,13 +196,13 @@ def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
 
 
 def _unlisted(row: Any) -> ServedRow:
-    """Return a row that no list has, or lists that do not agree: one worker of each kind."""
+    """Return a row of a run in no list, or in lists that differ: one worker of each kind."""
     prompt_ranks, share, _ = _ranks_of(row, "prefill_")
     return _served(row, _ranks_of(row, "decode_"), 1, (prompt_ranks, share, 1), 0, UNSTATED)
 
 
 def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
-    """Return a row whose prompts and answers are computed by the same GPUs."""
+    """Return a row whose prompts and answers are computed by the same GPUs; it may draft tokens."""
     ranks, expert, groups = _ranks_of(row, "")
     drafted: int | None = 0
     if "DeepSeek" in str(row.model_path):
@@ -210,7 +220,17 @@ def _served(
     dataset: str,
     batch: int = 0,
 ) -> ServedRow:
-    """Build a row; ``parallel`` and ``prefill`` are the numbers of `_ranks_of`."""
+    """Return a row of perfc for a row of the table.
+
+    Args:
+        row: row of the table.
+        parallel: ranks, ranks that share experts, and groups, as `_ranks_of` returns them.
+        workers: number of equal engines that compute answers.
+        prefill: ranks, ranks that share experts, and number of prefill workers; else empty.
+        drafted: draft tokens of a step.
+        dataset: note on how the row was read.
+        batch: maximum sequences of an engine; 0 for its default.
+    """
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
     # lists of disaggregated runs have only the batch of all server settings
@@ -245,12 +265,16 @@ def _served(
 
 
 def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
-    """Return the settings of the servers of InferenceX, by the lengths of its requests."""
+    """Return the settings of a server and its element type of cached keys and values.
+
+    The type is "" for that of activations. Runs of InferenceX are recognized by the lengths of
+    their requests.
+    """
     run, model = _run(row), str(row.model_path)
     settings = generated(run.runtime, run.version, run.isl, users)
     if _has_few_seats(row):
         return replace(settings, max_num_seqs=users - 1), ""  # one seat fewer than users
-    # requests of these lengths are those of InferenceMAX, whose servers have its settings
+    # requests of other lengths are not of InferenceX, whose settings `together` has
     if settings.token_budget or not {run.isl, run.osl} <= RANGE_RATIO:
         return settings, cache_of(model, run.runtime)
     return together(model, run, groups)
@@ -266,19 +290,20 @@ def _has_few_seats(row: Any) -> bool:
 
 
 def _weights(row: Any) -> str:
-    """Format of the weights of a row of aiconfigurator; if none is given they are 16 bits."""
+    """Return the format of a row's weights; without one in the table they are 16 bits."""
     weights = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
     if weights == "f8" and str(row.backend) == "sglang":
-        # the predictors know older block-scaled kernels of SGLang; newer ones are as fast as
-        # kernels with one scale per tensor
+        # predictors learned from older kernels of SGLang with scales per block; newer ones are as
+        # fast as kernels with a scale per tensor, so that the row counts as those
         return weights
     return published(str(row.model_path), weights, str(row.backend), str(row.system))
 
 
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
-    """Return ranks of the engine of a part of a row, ranks that share experts, and groups.
+    """Return the ranks of an engine, the ranks that divide its experts, and its number of groups.
 
-    Groups of ranks have separate sequences (attention data parallelism).
+    ``part`` is the start of the columns: ``decode_``, ``prefill_`` or "". Groups of ranks have
+    separate sequences (attention data parallelism).
     """
     names = ("tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size")
     tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
@@ -290,9 +315,10 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
 
 
 def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
-    """Count as aiconfigurator does: ranks of experts are those of attention, times its groups.
+    """Return the numbers of `_ranks_of` for aiconfigurator's runs.
 
-    Where a row has no number of groups, it is ranks of experts over ranks of attention.
+    There an engine has as many ranks for experts as for attention in all groups together. A row
+    without a number of groups has as many as its ranks of experts over those of attention.
     """
     groups = data or max(1, moe_tensor * moe_expert // tensor)
     ranks = tensor * groups
@@ -302,23 +328,24 @@ def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> t
 def _ranks(
     tensor: int, moe_tensor: int, moe_expert: int, data: int, most: int = USUAL_OF_AN_EXPERT
 ) -> tuple[int, int, int]:
-    """Count as the exports of InferenceX do, some groups of ranks twice.
+    """Return the numbers of `_ranks_of` for runs of InferenceX, which count some groups twice.
 
-    Some rows have the same number as tensor and as expert parallel degree: it then is the number of
-    ranks. Rows of vLLM with as many groups as tensor-parallel ranks, and their product as expert
-    degree, ran ``--data-parallel-size=$TP --enable-expert-parallel``: as many ranks as groups, each
-    with separate sequences.
+    If tensor-parallel and expert-parallel degree are one number, that is the number of ranks. Rows
+    of vLLM with as many groups as tensor-parallel ranks, and the product of both as expert degree,
+    ran ``--data-parallel-size=$TP --enable-expert-parallel``: as many ranks as groups, each with
+    separate sequences. ``most`` is the maximum of ranks that share one expert.
     """
     if tensor > 8 and tensor & (tensor - 1):
-        # degrees that are no power of two occur on racks (NVL72): data and expert parallel
+        # degrees that are no power of two occur on racks (NVL72), with data and expert parallelism
         return tensor, tensor, tensor
     if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
         return tensor, tensor, tensor
-    # both degrees are the product of the group, which is counted once
+    # both degrees are the number of ranks, which is counted twice here
     if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
         ranks = moe_expert
         return ranks, ranks, ranks if data > 1 else 1
     ranks = max(moe_tensor * moe_expert, tensor) if data == 1 else tensor * data
     groups = data if ranks % data == 0 and tensor == 1 else 1
+    # more ranks than can share one expert divide the experts among them
     is_divided = moe_expert > 1 or moe_tensor > most
     return ranks, ranks if is_divided else 1, groups

@@ -1,4 +1,4 @@
-"""Fit host models to fixed batches: to all rows, and to those of other models for scores."""
+"""Fit host models to fixed batches: to all rows to ship, without each model to score."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .replay import ReplayedNumber, recorded
 from .scores import edges_of_unseen
 
 LAUNCH_S = 4e-5
-"""Host time to launch a kernel of a step with prompts, as in vLLM's other host models."""
+"""Host time to launch a kernel of a step with prompts; vLLM's other host models have the same."""
 VERSIONS = {VLLM: ("0.5", "0.6")}
-"""Versions that the table's publisher names."""
-# numbers of a host that are multiplied by sequences
+"""Versions of a runtime that the publisher of the table names."""
+# numbers of a host model that are multiplied by a number of sequences
 OF_SEQUENCES = ("prompt_s", "sequence_s", "few_s")
 
 
 def law_name(row: FixedBatch) -> str:
-    """Return the name of the host model of a row; "" for runtimes with other rows to learn from."""
+    """Return the name of the host model that a row trains; "" for runtimes with other rows."""
     platform = ROCM if row.target == MACHINES["MI300X"] else ""
     if row.is_single:
         return f"{LLAMA_CPP}{platform}"
@@ -41,14 +41,14 @@ def law_name(row: FixedBatch) -> str:
 
 @record
 class BatchSample:
-    """A row with its amounts, as `learn` fits them."""
+    """A row with the amounts that a host model multiplies, which `learn` fits."""
 
     row: FixedBatch
     number: ReplayedNumber
 
 
 def sampled(rows: Sequence[FixedBatch]) -> tuple[BatchSample, ...]:
-    """Return the amounts of the rows that have a host model."""
+    """Return the rows that train a host model, with their amounts; rows that fail are left out."""
     result: list[BatchSample] = []
     for row in rows:
         if law_name(row):
@@ -60,9 +60,10 @@ def sampled(rows: Sequence[FixedBatch]) -> tuple[BatchSample, ...]:
 
 
 def _replayed(row: FixedBatch) -> ReplayedNumber:
-    """Return a row's amounts: its engine is simulated with a host that takes nothing."""
+    """Return a row's amounts, from a simulation of its engine whose host takes only launches."""
     model = read_config(row.model)
     is_single = row.is_single
+    # llama.cpp divides layers over GPUs (pipeline stages), others the products
     engine = Engine.of(
         model,
         load_machine(row.target),
@@ -77,7 +78,7 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
     sequences = 1 if is_single else row.batch
     work = drawn_workload(sequences, row.tokens, row.tokens, count=sequences)
     _, history = recorded(work, engine.limits(row.tokens, row.tokens, 1), engine)
-    # rows of one sequence do not separate its cost from that of a step
+    # with one sequence, the cost per sequence is not separable from that per step
     counted = [
         0.0 if is_single and n in OF_SEQUENCES else a
         for n, a in zip(LEARNED, history[-1], strict=True)
@@ -108,7 +109,7 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
 
 
 Ratios = Mapping[str, Sequence[tuple[str, float]]]
-"""Model of each row and measured over predicted time, by the name of its host model."""
+"""By host model: the model of each row, and its measured over predicted time."""
 NO_RATIOS: Ratios = {}
 
 
@@ -117,7 +118,7 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
     result: dict[str, HostModel] = {}
     for name in dict.fromkeys(law_name(s.row) for s in samples):
         same = [s for s in samples if law_name(s.row) == name]
-        # times of one-token chunks, and of chunks that overlap in stages, are no sums of these
+        # prompts of llama.cpp in chunks of one token are left out: their times are no sum of these
         # amounts
         law = fitted([s.number for s in same if s.row.batch > 1 or not s.row.is_single])
         low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
@@ -137,7 +138,10 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
 def left_out(
     rows: Sequence[FixedBatch], samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS
 ) -> Iterator[BatchAnswer]:
-    """Yield the public call's answers, each with the laws and intervals of other models."""
+    """Yield the answers of `perfc.llm` to rows, each with laws and intervals of other models.
+
+    Rows without an answer are left out.
+    """
     for model in dict.fromkeys(fold_of_model(row.model) for row in rows):
         others = {name: [r for r in each if r[0] != model] for name, each in ratios.items()}
         laws = laws_of([s for s in samples if fold_of_model(s.row.model) != model], others)
@@ -147,7 +151,7 @@ def left_out(
 
 
 def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
-    """Return measured over predicted time of rows with a host model of this table."""
+    """Return measured over predicted time of the rows that train a host model."""
     result: dict[str, list[tuple[str, float]]] = {}
     for a in answers:
         if name := law_name(a.row):
@@ -157,7 +161,7 @@ def ratios_of(answers: Sequence[BatchAnswer]) -> Ratios:
 
 
 def trained(rows: Sequence[FixedBatch]) -> dict[str, HostModel]:
-    """Return the shipped host models, with intervals from models left out."""
+    """Return the host models to ship, with intervals from models left out."""
     samples = sampled(rows)
     learned = [row for row in rows if law_name(row)]
     return laws_of(samples, ratios_of(list(left_out(learned, samples))))
@@ -165,9 +169,10 @@ def trained(rows: Sequence[FixedBatch]) -> dict[str, HostModel]:
 
 @contextmanager
 def with_laws(laws: Mapping[str, HostModel]) -> Iterator[None]:
-    """Let the public call use host models in place of those of the same names."""
+    """Let `perfc.llm` use other host models, by name; shipped ones of other names remain."""
     all_laws = {**host_models(), **laws}
     with patch.object(host, "host_models", lambda: all_laws):
+        # engines in the cache have the other host models, before and after
         engine_for.cache_clear()
         yield
     engine_for.cache_clear()

@@ -29,7 +29,7 @@ EXAMPLES = columns(
     ("error", lambda a: a.row.time_s / a.time_s - 1, "+.1%"),
 )
 SHOWN = 12
-"""Rows that the board shows one by one, evenly drawn."""
+"""Number of rows that the board shows one by one."""
 RULE = (
     "Errors are of tokens a second; seconds are of the whole batch. *Model*: host models are "
     "fitted to the other models of the table; *table*: nothing is learned from it."
@@ -37,11 +37,11 @@ RULE = (
 
 
 def answers_of(data: Path, say: Callable[[str], None]) -> list[BatchAnswer]:
-    """Return the public call's answers to all rows, their models left out."""
+    """Return the answers of `perfc.llm` to all rows, each by laws without the row's model."""
     rows = list(fixed_batches(data))
     samples = sampled(rows)
     say(f"{TABLE}: {len(samples)} of {len(rows)} rows learn")
-    # predictions by laws of other models give the interval; then all rows are answered with it
+    # first predictions give ratios for intervals; then all rows are answered with these
     ratios = ratios_of(list(left_out([r for r in rows if law_name(r)], samples)))
     return list(left_out(rows, samples, ratios))
 
@@ -60,6 +60,7 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
 
 def board(answers: Sequence[BatchAnswer]) -> Board:
     """Return the board of the answers."""
+    # every n-th answer
     shown = answers[:: max(1, len(answers) // SHOWN)][:SHOWN]
     after = (RULE, sentence("batches"))
     tables = (

@@ -1,4 +1,7 @@
-"""Read fixed batches of ``argonne_batches``, and call ``perfc.llm`` for each."""
+"""Read fixed batches of the table ``argonne_batches``, and call ``perfc.llm`` for each.
+
+The sequences of a fixed batch start together and have equal lengths.
+"""
 
 from __future__ import annotations
 
@@ -23,28 +26,28 @@ CONFIGS = {
     "meta-llama/Meta-Llama-3-70B": "llama-3-70b",
     "Qwen/Qwen2-7B": "qwen2-7b",
 }
-"""Shipped configurations of the models; Deci's is not shipped."""
-MACHINES = {"A100": "a100-sxm4-40gb", "MI300X": "mi300x"}
+"""Shipped configuration by the model of the table; Deci's model is not shipped and left out."""
+MACHINES = {"A100": "a100-sxm4-40gb", "MI300X": "mi300x"}  # rows of others are left out
 RUNTIMES = {
     "vLLM": (VLLM, "0.6"),
     "TensorRT-LLM": ("trtllm", "0.11"),
     "llama.cpp": (LLAMA_CPP, ""),
 }
-"""Runtimes and their versions; perfc has none of Deepspeed-MII."""
+"""Runtime and version by the framework of the table; perfc has no runtime for Deepspeed-MII."""
 
 
 @record
 class FixedBatch:
-    """Sequences that start together, and how long they took.
+    """A batch of sequences that start together, and its measured time.
 
     Args:
         model: shipped configuration.
         target: name of the machine.
         runtime: runtime that was benchmarked.
         version: its version; "" if unknown.
-        gpus: ranks of tensor parallelism; of llama.cpp stages of layers.
-        tokens: tokens of a prompt, and of an answer.
-        batch: sequences; of llama.cpp tokens of a prompt's chunk of one sequence.
+        gpus: ranks of tensor parallelism; for llama.cpp, pipeline stages.
+        tokens: tokens of each prompt, and as many of each answer.
+        batch: number of sequences; for llama.cpp, tokens of a chunk of the prompt of one sequence.
         time_s: measured time from the first step to the last token.
     """
 
@@ -96,10 +99,10 @@ class BatchAnswer:
     """A row and the prediction of the public call.
 
     Args:
-        row: measured.
+        row: the measured batch.
         time_s: predicted time.
-        low_s: lower end of its 90 % interval.
-        high_s: upper end.
+        low_s: lower end of the 90 % interval.
+        high_s: upper end of the interval.
     """
 
     row: FixedBatch
@@ -132,7 +135,7 @@ def fixed_batches(folder: Path) -> Iterator[FixedBatch]:
 
 
 def answered(row: FixedBatch) -> BatchAnswer | str:
-    """Return what `perfc.llm` predicts for a row, or why it predicts nothing."""
+    """Return the prediction of `perfc.llm` for a row, or the cause as text if there is none."""
     try:
         report = perfc.llm(row.model, row.target, **row.options())
     except PerfcError as error:
@@ -141,11 +144,11 @@ def answered(row: FixedBatch) -> BatchAnswer | str:
 
 
 def _of_report(row: FixedBatch, report: ServingReport) -> BatchAnswer | None:
-    """Return time and interval of a report: of a batch, or of the one request of a server."""
+    """Return the answer of a report: for a batch, or for one request; None without any."""
     if report.batch is not None:
         return BatchAnswer(row, report.batch.time_s, report.batch.low_s, report.batch.high_s)
     if report.latencies is None or report.tpot_band is None:
         return None
-    # a single request: its mean is its time, and the band of TPOT stands for that of all of it
+    # for one request the mean time is its time; the interval of TPOT is taken for all of it
     time_s, band = report.latencies.end_to_end.mean, report.tpot_band
     return BatchAnswer(row, time_s, time_s * band.low, time_s * band.high)

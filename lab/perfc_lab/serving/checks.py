@@ -1,4 +1,4 @@
-"""Check predictions on rows that nothing is fitted to: replayed requests, and llama.cpp."""
+"""Check predictions on rows that no law is fitted to: replayed requests, and runs of llama.cpp."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from perfc.serving.simulation.simulate import simulate
 from perfc_lab.tables import read_parquet
 
 REQUESTS, LLAMA_CPP = "llmservingsim_requests", "llamacpp_speed"
+# targets by the devices of the two tables
 PRODUCTS = {"RTX4090": "rtx4090", "RTXPRO6000": "rtx-pro-6000-server"}
 CARDS = {
     "3090 24GB": "rtx3090",
@@ -36,21 +37,22 @@ CARDS = {
 }
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
-"""Mean bits of a weight; Q4_K_M mixes formats, llama.cpp's quantize tool prints the mean."""
+"""Mean bits of a weight by format; Q4_K_M mixes several, and llama.cpp's quantize tool prints its
+mean."""
 BUILD = "b2998"
 """Build of llama.cpp in May 2024, when the table was measured."""
 CHUNK, CHUNKS = 512, 2
-"""Tokens of a batch of llama-bench, and batches of a prompt."""
+"""Tokens of a batch of llama-bench, and batches of its prompt of 1024 tokens."""
 
 
 @record
 class RunCheck:
-    """One number of a run beside its prediction.
+    """One measured number of a run, and its prediction.
 
     Args:
-        source: table.
-        row: measured run.
-        quantity: compared quantity.
+        source: name of the table.
+        row: name of the measured run.
+        quantity: name of the compared quantity.
         measured: value that the publisher measured.
         predicted: value that perfc predicts.
     """
@@ -68,7 +70,9 @@ class RunCheck:
 
 
 def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
-    """Yield the runs of ``llmservingsim_requests.parquet``, each request when it was queued.
+    """Yield the checks of ``llmservingsim_requests.parquet``, a run per device.
+
+    Requests are simulated with their measured times of arrival.
 
     Args:
         folder: folder of the tables.
@@ -95,10 +99,10 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
         )
         run = simulate(Workload(requests), engine.limits(1024, 1024), engine.cost)
         count = len(requests)
-        # the simulation starts behind the server: its time per request is added
+        # the simulation has no server in front of the engine, whose time per request is added
         each_s = [s.ttft_s + engine.law.before_s(s.request.input_tokens) for s in run.served]
         ttft = (rows.first_token_s - rows.queued_s).mean()
-        # the first token is no interval
+        # an answer of n tokens has n - 1 intervals
         tpot = ((rows.last_token_s - rows.first_token_s) / (rows.output_tokens - 1)).mean()
         pairs = (
             ("TTFT", ttft, math.fsum(each_s) / count),
@@ -110,7 +114,7 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
 
 
 class CardGroup(NamedTuple):
-    """Some cards of one kind, as the table names them."""
+    """Number of equal cards, as the table names them."""
 
     name: str
     memory_gib: float
@@ -118,22 +122,26 @@ class CardGroup(NamedTuple):
 
 
 def card_of(text: str) -> CardGroup:
-    """Return ``4090 24GB  2``: two cards of 24 GiB."""
+    """Return the cards in a name of the table: ``4090 24GB  2`` is two cards of 24 GiB."""
     words = text.split()
     count = int(words.pop()) if words[-1].isdigit() else 1
     return CardGroup(" ".join(words), float(words[-1].removesuffix("GB")), count)
 
 
 def llama_cpp(folder: Path) -> Iterator[RunCheck]:
-    """Yield the rows of ``llamacpp_speed.parquet``: does it fit, how fast if perfc has the card."""
+    """Yield the checks of ``llamacpp_speed.parquet``: whether the model fits, and its speed.
+
+    The speed is checked on cards that perfc has a target for.
+    """
     model = read_config("llama-3-8b")
     parameters = 8.03e9  # of Llama 3 8B
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():
         card = card_of(str(r.device))
+        # weights, and 1 GiB for everything else
         need = parameters * BITS[str(r.precision)] / 8 + GIB
         fits = need <= card.memory_gib * card.cards * GIB
         name = f"{r.device} {r.precision} {r.phase}"
-        # 1 and 2 for no and yes, so that a ratio exists
+        # 1 for no and 2 for yes, as `RunCheck.error` divides by the measured number
         yield RunCheck(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
         try:
             machine = load_machine(CARDS[card.name])
@@ -154,6 +162,6 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
 
 
 def _prompt_s(engine: Engine) -> float:
-    """Return a prompt in batches, each on the next card while another follows."""
+    """Return the time of a prompt, which is the sum of the steps of its batches."""
     batches = [Chunk(CHUNK, i * CHUNK) for i in range(CHUNKS)]
     return math.fsum([engine.cost.step_s((batch,), 0, 0.0) for batch in batches])

@@ -1,7 +1,7 @@
-"""Fit two numbers of energy for each board to servers whose power was measured.
+"""Fit two numbers of each board to served models whose energy was measured.
 
-`perfc.serving.power.BoardPower` has them: a factor on the energy of kernels, and the power of a
-board that waits over that of an idle one.
+They are the fields of `perfc.serving.power.BoardPower`: a factor on the energy of kernels, and the
+power of a board that waits between kernels over that of an idle board.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from .learn import LEAST_ROWS, of_kernels, predicted
 from .replay import ReplayedNumber
 
 WAITING = tuple([n / 4 for n in range(4, 19)])
-"""Candidates of a waiting board's power over an idle one's, 1 to 4.5: an idle board draws a fifth
-of its power limit, which no board exceeds."""
+"""Candidates of the power of a waiting board over that of an idle one, 1 to 4.5: an idle board
+draws about a fifth of its power limit, which no board exceeds."""
 POWER = tuple([n / 20 for n in range(12, 51)])
-"""Candidates of the factor on the energy of kernels, 0.6 to 2.5; the best must not be at an end."""
+"""Candidates of the factor on the energy of kernels, 0.6 to 2.5. A best one at an end would ask for
+a wider range."""
 Parts = tuple[float, float, float]
-"""Energies of a token in joules: in kernels, of waiting boards at idle power, and as measured."""
+"""Energies of a token in J: predicted in kernels, of waiting boards at idle power, and measured in
+all."""
 
 
 def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[str, float]:
     """Return the predicted seconds per token of each row with measured throughput, by row name."""
-    # predicted over measured time of a run, times measured seconds per token
+    # `value` is the measured time of the tokens, so that the ratio of times scales measured seconds
+    # per token
     return {
         s.row.name: predicted(law, s) / s.value / s.row.measured[ServingQuantity.TOKENS_PER_S]
         for s in samples
@@ -39,16 +42,19 @@ def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[s
 
 
 def parts_of(law: HostModel, sample: ReplayedNumber, token_s: float) -> Parts:
-    """Return the energies of a token, over all boards of the row."""
+    """Return the energies of a token, summed over all boards of the row.
+
+    ``token_s`` is the predicted seconds per token, of which kernels take a part on each board.
+    """
     drawn_j, kernels_s = of_kernels(law, sample)
-    # board-seconds of a token without a kernel
+    # seconds of all boards together in which no kernel runs
     waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
     return drawn_j, idle_of(sample.row.target) * waiting_s, sample.value
 
 
 @cache
 def idle_of(target: str) -> float:
-    """Return the watts of a board between kernels."""
+    """Return the idle power of a board in W."""
     return idle_w(load_machine(target), power_model())
 
 
@@ -74,6 +80,7 @@ def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
     return powers | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
 
 
+# name of the host model of a sample, and host models by name
 LawName = Callable[[ReplayedNumber], str]
 Laws = Mapping[str, HostModel]
 
@@ -81,7 +88,7 @@ Laws = Mapping[str, HostModel]
 def energies_of(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> Iterator[tuple[ReplayedNumber, Parts]]:
-    """Yield the energies of each row with measured energy, by the time that its law predicts."""
+    """Yield each sample of energy with the energies of a token, by the times of its law."""
     for name in dict.fromkeys(map(law_name, samples)):
         chosen = [s for s in samples if law_name(s) == name]
         times = times_of_tokens(laws[name], chosen)

@@ -28,33 +28,35 @@ if TYPE_CHECKING:
 ROUNDS = 12
 """Rounds of reweighting."""
 FACTOR_TRUST = 100.0
-"""Rows that the prior counts for, so that factors of kernels move from 1 only with evidence. Host
-numbers of other engines, where known, are a prior of the same weight."""
-HOST_TRUST = FACTOR_TRUST / 200
-"""Rows that the prior of a host without overhead counts for, where no other host is known."""
+"""Weight of the prior in rows: factors of kernels move from 1 only with evidence. Host numbers of
+other engines, where known, are a prior of the same weight."""
+HOST_TRUST = 0.5
+"""Weight, in rows, of the prior of a host without overhead, where no other host is known. It is
+less than one row, so that only numbers which no row determines stay at 0."""
 FAR = 0.25
-"""Absolute log of measured over predicted time beyond which a row counts less, as an outlier."""
+"""Error, as a logarithm of measured over predicted time, from which a row counts less, as an
+outlier."""
 LEAST_ROWS = 8
-"""Minimum steps from which a host is fitted."""
+"""Minimum number of rows for the fit of a host."""
 REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
 """Candidates for the host time of a request before its first step."""
 USUAL_REQUEST_S = 0.04
-"""Seconds of a server, a tokenizer and a connection; assumed if rows do not say another. It counts
-for as many rows as other numbers that rows of one model do not distinguish."""
+"""Seconds of a request in server, tokenizer and connection: the value assumed without rows. The
+fit adds it to both terms of a ratio of such times (`_request_s`)."""
 TOKEN_S = 3e-6
-"""Seconds for each token of a server that reads a prompt as text: a tokenizer took 2.3 to 3.4
-microseconds on one core."""
+"""Seconds per prompt token of a server that gets prompts as text: a tokenizer took 2.3 to 3.4 µs
+per token on one core."""
 IN_TIME = frozenset({ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S})
-"""Quantities that follow from the time of steps."""
+"""Quantities that follow from the times of steps alone."""
 
 
 def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> HostModel:
-    """Return the law that fits samples best, errors counted as ratios and far ones little.
+    """Return the law that fits samples best, by relative errors, of which large ones count little.
 
     Args:
-        samples: samples of one runtime; only times of steps count, and times to the first token, to
-            which the time of a request is fitted last.
-        base: law at which the fit starts and to which it is drawn; by default one without a host.
+        samples: samples of one runtime. The times of steps determine all numbers but the time of a
+            request, which is fitted last, to the times to the first token.
+        base: prior of the fit, from which it starts; by default a host without overhead.
     """
     cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
@@ -69,15 +71,15 @@ def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> 
 
 
 def reads_text(row: ServedRow) -> bool:
-    """Return True if prompts come as text; benchmarks of TensorRT-LLM give tokens."""
+    """Return True if prompts are sent as text; benchmarks of TensorRT-LLM send tokens."""
     return row.source != TRTLLM
 
 
 def is_warm(row: ServedRow) -> bool:
     """Return True for a row that no law is fitted to.
 
-    Either a prefix cache took part, or it is of SGLang without a version: one setting of those rows
-    took 0.5 and 7.1 s, as if kernels were compiled meanwhile.
+    Either a prefix cache served part of its prompts, or it is of SGLang without a version. Such
+    rows of one setting took 0.5 and 7.1 s, as if kernels were compiled during the run.
     """
     return row.distinct_prompts > 0 or row.runtime + row.version == "sglang"
 
@@ -85,10 +87,11 @@ def is_warm(row: ServedRow) -> bool:
 def of_other_hosts(
     samples: Sequence[ReplayedNumber], law_name: Callable[[ReplayedNumber], str], name: str
 ) -> HostModel | None:
-    """Return a law with the host numbers of other servers, for a server with too few rows.
+    """Return the prior for the law of a server: the host numbers of a fit to all other servers.
 
-    SGLang's rows with a hundred sequences and more are all of one model: without that model, its
-    rows do not show that a sequence costs host time. Rows of other engines do.
+    Without one model, the rows of a server may not show what a number costs. All of SGLang's rows
+    with a hundred sequences and more, for example, are of one model, and without that model they do
+    not show the host time of a sequence. Rows of other engines do.
 
     Args:
         samples: samples to learn from.
@@ -96,7 +99,7 @@ def of_other_hosts(
         name: name of the law of the server.
 
     Returns:
-        The law; None if ``name`` is no server's, or other servers have too few rows.
+        The law; None if ``name`` is not that of a server, or if other servers have too few rows.
     """
     if not is_server(name):
         return None
@@ -110,18 +113,28 @@ def of_other_hosts(
 
 
 def is_server(name: str) -> bool:
-    """Return True if a law is of a server, by its name: no benchmark, no single launches."""
+    """Return True if a law is of a plain server, by its name.
+
+    Names of laws of benchmarks, disaggregated engines and AMD's platform have a suffix that begins
+    with "-" (`perfc.serving.host`).
+    """
     return "-" not in name
 
 
 def _numbers(
     samples: Sequence[ReplayedNumber], start_law: HostModel, trust: float
 ) -> dict[str, Any]:
-    """Return the numbers of steps; those of hosts are drawn to if they start by ``trust`` rows."""
+    """Return the fitted `LEARNED` numbers by name, near those of ``start_law``, which is the prior.
+
+    ``trust`` is the weight of the prior, in rows, for host numbers; for factors it is
+    `FACTOR_TRUST`.
+    """
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
-    # in a closed loop prompts per step are proportional to sequences: rows cannot separate both
+    # in a closed loop prompts per step are proportional to sequences, so that rows cannot separate
+    # the
+    # two: without an amount, `prompt_s` stays at its start
     a[:, LEARNED.index("prompt_s")] = 0.0
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
@@ -132,8 +145,9 @@ def _numbers(
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
-        # squared error over measured times predicted: nearly that of the logarithm; far ones count
-        # less (Cauchy), and y/30 bounds the weight
+        # squared error over the product of measured and predicted time, which is nearly the squared
+        # logarithm of their ratio. Large errors count less (Cauchy); y / 30 bounds the weight of a
+        # row whose prediction is near 0
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
         x, _ = nnls(
             np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
@@ -143,14 +157,18 @@ def _numbers(
 
 
 def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
-    """Return the time to the first token without the scheduler's: least mean absolute logarithm."""
+    """Return the host time of a request before its first step: the candidate of least error.
+
+    The error is the sum of absolute logarithms of predicted over measured TTFT, with a penalty for
+    distance from the law's value.
+    """
     import numpy as np
 
     bare = steps_s(law, first) + law.token_s * np.array([s.row.isl for s in first])
     logs = np.log([s.value for s in first])
 
     def error(request_s: float) -> float:
-        # drawn to the usual time, which also makes the logarithm of 0 finite
+        # `USUAL_REQUEST_S` is added on both sides, so that the logarithm of 0 s is finite
         unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
         total = float(np.abs(np.log(request_s + bare) - logs).sum())
         return total + FACTOR_TRUST * abs(unusual)
@@ -159,7 +177,7 @@ def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
 
 
 def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
-    """Return the seconds of the steps of samples by a law."""
+    """Return the seconds of the steps of each sample by a law."""
     import numpy as np
 
     numbers = np.array([getattr(law, name) for name in LEARNED])
@@ -168,7 +186,7 @@ def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
 
 
 def predicted(law: HostModel, sample: ReplayedNumber) -> float:
-    """Return a sample by a law, in its unit of time."""
+    """Return the value of a sample by a law: seconds, as `ReplayedNumber.value`."""
     step = math.fsum(
         getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
     )
@@ -178,7 +196,7 @@ def predicted(law: HostModel, sample: ReplayedNumber) -> float:
 
 
 def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
-    """Return joules and seconds of a token in kernels, for a sample of energy under a law."""
+    """Return the energy and the time of a token in kernels, for a sample of energy under a law."""
     factors = [getattr(law, name) for name in FACTORS]
     # amounts of an energy sample: joules per kind of kernel, then seconds per kind
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
@@ -207,7 +225,7 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
         for fold in dict.fromkeys(fold_of(s) for _, s in group):
             out = {id(s) for s in samples if fold_of(s) == fold}
             others = of_other_hosts([s for f, s in every if f != fold], law_name, name)
-            # too few rows of other models give no law: kernels alone
+            # with too few rows of other models this is the law of a host without overhead
             law = fitted([s for _, s in group if id(s) not in out], others)
             for i, s in group:
                 if id(s) in out:
@@ -216,7 +234,7 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
 
 
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
-"""Configurations with the same layers as another one, which are one fold with it."""
+"""Configuration with equal layers, by a configuration that is in one fold with it."""
 
 
 def config_of(model: str) -> str:

@@ -1,6 +1,7 @@
-"""Fit processes to what benchmarks without a server take beyond their host models.
+"""Fit Gaussian processes to the errors of host models on benchmarks without a server.
 
-`perfc.serving.offline` applies them.
+A process predicts the logarithm of measured over predicted time from features of a run.
+`perfc.serving.offline` applies it.
 """
 
 from __future__ import annotations
@@ -21,17 +22,15 @@ if TYPE_CHECKING:
     from perfc_lab.training.process_fit import ProcessRecipe
 
 LEAST_MODELS = 2
-"""Minimum number of models: the rows of one do not show how much models differ."""
-
-
+"""Minimum number of models: rows of one model do not show how much models differ."""
 RUNTIME = "trtllm"
-"""Runtime whose benchmarks a process corrects. Those of vLLM are of two dense models and three
-with experts: with a process, models left out were 2 points nearer and 0.4 further off (chosen on
-these rows)."""
+"""Runtime whose benchmarks a process corrects. vLLM's have no process: its rows are of two dense
+models and three with experts, and with a process the error of models left out fell by 2 points for
+one group and rose by 0.4 for the other (chosen on these rows)."""
 
 
 def benchmark_kind(law: str) -> str:
-    """Return the name of the process that corrects a law, by the name of the law; "" for none."""
+    """Return the name of the process that corrects a law; "" for a law without one."""
     from perfc.serving.offline import kind_of_benchmark
 
     return kind_of_benchmark(law) if law.startswith(f"{RUNTIME}{BENCH}") else ""
@@ -41,11 +40,12 @@ def recipe() -> ProcessRecipe:
     """Return the recipe of the processes of benchmarks."""
     from perfc_lab.training.process_fit import ProcessRecipe
 
+    # amplitudes and reaches are fitted to at most 300 rows, and at most 80 of one model
     return ProcessRecipe(rows=300, of_model=80, steps=50)
 
 
 def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
-    """Return a benchmark's sample with its features as `place`; other samples unchanged.
+    """Return a sample of a benchmark with the features of its run as `place`; others unchanged.
 
     Args:
         sample: replayed sample.
@@ -56,7 +56,7 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
     if not benchmark_kind(law):
         return sample
     row, engine = sample.row, engine_of_row(sample.row)
-    # engines are equal: features are those of one, with its share of the users
+    # features are those of one of the equal engines, with its share of the users
     users = math.ceil((row.concurrency or row.requests) / row.engines)
     batch = row.concurrency if row.is_static else sequences(engine, row.isl, row.osl, users)
     return replace(sample, place=features_of(engine, law, row.isl, row.osl, batch))
@@ -65,12 +65,12 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
 def fitted_processes(
     samples: Sequence[ReplayedNumber], law_name: Fold, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
-    """Return a process for each kind of benchmark of which there are enough rows.
+    """Return a process for each kind of benchmark with enough rows and models.
 
     Args:
         samples: samples to learn from.
         law_name: function that returns the name of the host model of a sample.
-        laws: laws by name; the process predicts the ratio of measured values to those of the law.
+        laws: laws by name, whose errors the processes learn.
     """
     import numpy as np
 
@@ -84,6 +84,7 @@ def fitted_processes(
             continue
         rows = rows_of(
             [s.place for s in group if s.place is not None],
+            # the model of a row by number: errors of one model are correlated
             [models.index(model_fold(s)) for s in group],
         )
         # the process learns the log of measured over predicted time
@@ -93,12 +94,12 @@ def fitted_processes(
 
 
 def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
-    """Return the samples with features, grouped by the process that corrects them."""
+    """Return the samples that have features, grouped by the process that corrects them."""
     return grouped((s for s in samples if s.place is not None and kind_of(s)), kind_of)
 
 
 def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
-    """Return the prediction of each sample by laws and processes that have none of its fold.
+    """Return the prediction of each sample by laws and processes fitted without its fold.
 
     Args:
         samples: samples to predict.

@@ -1,4 +1,4 @@
-"""Return settings of TensorRT-LLM's benchmark as its performance overviews give them.
+"""Settings of TensorRT-LLM's benchmarks, as its performance overviews give them by version.
 
 Source: ``docs/source/performance/perf-overview.md`` of each version, *Reproducing Benchmarked
 Results*.
@@ -14,14 +14,15 @@ from perfc.passes.runtimes import Batching
 from . import ServerSettings, is_mixture
 
 REQUESTS = 2000
-"""Requests, all at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
+"""Number of requests, which all arrive at once, in 0.10 and 0.11: ``prepare_dataset.py
+--num-requests=2000``."""
 CHUNKED = ServerSettings(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
-"""Engines of 0.10: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
-``gptManagerBenchmark --enable_chunked_context``."""
+"""Settings of engines that divide prompts into chunks: ``trtllm-build --max_batch_size 2048
+--max_num_tokens 2048`` and ``gptManagerBenchmark --enable_chunked_context``."""
 EVICTING = replace(CHUNKED, evicts=True)
-"""``CHUNKED`` with ``--scheduler_policy max_utilization``; 0.11's is ``guaranteed_no_evict``. A
-prompt starts where blocks for all of it are free: kvCacheManager.cpp,
-``getNeededBlocksOneStep``."""
+"""Settings of 0.10, which adds ``--scheduler_policy max_utilization``; 0.11 has
+``guaranteed_no_evict``. Here a prompt starts as soon as blocks for all of its tokens are free
+(kvCacheManager.cpp, ``getNeededBlocksOneStep``), without blocks for its answer."""
 SIZES: Mapping[tuple[str, int], tuple[int, int]] = {
     ("GPTJ 6B", 1): (2048, 128),
     ("LLaMA v2 7B", 1): (8192, 4096),
@@ -37,14 +38,15 @@ SIZES: Mapping[tuple[str, int], tuple[int, int]] = {
     ("Falcon 180B", 4): (8192, 4096),
     ("Falcon 180B", 8): (8192, 2048),
 }
-"""Tokens and sequences of engines of 0.11, by model and GPUs: ``$max_num_tokens`` and
-``$max_batch_size`` of its page."""
+"""Maximum tokens and sequences of a step in engines of 0.11, by model and GPUs: ``$max_num_tokens``
+and ``$max_batch_size`` of its page."""
 SIZES_OF_LENGTHS: Mapping[tuple[str, int, int, int], tuple[int, int]] = {
     ("GPTJ 6B", 1, 128, 128): (2048, 2048),
     ("LLaMA v2 70B", 4, 128, 4096): (8192, 256),
     ("LLaMA v2 70B", 8, 128, 2048): (16384, 1024),
 }
-"""Tokens and sequences of an engine that 0.11 built for certain tokens in and out."""
+"""The same by model, GPUs, and tokens of prompt and answer, for engines that 0.11 built for one
+pair of lengths."""
 OF_LENGTHS = {
     (128, 128): 30000,
     (128, 2048): 3000,
@@ -62,18 +64,19 @@ OF_LENGTHS = {
     (1024, 32768): 1000,
     (32768, 1024): 1000,
 }
-"""Requests by tokens in and out since 1.0; the last five are of the next version's page."""
+"""Number of requests since 1.0, by tokens of prompt and answer; the last five are from the page of
+the next version."""
 SHARES_NOTHING = "v1.0"
-"""Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells
-it ``enable_attention_dp: true``: each GPU has separate sequences, and a share of the experts."""
+"""Version whose table calls the GPUs of a model with experts tensor parallel, although its command
+sets ``enable_attention_dp: true``: each GPU has separate sequences, and a share of the experts."""
 
 
 def settings_of(
     version: str, model: str, gpus: int, isl: int, osl: int
 ) -> tuple[ServerSettings, int]:
-    """Return the options of the engines of a version's benchmark and its number of requests.
+    """Return the settings of the engines of a benchmark, and its number of requests.
 
-    Defaults, and 0, for versions whose page does not give them.
+    Versions whose page does not give them have default settings and 0 requests.
 
     Args:
         version: version as the table writes it.
@@ -95,30 +98,30 @@ def settings_of(
 
 
 def groups(version: str, model: str, tensor: int, divided: int) -> int:
-    """Return GPUs that have separate sequences up to the experts; 1 if all share each product.
+    """Return the number of groups of GPUs with separate sequences; 1 if all share each product.
 
     Args:
         version: version as the table writes it.
         model: name of the model in the table.
         tensor: GPUs that the table calls tensor parallel.
-        divided: GPUs to which the table gives separate sequences; 0 where it says nothing.
+        divided: groups with separate sequences by the table; 0 where the table has no number.
     """
     return tensor if version == SHARES_NOTHING and is_mixture(model) else max(1, divided)
 
 
 def is_of_nvidia(model: str) -> bool:
-    """Return True if the checkpoint is NVIDIA's, of one scale a tensor, not a block.
+    """Return True if a checkpoint in 8 bits is NVIDIA's: one scale per tensor, not per block.
 
-    ``nvidia/Qwen3-235B-A22B-FP8``, quantised by ModelOpt.
+    The only one is ``nvidia/Qwen3-235B-A22B-FP8``, quantised by ModelOpt.
     """
     return "qwen3" in model.lower()
 
 
 def cache(model: str, precision: str, target: str) -> str:
-    """Return the element type of cached keys and values, "" for that of activations.
+    """Return the element type of cached keys and values; "" for that of activations.
 
-    Checkpoints in 8 and 4 bits cache in 8. gpt-oss does so on Blackwell alone, by the page of
-    the next version (``kv_cache_config: dtype: fp8  # Hopper: use auto``).
+    With checkpoints in 8 and 4 bits the cache has 8 bits. For gpt-oss that holds on Blackwell
+    alone, by the page of the next version (``kv_cache_config: dtype: fp8  # Hopper: use auto``).
     """
     is_auto = precision == "fp16" or ("oss" in model.lower() and target.startswith("h"))
     return "" if is_auto else "f8e4m3"

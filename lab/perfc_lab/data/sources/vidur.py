@@ -96,7 +96,7 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
 
 
 def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
-    """Return rows of a product with its extents on one shard; rows of other operators as they are."""
+    """Return rows of a product with its extents on one shard; other rows as they are."""
     shards = frame["tensor_parallel"]
     width = frame["n_embd"]
     head = width // frame["n_head"]
