@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class CallerContext(Enum):
-    """What a caller says of a kernel in addition to its shape and type; the value is for tables."""
+    """Details that a caller gives of a kernel beyond shape and type; the value is for tables."""
 
     EVERYTHING = ""
     """The framework that runs the kernel, and all that the framework chooses."""
     CHOICES = "framework not named"
-    """What the framework chooses, such as the kernel or the quantisation, but not its name."""
+    """All that the framework chooses, such as the kernel or the quantisation, but not its name."""
     NOTHING = "as analyze asks"
     """Neither, as in kernels that `perfc.analyzers.features.lowering` describes."""
 
