@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_BYTES = 512 << 20
-"""Maximum size of all arrays of a file after decompression, in bytes: a bound on zip bombs."""
+"""Maximum size of all arrays of a file after decompression, in bytes: a limit on files of unknown
+origin that inflate to far more than their size (zip bombs). Shipped files have a few MiB."""
 WORTH_INFLATING = 0.25
-"""Largest ratio of deflated to plain size at which an array is deflated; above it, the bytes saved
-are not worth the time of inflating, which is longer than that of using the array."""
+"""Largest ratio of deflated to plain size at which an array is deflated. Above this ratio deflation
+saves too few bytes for its time: inflating an array takes longer than computing with it."""
 
 _HEAD = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '\|u1', 'fortran_order': False, 'shape': "
@@ -42,8 +43,8 @@ def packed(arrays: Mapping[str, Any]) -> bytes:
             member = io.BytesIO()
             np.lib.format.write_array(member, _planes(array), allow_pickle=False)
             content = member.getvalue()
-            is_small = len(zlib.compress(content)) <= WORTH_INFLATING * len(content)
-            info.compress_type = zipfile.ZIP_DEFLATED if is_small else zipfile.ZIP_STORED
+            saves_much = len(zlib.compress(content)) <= WORTH_INFLATING * len(content)
+            info.compress_type = zipfile.ZIP_DEFLATED if saves_much else zipfile.ZIP_STORED
             archive.writestr(info, content)
     return buffer.getvalue()
 
@@ -62,7 +63,7 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
-            # by the sizes in the directory, before anything is inflated
+            # the directory of the archive has the sizes, so that nothing is inflated before
             if sum(info.file_size for info in members) > MAX_BYTES:
                 raise ValueError(f"arrays end at {MAX_BYTES} bytes")
             for info in members:
@@ -83,9 +84,10 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
 
 
 def _bytewise(member: bytes) -> NDArray[np.uint8]:
-    """Return the bytes of a member, in the one form that `packed` writes.
+    """Return the bytes of a member, ``[bytes, *shape]``, in the one form that `packed` writes.
 
-    NumPy's reader parses the header as a Python literal, which takes longer than reading the data.
+    NumPy's reader would parse the header as a Python literal, which takes longer than reading the
+    data.
 
     Raises:
         ValueError: it has another form, or not as many bytes as it says.
@@ -98,26 +100,26 @@ def _bytewise(member: bytes) -> NDArray[np.uint8]:
 
 
 def _planes(values: Any) -> Any:
-    """Return the bytes of numbers, ``[bytes of one, *shape]``."""
+    """Return the bytes of an array, ``[bytes of a number, *shape]``: one plane per significance."""
     values = np.ascontiguousarray(values)
-    each = values.view(np.uint8).reshape(*values.shape, values.itemsize)
-    return np.ascontiguousarray(np.moveaxis(each, -1, 0))
+    bytes_of_each = values.view(np.uint8).reshape(*values.shape, values.itemsize)
+    return np.ascontiguousarray(np.moveaxis(bytes_of_each, -1, 0))
 
 
 def _numbers(bytewise: Any, dtype: str) -> Any:
-    """Return the numbers of which `_planes` returned the bytes.
+    """Return the array whose bytes `_planes` returned, the reverse of that function.
 
     Raises:
         ValueError: they are no bytes of numbers of that type.
     """
-    kind = np.dtype(dtype)
+    number_type = np.dtype(dtype)
     if (
-        kind.kind not in "biuf"  # booleans, integers, floats; no objects, no strings
+        number_type.kind not in "biuf"  # booleans, integers, floats; no objects, no strings
         or bytewise.dtype != np.uint8
-        or bytewise.shape[:1] != (kind.itemsize,)
+        or bytewise.shape[:1] != (number_type.itemsize,)
     ):
         raise ValueError(f"no bytes of '{dtype}'")
-    each = np.empty((*bytewise.shape[1:], kind.itemsize), np.uint8)
+    bytes_of_each = np.empty((*bytewise.shape[1:], number_type.itemsize), np.uint8)
     for i, plane in enumerate(bytewise):
-        each[..., i] = plane
-    return each.view(kind).reshape(bytewise.shape[1:])
+        bytes_of_each[..., i] = plane
+    return bytes_of_each.view(number_type).reshape(bytewise.shape[1:])

@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 SHIPPED = Path(os.environ.get("PERFC_WEIGHTS") or Path(__file__).parents[1] / "weights")
 """Folder of the trained weights; the environment variable replaces the shipped one."""
 Ready = Callable[[str, str], object]
-"""Callback that gets name and schema before training, and raises an error to refuse them."""
+"""Callback of programs that train an artefact, for their annotations alone: it gets name and schema
+before the training, and raises an error to refuse them."""
 FORMAT = 5
-"""Version of the files; those of another one are refused."""
+"""Version of the files; files of another version are refused."""
 MAX_CARD_BYTES = 1 << 18
-"""Maximum bytes of a card: files of unknown origin are read up to a bound."""
+"""Maximum bytes of a card, so that files of unknown origin take bounded memory."""
 HEAD_BYTES = 4096
-"""First bytes of a card, which include its class: a list of all artefacts parses no whole card."""
+"""First bytes of a card, which include its class: a list of artefacts parses no whole card."""
 MAX_ARRAYS_BYTES = 16 << 20
-"""Maximum bytes of the arrays of an artefact."""
+"""Maximum bytes of the file of arrays of an artefact, as `MAX_CARD_BYTES`."""
 FORESTS = ("factor", "spread")
-"""Prefixes of the arrays of both forests."""
+"""Prefixes of the arrays of the two forests."""
 CELL_ARRAYS = ("cells_kin", "cells_log2", "cells_count", "cells_efficiency")
 """Arrays of `Cells` in the order of its fields; ``kin`` is the name of a configuration in files."""
 HULL = ("hull_low", "hull_high", "middle")
@@ -53,7 +54,7 @@ class WeightsError(PerfcError):
 
 @entity
 class Cells:
-    """Training rows in summary: those whose parameters agree to a factor of two.
+    """Summary of the training rows: rows whose parameters agree to a factor of two are one cell.
 
     Args:
         names: names of the parameters.
@@ -82,7 +83,7 @@ class Artefact:
         hull_high: largest value of each feature.
         middle: median of each feature.
         cells: summary of the training rows, for explanations; None if left out or not read.
-        more: further arrays of predictors that are no forests.
+        more: arrays of a predictor besides its two forests, by name; the predictor knows their use.
     """
 
     card: Card
@@ -97,8 +98,8 @@ class Artefact:
     def factor_of(self, *, measured: bool) -> Forest:
         """Return the forest for a measured machine, or the smaller one for any other machine.
 
-        The first trees were grown as for machines that were held out; later trees fit the residuals
-        of the measured machines.
+        The first ``card.general`` trees were grown as for machines that were held out; later trees
+        fit the residuals of the measured machines.
         """
         general = self.card.general
         return self.factor if measured or not general else self.factor.first(general)
@@ -177,9 +178,13 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
         )
         for name in FORESTS
     }
-    # files may come from others, and their digests say only that card and arrays belong together
+    # files may come from other people: a matching digest proves only that card and arrays belong
+    # together, not that they are sound
     if not 0 <= card.general <= len(forests["factor"].roots):
         raise ValueError("a card that speaks of more trees than there are")
+    # an implementation is a measured kernel of a framework: it has a value for each parameter of
+    # the class that the framework chooses, and for each by which it chooses. The class is looked up
+    # only here: predictors of runs have neither implementations nor a class of kernels
     for implementation in card.implementations:
         kind = kernel_class(card.class_name)
         if (len(implementation.choices), len(implementation.reasons)) != (

@@ -25,12 +25,12 @@ class Card:
         format: version of the layout of the files.
         schema: digest of class, parameters and features; code and weights must agree in it.
         parameters: parameters of the class, required and optional ones.
-        features: in the order of the forests.
-        protocols: under which the rows were timed.
+        features: names of the features, in the order of the forests' columns.
+        protocols: protocols by which the rows were timed.
         frameworks: frameworks of the rows; the first is the default.
-        dtypes: element types.
-        targets: machines.
-        configurations: machine, element type and framework of each block of rows.
+        dtypes: element types of the rows.
+        targets: machines of the rows.
+        configurations: combinations of machine, element type and framework among the rows.
         implementations: measured kernels by framework, if there are several frameworks.
         places: coordinates of every machine by element type, `perfc.analyzers.features.distance`;
             the machines of a type in alphabetical order.
@@ -40,8 +40,10 @@ class Card:
         data: SHA-256 of every table.
         metrics: metrics of held-out rows, by the name of the split and slice.
         versions: versions of the libraries that trained.
+        rows: number of training rows.
         general: number of the factor's first trees that predict unmeasured machines; 0 for all.
-        arrays_sha256: digest of the arrays beside the card.
+        arrays_sha256: digest of the file of arrays, which is next to the card.
+        notes: remarks for readers of the card.
     """
 
     name: str
@@ -117,7 +119,11 @@ def parse_card(text: str) -> Card:
 
 
 def _bands(tree: Mapping[str, Any]) -> Bands:
-    """Return conformal bands of machines with rows ("seen") and of machines without ("unseen")."""
+    """Return conformal bands of machines with rows ("seen") and of machines without ("unseen").
+
+    Raises:
+        ValueError: numbers that are no bands.
+    """
     levels = Band(*map(float, tree["levels"])) if "levels" in tree else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
         raise ValueError("levels that are no quantiles on either side of the median")
@@ -132,7 +138,11 @@ def _bands(tree: Mapping[str, Any]) -> Bands:
 
 
 def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Implementation:
-    """Return an implementation, whose machine, type and framework must be a configuration."""
+    """Return an implementation from its list of fields in a card.
+
+    Raises:
+        ValueError: its machine, element type and framework are no configuration of the card.
+    """
     target, dtype, protocol, framework, choices, reasons = listed
     if (target, dtype, framework) not in known:
         raise ValueError(f"an implementation of {target}, {dtype}, {framework}, not measured")

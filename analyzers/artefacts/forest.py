@@ -19,10 +19,10 @@ LEAF_STEP = 2.0**-16
 trees are logarithms of times: rounding by half a step has random signs, and in a thousand trees
 adds up to about 1 / 4000 of a time."""
 ROWS = 512
-"""Rows that are evaluated at a time: their position in every tree fits into a cache."""
+"""Rows that are evaluated at a time: their positions in all trees fit into a cache."""
 FEW_WALK_ON = 0.5
-"""Share of pairs of row and tree that have not reached a leaf, below which only these are moved
-on; above it, moving all is faster than selecting."""
+"""Share of the pairs of row and tree that have not reached a leaf. Below it, only these pairs are
+moved on; above it, moving all pairs is faster than selecting some."""
 NODES = 32_768
 """Nodes that are decoded at a time, in whole trees: allocating temporary arrays for all nodes takes
 longer than the computation."""
@@ -35,10 +35,10 @@ class Forest:
     Args:
         names: names of the features, in the order of columns.
         feature: feature of each node, i8 or i16; -1 at a leaf.
-        threshold: threshold of each node, f32; a leaf's value.
-        left: child of each node, i32; the right one follows it.
+        threshold: threshold of each inner node, f32; at a leaf its value.
+        left: left child of each node, i32; the right child is the node behind it.
         roots: first node of each tree, i32.
-        base: added to the sum.
+        base: constant that is added to the sum of the trees.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Forest:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def first(self, count: int) -> Forest:
-        """Return the sum of its first trees alone."""
+        """Return the forest of the first ``count`` trees."""
         # trees are stored one after the other
         end = int(self.roots[count]) if count < len(self.roots) else len(self.feature)
         return replace(
@@ -66,7 +66,10 @@ class Forest:
         )
 
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the sums of at most `ROWS` rows: ``node`` has the position ``[trees, rows]``."""
+        """Return the sums for at most `ROWS` rows.
+
+        All rows move through all trees at once: ``node`` has their positions, ``[trees, rows]``.
+        """
         flat = np.ascontiguousarray(table).reshape(-1)
         row = np.arange(len(table), dtype=np.int32) * table.shape[1]
         node = np.repeat(self.roots[:, None], len(table), axis=1)
@@ -79,6 +82,7 @@ class Forest:
             goes_right = flat.take(feature + row) >= self.threshold.take(node)
             node = np.where(inner, self.left.take(node) + goes_right, node)
         self._walk_on(flat, np.broadcast_to(row, node.shape)[inner], node, np.flatnonzero(inner))
+        # all nodes are leaves now, whose thresholds are their values
         total: NDArray[np.float64] = self.threshold.take(node).sum(axis=0, dtype=np.float64)
         return total + self.base
 
@@ -89,9 +93,15 @@ class Forest:
         node: NDArray[np.int32],
         walking: NDArray[np.int64],
     ) -> None:
-        """Move the entries ``walking`` of ``node`` to their leaves: trees grown by leaf are deep.
+        """Move some entries of ``node`` to their leaves.
 
-        ``row`` has the index in ``flat`` at which the features of each entry's row begin.
+        Trees that were grown leaf by leaf have a few deep branches, which few rows reach.
+
+        Args:
+            flat: features of all rows, one row after the other.
+            row: for each entry, the index in ``flat`` at which the features of its row begin.
+            node: positions, ``[trees, rows]``; changed.
+            walking: indices of the entries in the flat array of positions.
         """
         node_flat = node.reshape(-1)
         current = node_flat[walking]
@@ -179,40 +189,44 @@ def _thresholds(
 
     Args:
         feature: feature of each node; -1 at a leaf.
-        cut: numbers of the cuts of inner nodes, of these and of those behind.
+        cut: numbers of the cuts of inner nodes; further ones of later trees are ignored.
         cuts: cuts of all features, one after the other.
-        leaf: steps of leaves, of these and of those behind.
-        of_feature: where the cuts of each feature begin, and how many there are.
+        leaf: values of leaves in steps; further ones of later trees are ignored.
+        of_feature: index in ``cuts`` at which the cuts of each feature begin, and their number.
 
     Raises:
         ValueError: a cut that its feature does not have.
     """
-    inner, ends = np.flatnonzero(feature >= 0), np.flatnonzero(feature < 0)
+    inner, leaves = np.flatnonzero(feature >= 0), np.flatnonzero(feature < 0)
     begin, counts = of_feature
-    which, cut = feature.take(inner), cut[: len(inner)]
-    if (cut >= counts.take(which)).any():
+    inner_feature, cut = feature.take(inner), cut[: len(inner)]
+    if (cut >= counts.take(inner_feature)).any():
         raise ValueError("a cut that is none")
     threshold = np.empty(len(feature), np.float32)
-    threshold[inner] = cuts.take(begin.take(which) + cut)
-    threshold[ends] = leaf[: len(ends)] * LEAF_STEP
+    threshold[inner] = cuts.take(begin.take(inner_feature) + cut)
+    threshold[leaves] = leaf[: len(leaves)] * LEAF_STEP
     return threshold
 
 
 def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the left child of each node of some trees, the first node counted as 0.
+    """Return the left child of each node of some trees; the first of these nodes has the index 0.
 
-    Nodes of a tree are stored breadth first, the two children of a node side by side: those of its
-    inner node n, counted from 0 among inner nodes, are its nodes 2n + 1 and 2n + 2.
+    Nodes of a tree are stored breadth first, so that the two children of a node are adjacent. The
+    children of the n-th inner node of a tree (n from 0) are the nodes 2n + 1 and 2n + 2 of the
+    tree.
 
     Raises:
         ValueError: trees of another number of inner nodes, or with a child before its parent.
     """
     roots = (np.cumsum(sizes) - sizes).astype(np.int32)
-    # inner nodes up to each node, with it and without it
+    # number of inner nodes up to and including each node, and before it
     until = np.cumsum(inner, dtype=np.int32)
     before = until - inner
+    # root + 1 + 2n, where n is the number of inner nodes of the same tree before the node
     left: NDArray[np.int32] = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
     inner_count = until[roots + sizes - 1] - before[roots]
+    # a child behind its parent rules out endless walks; a binary tree has one leaf more than inner
+    # nodes
     is_after = left > np.arange(len(inner), dtype=np.int32)
     if (2 * inner_count + 1 != sizes).any() or not bool((is_after | ~inner).all()):
         raise ValueError("arrays that are no forest")
@@ -220,8 +234,8 @@ def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def leaf_steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
-    """Return the leaves in steps, in the fewest bytes that hold all."""
+    """Return the values of leaves in steps of `LEAF_STEP`, in the fewest bytes that hold all."""
     steps = np.rint(leaf.astype(np.float64) / LEAF_STEP)
-    short = np.iinfo(np.int16)
-    fits = len(steps) == 0 or bool(steps.min() >= short.min and steps.max() <= short.max)
+    int16 = np.iinfo(np.int16)
+    fits = len(steps) == 0 or bool(steps.min() >= int16.min and steps.max() <= int16.max)
     return steps.astype(np.int16 if fits else np.int32)

@@ -1,8 +1,9 @@
 """List the measured kernels that may execute given rows, for callers that name no implementation.
 
-A model specifies the extents of a product, not which framework runs it, with which kernel, or how
-that quantizes its operands. Each combination is a separate kernel with its own time. The operator
-predictor combines the times of all candidates (`perfc.analyzers.intervals.mixture`).
+A model specifies the extents of a product. It does not say which framework runs the product, with
+which kernel, or how that kernel quantizes its operands. Each combination is a separate kernel with
+its own time. The operator predictor combines the times of all candidates
+(`perfc.analyzers.intervals.mixture`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Implementation:
     Args:
         target: the machine.
         dtype: element type.
-        protocol: how they were timed.
+        protocol: how the kernels were timed.
         framework: framework of the kernels.
         choices: values of the class's ``by_framework`` parameters, which the framework chose.
         reasons: values of the class's ``chosen_by`` parameters, on which the choice depends.
@@ -73,21 +74,22 @@ def candidate_kernels(
     protocol: Protocol,
     framework: str = "",
 ) -> list[CandidateKernel]:
-    """List the kernels that rows may refer to; one if all columns are given or none was measured.
+    """Return the kernels that may execute rows; one if all columns are given or none was measured.
 
-    Engines tune their kernels: those that were timed without a tuner (``untuned``) are candidates
+    Engines tune their kernels: kernels that were timed without a tuner (``untuned``) are candidates
     only of rows that name them.
 
     Args:
         card: card of the weights.
         columns: every parameter of the class; the framework's choices at their defaults where the
             caller does not state them.
-        dtype: element type that is computed in.
+        dtype: element type of the computation.
         sheet: sheet of the machine.
         protocol: timing protocol of the prediction.
         framework: framework of the kernels; empty if unknown.
     """
     kind = class_of(card.class_name)
+    # a framework without measured kernels counts as unknown
     known = framework if framework in card.frameworks else ""
     every = _near(card, dtype, sheet, protocol)
     candidates = [choice for choice in every if choice.framework == known] if known else every
@@ -121,7 +123,7 @@ def known_framework(
 def _taken(
     kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np.intp]
 ) -> CandidateKernel:
-    """Return the rows that a framework's choices may execute, with these choices."""
+    """Return the candidate of a framework's choices for some rows, with the choices in place."""
     framework, choices = choice
     chosen = {name: column[rows] for name, column in columns.items()}
     given = zip(kind.by_framework, choices, strict=True)
@@ -130,7 +132,10 @@ def _taken(
 
 
 def choices_of(kind: KernelClass, columns: Columns) -> Array:
-    """Return a framework's choices and their reasons, ``[rows, names]``."""
+    """Return a framework's choices and their reasons, ``[rows, names]``.
+
+    Names are those of ``by_framework``, then those of ``chosen_by``.
+    """
     count = len(columns[kind.parameters[0]])
     names = (*kind.by_framework, *kind.chosen_by)
     return np.stack([columns[n] for n in names], axis=1) if names else np.zeros((count, 0))
@@ -143,9 +148,16 @@ def _fitting(
     reasons: tuple[float, ...],
     framework: str,
 ) -> list[Choice]:
-    """List the candidates of rows with equal choices and reasons.
+    """Return the candidates of rows with equal choices and reasons.
 
     Choices that differ from the defaults were given by the caller and are not replaced.
+
+    Args:
+        kind: class of the kernels.
+        near: measured kernels that may be candidates.
+        choices: the rows' values of ``by_framework``.
+        reasons: the rows' values of ``chosen_by``.
+        framework: the requested framework; "" if unknown.
     """
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     # nothing to choose from, or everything is given
@@ -153,6 +165,7 @@ def _fitting(
         return [(framework, choices)]
     fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
     similar = _equal(fits or near, reasons)
+    # stated choices stay, even if no measured kernel has them: then only frameworks are listed
     chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in similar)
     return list(dict.fromkeys(chosen))
 
@@ -163,22 +176,23 @@ def _tuned(
     candidates: Sequence[Implementation],
     reasons: tuple[float, ...],
 ) -> Sequence[Implementation]:
-    """Return a framework's tuned kernels; those of other frameworks where it has none that match.
+    """Return a framework's tuned kernels, or those of other frameworks if none of them matches.
 
     Args:
         kind: class of the kernels.
         every: kernels of all frameworks.
-        candidates: those of the requested framework.
+        candidates: kernels of the requested framework.
         reasons: inputs of the framework's choice.
     """
     tuned = [kernel for kernel in candidates if kernel.choices not in kind.untuned]
-    # no untuned kernel among them
     if len(tuned) == len(candidates):
         return candidates
     were_tuned = [kernel in tuned for kernel in candidates if kernel.reasons == reasons]
+    # a tuned kernel has these reasons, or no kernel has them
     if any(were_tuned) or not were_tuned:
         return tuned
-    # only untuned kernels have these reasons: another framework's tuned one is nearer to a run
+    # only untuned kernels have these reasons: a tuned kernel of another framework is nearer to what
+    # an engine runs
     others = [k for k in every if k.choices not in kind.untuned and k.reasons == reasons]
     return others or tuned or candidates
 
@@ -194,16 +208,18 @@ def _equal(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequen
 
 
 def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
-    """Return the kernels measured on the machine, else on the nearest one with any.
+    """Return the kernels that were measured on the machine, else on the nearest one with kernels.
 
-    Those of the protocol come first; without any, all of that machine.
+    They are those of the protocol, or all kernels of that machine if none has the protocol.
     """
+    # an element type without rows is compared by the first type of the card
     measured_dtype = dtype if dtype in card.places else next(iter(card.places))
     of_type = [kernel for kernel in card.implementations if kernel.dtype == measured_dtype]
     candidates = [kernel for kernel in of_type if kernel.target == sheet.name]
     if not candidates:
         candidates = [kernel for kernel in of_type if kernel.protocol is protocol] or of_type
         here = class_of(card.class_name).place(sheet, dtype)
+        # `places` of a type are in alphabetical order of its machines
         names = sorted(
             {target for target, element, _ in card.configurations if element == measured_dtype}
         )

@@ -41,17 +41,19 @@ predictor; of laws of processors at rates of a data sheet; of these laws at meas
 PROFILER_S = _FITTED["profiler_s"].number
 """Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
 SMALL_S, LARGE_S = 1e-5, 1e-3
-"""Predicted times at which a correction is stored; linear in the logarithm between."""
+"""Predicted times at which a correction is stored: about that of a launch, and one at which
+launches no longer matter. Between them it is linear in the logarithm of the time."""
 ANY = "any"
 """Name of the correction of classes without measured kernels."""
 LEARNED = "learned"
 """Predictor whose corrections have the names of classes without a prefix (`key`)."""
 STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
-"""Numbers of measured kernels at which the learning curve is computed."""
+"""Numbers of measured kernels at which the learning curve is computed; further apart as they grow,
+since the error falls more and more slowly."""
 DRAWS = 20
 """Random orders over which each step is averaged, as some kernels correct more than others."""
 LEAST_TEST = 3
-"""Minimum number of kernels left over to score a step on."""
+"""Minimum number of kernels that must remain to score a step on them."""
 WORTH = 0.1
 """Least share of the error that further measured kernels must remove to be worth measuring."""
 
@@ -145,13 +147,17 @@ class Adaptation:
 
 def place(predicted_s: float) -> float:
     """Return a time's position from ``SMALL_S`` (0) to ``LARGE_S`` (1) on a logarithmic scale."""
-    # clamped: corrections are constant beyond both times
+    # limited to 0 and 1, so that corrections are constant beyond both times; 1 ps stands for a
+    # predicted time of 0, which has no logarithm
     share = math.log(max(predicted_s, 1e-12) / SMALL_S) / math.log(LARGE_S / SMALL_S)
     return min(max(share, 0.0), 1.0)
 
 
 def terms(class_name: str, predicted_s: float, network: str = "") -> dict[tuple[str, str], float]:
-    """Return the coefficient of each offset in a kernel's residual, by kind and name of offset."""
+    """Return the coefficient of each offset in a kernel's residual, by kind and name of offset.
+
+    Kinds are those of `DEVIATIONS`.
+    """
     coefficients = {("machine", ""): 1.0, ("class", class_name): 1.0}
     # short and long kernels of a class may err in opposite directions
     coefficients["slope", class_name] = slope_of(predicted_s)
@@ -171,7 +177,7 @@ class Posterior:
         columns: kind and name of each offset.
         offsets: distribution of their values.
         deviations: prior deviations by kind.
-        network: name of a further, unmeasured network; "" if the rows have no networks.
+        network: name that stands for any unmeasured network; "" if the rows have no networks.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -185,13 +191,13 @@ class Posterior:
         return float(self.offsets.expected(table([coefficients], self.columns))[0])
 
     def deviation(self, class_name: str, predicted_s: float) -> float:
-        """Return the deviation of a new kernel's residual: machine uncertainty and noise."""
+        """Return the standard deviation of a new kernel's residual: of offsets, and noise."""
         coefficients = terms(class_name, predicted_s, self.network)
         # offsets that no row has, such as those of a new network, have their prior deviations
         known = self.offsets.deviation(table([coefficients], self.columns))
         others = {key: x for key, x in coefficients.items() if key not in self.columns}
         return math.hypot(
-            float(known[0]), *(x * self.deviations[k] for (k, _), x in others.items())
+            float(known[0]), *(x * self.deviations[kind] for (kind, _), x in others.items())
         )
 
 
@@ -199,7 +205,7 @@ def table(
     each: Sequence[Mapping[tuple[str, str], float]], columns: Sequence[tuple[str, str]]
 ) -> Array:
     """Return the coefficients of offsets as a matrix, ``[kernels, offsets]``."""
-    rows = [[one.get(key, 0.0) for key in columns] for one in each]
+    rows = [[coefficients.get(key, 0.0) for key in columns] for coefficients in each]
     return np.array(rows).reshape(len(each), len(columns))
 
 
@@ -211,20 +217,24 @@ def slope_of(predicted_s: float) -> float:
 def posterior(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> Posterior:
-    """Return offsets and slopes after rows; their noise is the scatter of rows around them."""
+    """Return the distribution of offsets and slopes given rows.
+
+    The noise is the scatter of the rows around them.
+    """
     coefficients = [terms(r.class_name, r.predicted_s, r.network) for r in rows]
-    columns = tuple(dict.fromkeys(key for one in coefficients for key in one))
+    columns = tuple(dict.fromkeys(key for row_terms in coefficients for key in row_terms))
     prior = np.array([deviations[kind] for kind, _ in columns])
     residual = np.array([r.log_ratio for r in rows])
     learned = Offsets.learned(table(coefficients, columns), residual, prior, deviations["noise"])
     is_named = any(r.network for r in rows)
-    return Posterior(columns, learned, deviations, "another" * is_named)
+    return Posterior(columns, learned, deviations, "another" * is_named)  # "" unless named
 
 
 def distinct(rows: Sequence[KernelResidual]) -> list[KernelResidual]:
-    """Return one kernel, of median time, for all equal ones of a network: repeated layers.
+    """Return one kernel, of median time, for all equal kernels of a network, as in repeated layers.
 
-    Their errors are equal, so that they are one observation. Kernels without a network all stay.
+    Equal kernels have equal errors, so that they are one observation. Kernels without a network all
+    stay.
     """
     groups: dict[object, list[KernelResidual]] = {}
     for i, r in enumerate(rows):
@@ -255,7 +265,7 @@ def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptati
     law = RATED if is_rated else UNRATED
     priors = {p: law if p == Predictor.LAW.value else DEVIATIONS for p in groups}
     curves = {p: learning_curve(group, priors[p]) for p, group in groups.items()}
-    # compared with no measured kernel, the first step of the curve
+    # the last step of the curve has a larger error than the first, without any measured kernel
     refused = [name for name, c in curves.items() if c and c[-1].error > c[0].error]
     for predictor, group in groups.items():
         if predictor in refused:
@@ -279,7 +289,10 @@ def key(predictor: str, class_name: str) -> str:
 
 
 def correction(fitted: Posterior, name: str, samples: int) -> Correction:
-    """Return a class's correction; its interval is that of a kernel of the mean logarithm."""
+    """Return a class's correction.
+
+    Its interval is that of a kernel whose time is the geometric mean of the two stored times.
+    """
     small, large = (math.exp(fitted.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
     # 1.645 standard deviations: 90 % of a normal distribution
     reach = 1.645 * fitted.deviation(name, math.sqrt(SMALL_S * LARGE_S))
@@ -289,7 +302,7 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
 def learning_curve(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> tuple[LearningPoint, ...]:
-    """Return the mean error of the sum of left-out kernels, after each of `STEPS` measured ones."""
+    """Return the mean error of the summed time of left-out kernels, for each number in `STEPS`."""
     import random
 
     # a fixed seed: the same rows give the same curve
@@ -314,7 +327,10 @@ def learning_curve(
 
 
 def enough(curve: Sequence[LearningPoint]) -> int | None:
-    """Return the first count after which no later error is less by ``WORTH`` of it."""
+    """Return the first count whose error no later one undercuts by the share ``WORTH``.
+
+    None if the error still falls at the end of the curve.
+    """
     for i, point in enumerate(curve[:-1]):
         if all(later.error > (1 - WORTH) * point.error for later in curve[i + 1 :]):
             return point.count
@@ -322,7 +338,7 @@ def enough(curve: Sequence[LearningPoint]) -> int | None:
 
 
 def of_machine(machine: Machine) -> Mapping[str, Correction]:
-    """Return the corrections in a target file, by class; empty where it has none."""
+    """Return the corrections in a target file, by name (`key`); empty if it has none."""
     return {
         name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
         for name, n in machine.adaptation.items()
@@ -341,7 +357,10 @@ def of_class(
 def corrected(
     estimate: Estimate, launches: float, corrections: Mapping[str, Correction]
 ) -> Estimate:
-    """Return an estimate times the correction of its class, with the interval of that."""
+    """Return an estimate times the correction of its class, with the interval of the correction.
+
+    It stays as it is if its class has no correction, or if it has no launch.
+    """
     correction = of_class(corrections, estimate.predictor.value, estimate.class_name)
     if correction is None or not launches:
         return estimate
@@ -357,6 +376,6 @@ def corrected(
         ),
         is_extrapolating=False,
         is_measured=True,
-        in_run=None,
+        in_run=None,  # the interval of the correction holds inside a run as well
         correction=ratio,
     )

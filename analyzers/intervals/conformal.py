@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COVERAGE = 0.9
 """Share of measurements inside their intervals: 90 % everywhere."""
 LEAST_SPREAD = 1e-3
-"""Minimum expected spread, by which residuals are divided."""
+"""Minimum expected spread in logarithms (0.1 %), since residuals are divided by the spread."""
 _FITTED = constants_next_to(__file__)
 LONGEST = _FITTED["longest_side"].number
 """Largest logarithm of an interval's end over its middle."""
@@ -35,10 +35,11 @@ GROWTH = _FITTED["growth"].number
 """Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
 FURTHEST = 1e3
-"""Limits of the distance between machines: two with equal data sheets still differ by the first;
-beyond the second, all count as equally far, which keeps intervals finite."""
+"""Limits of the distance between machines: machines with equal data sheets still count as 0.1 apart
+from each other; beyond 1000 all machines count as equally far, which keeps intervals finite."""
 AT_ONCE = 1.0
-"""Minimum distance for steps and whole runs: three measured machines do not justify less."""
+"""Distance of any unmeasured machine for predictors of steps and whole runs, which have all kernels
+at once: three measured machines do not justify less."""
 UNMEASURED_WIDENING = _FITTED["unmeasured_widening"].number
 """Factor of the width of intervals of a class in which no held-out machine was ever tested."""
 EXTRAPOLATED = _FITTED["extrapolated"].number
@@ -60,13 +61,16 @@ class Band:
         return Band(min(self.low, other.low), max(self.high, other.high))
 
     def widened(self, factor: float) -> Band:
-        """Return the band with both ends further from the prediction by a factor, and around it."""
+        """Return the band with both ends further from the prediction by a factor.
+
+        The result includes the prediction, at 0.
+        """
         low, high = min(self.low, 0.0), max(self.high, 0.0)
         return Band(low * factor, high * factor)
 
 
 LEVELS = Band((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
-"""Levels of the quantiles of an interval if its distribution is calibrated."""
+"""Levels of the quantiles of an interval, 5 and 95 %, if its distribution is calibrated."""
 
 
 def grown(distance: float) -> float:
@@ -132,10 +136,10 @@ class Bands:
             measured: whether the machine was measured.
         """
         low, high = around_zero(self.seen, spread)
-        # never held out: errors on other machines are assumed to be wider
         if measured:
             return low, high
         if self.unseen is None:
+            # no machine was held out: errors on other machines are assumed to be wider
             wider = UNMEASURED_WIDENING * max(grown(distance), 1.0)
             return low * wider, high * wider
         far = around_zero(self.unseen.band, self.unseen.expected(spread, distance))
@@ -148,7 +152,7 @@ class Bands:
         return Bands(self.seen.around(other.seen), both, self.levels.around(other.levels))
 
 
-def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
+def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:  # one: a band
     """Return the ends of a band times expected errors; the interval always includes 0."""
     return expected * min(one.low, 0.0), expected * max(one.high, 0.0)
 
@@ -170,8 +174,8 @@ class Calibration:
 
     def of(self, category: str) -> Bands:
         """Return the bands of a category; the widest of all if it was not measured."""
-        known = self.categories.get(category)
-        return known or reduce(Bands.around, self.categories.values(), self.bands)
+        measured = self.categories.get(category)
+        return measured or reduce(Bands.around, self.categories.values(), self.bands)
 
     def ends(
         self,
@@ -182,7 +186,9 @@ class Calibration:
         category: NDArray[np.intp] | None = None,
         names: Sequence[str] = (),
     ) -> tuple[Array, Array]:
-        """Return the logarithms of interval ends over medians by category, as `Bands.ends`.
+        """Return the logarithms of interval ends over medians, by the bands of each row's category.
+
+        See `Bands.ends`.
 
         Args:
             spread: expected error of each row on measured machines.
@@ -209,7 +215,7 @@ class Calibration:
             names: names of the categories.
         """
         bands = [self.of(name).levels for name in names] or [self.bands.levels]
-        low, high = np.array([(one.low, one.high) for one in bands]).T
+        low, high = np.array([(levels.low, levels.high) for levels in bands]).T
         return low[category], high[category]
 
 
@@ -224,7 +230,7 @@ def band(
     Args:
         scores: score of each held-out row.
         weights: weight of each row; equal by default.
-        coverage: share of further rows that are to be inside.
+        coverage: share of further rows that are expected inside.
         count: number of rows of the finite-sample correction; all by default.
     """
     level = 1 - (1 - coverage) / 2
@@ -238,17 +244,19 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
     """Return the weighted quantile ``level`` of scores, with the finite-sample correction."""
     order = np.argsort(scores)
     cumulated = np.cumsum(weights[order])
-    # one more row of mean weight, the predicted one, counts as larger than all others
+    # the predicted row is one more, of mean weight; its score counts as larger than all others
     wanted = level * (cumulated[-1] + cumulated[-1] / count)
-    at = min(int(np.searchsorted(cumulated, wanted)), len(scores) - 1)
-    return float(scores[order[at]])
+    # with few rows the quantile lies beyond all scores: the largest stands for it
+    index = min(int(np.searchsorted(cumulated, wanted)), len(scores) - 1)
+    return float(scores[order[index]])
 
 
 def sides(low: Array, high: Array) -> Array:
-    """Return the range of each feature in the training rows; of a constant one, its size or 1.
+    """Return the length of each feature's range in the training rows.
 
-    With that size, a kernel family that no row had doubles an interval instead of making it
-    infinite.
+    Of a constant feature it is the magnitude of the constant, or 1 for the constant 0. Then a new
+    value (a kernel family that no row had) is about one length outside, and doubles an interval
+    instead of making it infinite.
     """
     size = np.maximum(np.abs(low), np.abs(high))
     lengths: Array = np.where(high > low, high - low, np.where(size > 0, size, 1.0))
@@ -262,6 +270,7 @@ def excess(
 
     The unit is the length of a range; the largest over all features counts, 0 inside.
     """
+    # 1e-6: a constant feature without a given side has a range of 0
     side = np.maximum(high - low if side is None else side, 1e-6)
     beyond = np.maximum(np.maximum(low - values, values - high), 0) / side
     # rounding to single precision must not put a training row outside its range

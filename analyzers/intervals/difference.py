@@ -2,15 +2,15 @@
 
 Comparisons of two models or versions use it. As in a sum (`summing`), classes of kernels have
 independent errors. Within a class on one machine the error of a kernel has two parts: the level,
-which is common to all kernels of the class and multiplies both sides, and a specific error. The
-latter is the more correlated for two kernels the nearer their extents are, by the semivariogram of
-held-out errors (Matheron 1963, "Principles of geostatistics"; the numbers are in
+which is common to all kernels of the class and multiplies both sides, and a specific error.
+Specific errors of two kernels are the more correlated the nearer their extents are, by the
+semivariogram of held-out errors (Matheron 1963, "Principles of geostatistics"; the numbers are in
 ``difference.toml``). A kernel on both sides has the same error on each, and cancels.
 
 An end of the interval is the worst point on the 90 % ellipse of level and specific errors, as in
-first-order reliability methods (Hasofer & Lind 1974). If all times are proportional to their
-errors, it follows from the variance of the sum. With lower bounds they are not: then the point is
-searched.
+first-order reliability methods (Hasofer & Lind 1974). If all times were proportional to their
+errors, the point would follow from the variance of the sum. Lower bounds break this proportion, so
+that the point is searched.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ NINE_IN_TEN = 1.645
 ONE_SIDED = 1.2816
 """Standard deviations from the mean down to the 10 % quantile of a normal distribution."""
 DIRECTIONS = 24
-"""Number of points of half an ellipse that are evaluated."""
+"""Number of steps, of 7.5 degrees, in which half an ellipse is searched."""
 DIGITS = 9
 """Significant digits in which amounts are compared, so that differences by rounding cancel."""
 LARGEST = 1000
-"""Maximum of kernels of a class whose pairs are compared, the largest first; specific errors of the
-others add up, an upper bound."""
+"""Maximum number of kernels of a class whose pairs are compared, the largest kernels first: pairs
+grow with the square. Specific errors of the other kernels add up, an upper bound."""
 
 
 @record
@@ -86,8 +86,8 @@ class Uncertain:
         group: predictor and class of the kernel; different ones have independent errors.
         place: `coordinates` of its parameters.
         amount: seconds or joules.
-        is_at_floor: True if the lower end is a lower bound, which is no information on how far the
-            whole class may be below its estimates.
+        is_at_floor: True if the lower end is a lower bound of the time: such an end does not say
+            how far the whole class may be below its estimates.
     """
 
     group: tuple[str, str]
@@ -115,7 +115,7 @@ def semivariograms() -> Mapping[str, Semivariogram]:
 
 
 def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
-    """Return the semivariogram of a class, or of all classes if it has no measurements."""
+    """Return the semivariogram of a class, or of all classes if the class was not measured."""
     known = semivariograms()
     return known.get(".".join(group), known[ANY])
 
@@ -150,7 +150,7 @@ def difference(
             groups.setdefault(kernel.group, []).append((kernel, count))
     if not groups:
         return None
-    scale = deviations / NINE_IN_TEN
+    scale = deviations / NINE_IN_TEN  # the intervals of kernels have 90 %
     parts = [of_group(semivariogram_of(g), members, scale) for g, members in groups.items()]
     mid = math.fsum(p.mid for p in parts)
     below = math.hypot(*(p.mid - p.low for p in parts))
@@ -192,11 +192,13 @@ def of_group(
     below, above = End.of(low, mid, spread), End.of(high, mid, spread)
     below = below.with_floors(np.array([k.is_at_floor for k, _ in members]))
     grows = count > 0
-    # the lower end has new kernels below and old ones above
+    # at the lower end of the difference, kernels that are added (grows) are below their estimates
+    # and kernels that are removed above; at its upper end the reverse
     shared = [np.where(grows, a.shared, b.shared) for a, b in ((below, above), (above, below))]
     total = float(count @ mid)
     least, most = total, total
-    # points of the ellipse: part ``level`` of the common error, part ``rest`` of specific errors
+    # a point of the ellipse: ``level`` half-widths of the common error, which shifts all kernels,
+    # and ``rest`` half-widths of specific errors around the shifted times
     for k in range(DIRECTIONS + 1):
         level = scale * math.cos(math.pi * k / DIRECTIONS)
         rest = scale * math.sin(math.pi * k / DIRECTIONS)
@@ -216,10 +218,10 @@ def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
     import numpy as np
 
     squares = np.zeros((len(places), len(places)))
-    at = [dict(place) for place in places]
+    by_name = [dict(place) for place in places]
     # sorted, so that sums of floats do not depend on the order of a set
-    for name in sorted({name for place in at for name in place}):
-        column = np.array([place.get(name, 0.0) for place in at])
+    for name in sorted({name for place in by_name for name in place}):
+        column = np.array([place.get(name, 0.0) for place in by_name])
         squares += np.subtract.outer(column, column) ** 2
     return spread.correlation(np.sqrt(squares))
 
@@ -229,12 +231,14 @@ def joint(signed: Array, shared: Array, correlation: Array) -> float:
 
     Args:
         signed: change of the difference by the error of each kernel.
-        shared: share of its variance that similar kernels have in common.
-        correlation: correlation of that part for the first kernels; those of others add up.
+        shared: share of the variance of this error that similar kernels have in common.
+        correlation: correlations of the common part of the first kernels; the common parts of all
+            other kernels add up.
     """
     common = signed * shared**0.5
-    seen, rest = common[: len(correlation)], common[len(correlation) :]
-    together = math.sqrt(max(float(seen @ correlation @ seen), 0.0)) + float(abs(rest).sum())
+    compared, rest = common[: len(correlation)], common[len(correlation) :]
+    variance = max(float(compared @ correlation @ compared), 0.0)
+    together = math.sqrt(variance) + float(abs(rest).sum())
     return math.hypot(together, math.sqrt(float((signed**2 * (1 - shared)).sum())))
 
 
@@ -244,7 +248,8 @@ class End:
 
     Args:
         level: half-width of the error that the whole class shares.
-        single: half-width of the specific error; the root of both squares is the interval.
+        single: half-width of the specific error; the root of the sum of both squares is the
+            half-width of the interval.
         shared: share of the variance of ``single`` that is correlated between near kernels.
     """
 
@@ -259,9 +264,9 @@ class End:
 
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = np.where(mid > 0, np.log(end / mid), 0.0)
-        # an end of 0 is minus infinity in logarithms
+        # an end of 0 is minus infinity in logarithms; e⁻⁵⁰ is as good as 0
         whole = np.clip(whole, -50.0, 50.0)
-        # the measured specific error first; what the interval has beyond it, the class shares
+        # an interval consists of the measured specific error first; the class shares the remainder
         single = np.minimum(np.abs(whole), NINE_IN_TEN * spread.sill)
         level = np.sqrt(np.maximum(whole**2 - single**2, 0.0))
         alone = np.minimum(single, NINE_IN_TEN * spread.nugget)
@@ -269,7 +274,7 @@ class End:
         return cls(np.sign(whole) * level, np.sign(whole) * single, shared)
 
     def with_floors(self, at_floor: NDArray[np.bool_]) -> End:
-        """Return the lower ends; those at a lower bound take the widest level of the class.
+        """Return the lower ends; ends at a lower bound take the widest level of the class.
 
         The level multiplies all kernels of a class, each only down to its lower bound. An end at
         that bound would otherwise give the class no level, and errors would not cancel.

@@ -1,9 +1,9 @@
-"""Mix the estimates of several candidate kernels to one: which of them a library runs is unknown.
+"""Mix the estimates of several candidate kernels, if it is unknown which of them a library runs.
 
 The estimate of each candidate is a distribution of the logarithm of the time: logistic on either
 side of its middle, scaled to its 90 % interval. The time has the mixture of these distributions,
-with equal weights. The result is the time with the least expected relative error, which is not the
-median, as an error in seconds weighs more on a short time.
+with equal weights. The result is the time with the least expected relative error. It is not the
+median, since an error of one second weighs more if the true time is short.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 TAIL = (1 - COVERAGE) / 2
 """Share of times below an interval, and share above it."""
 REACH = math.log(1 / TAIL - 1)
-"""Distance from the median of a logistic distribution to either end, in its scale."""
+"""Distance from the median of a logistic distribution to either end of its interval, in units of
+its scale parameter: the logarithm of the odds of that end."""
 LEAST_WIDTH = 1e-9
 """Minimum width of one side of an interval, since distances are divided by it."""
 HALVINGS = 40
 """Number of bisections of the range of a quantile; 40 leave 1e-12 of it."""
 SHARES = (np.arange(19) + 0.5) / 19
-"""Levels of the quantiles that represent an estimate: an odd number, so that one is its median."""
+"""Levels of the quantiles that represent an estimate: an odd number, so that one is its median; 19
+have one in every 5 %."""
 AT_ONCE = 20_000
 """Rows that are computed at a time, which bounds memory."""
 
@@ -84,13 +86,15 @@ class Mixture:
         """Return the probability that the time of each row is below ``log_s``, ``[rows]``."""
         distance = log_s - self.middle
         width = np.where(distance < 0, self.middle - self.low, self.high - self.middle)
+        # beyond e⁵⁰⁰ the exponential would overflow soon
         scaled = np.clip(REACH * distance / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
         share: Array = (self.speaks / (1 + np.exp(-scaled))).sum(axis=0) / self.count
         return share
 
     def quantile(self, level: Array) -> Array:
         """Return the quantile ``level`` of the times of each row, as a logarithm."""
-        # a quantile of the mixture lies between those of its parts
+        # a quantile of the mixture lies between the quantiles of its parts, which have a closed
+        # form; bisection then searches between them
         away = np.log(level / (1 - level)) / REACH
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         each = self.middle + away * width
@@ -106,10 +110,10 @@ class Mixture:
     def least_error(self) -> Array:
         """Return the time of least expected relative error of each row, as a logarithm.
 
-        That is the median of the times with their reciprocals as weights: the mean of
-        ``|p / t - 1|`` is the mean of ``|p - t|`` with weights ``1 / t``. The result is at least
-        the shortest estimate: in an interval of several decades, these weights would leave only the
-        lower tail, which is long because of uncertainty, not because the kernel is short.
+        It is the median of the times t with the weights 1 / t, as a predicted time p has the mean
+        error of ``|p / t - 1|``, which is that of ``|p - t|`` with weights ``1 / t``. The result is
+        at least the shortest estimate: in an interval of several decades, these weights would leave
+        only the lower tail, which is long because of uncertainty, not because the kernel is short.
         """
         count = self.middle.shape[1]
         parts = [self._least_error(slice(i, i + AT_ONCE)) for i in range(0, count, AT_ONCE)]
@@ -117,6 +121,7 @@ class Mixture:
 
     def _least_error(self, rows: slice) -> Array:
         """Return the time of least error for some rows: the weighted median of all quantiles."""
+        # axes: estimates, quantiles of each, rows; the first two are then joined
         low, middle, high = (end[:, None, rows] for end in (self.low, self.middle, self.high))
         away = (np.log(SHARES / (1 - SHARES)) / REACH)[None, :, None]
         times = middle + np.where(away < 0, away * (middle - low), away * (high - middle))

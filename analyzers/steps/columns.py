@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
-"""Defaults of missing columns, if not 0."""
+"""Defaults of missing columns, if not 0: kernels without products or windows have one of each."""
 # rows of a launch that gives no amounts or traits, in the order of the columns
 _NO_AMOUNTS = [PLAIN.get(name, 0.0) for name in AMOUNTS]
 _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
@@ -28,13 +28,13 @@ _NO_TRAITS = [PLAIN.get(name, 0.0) for name in TRAITS]
 
 @entity
 class Columns:
-    """Launches of one step, one element of every column each.
+    """Launches of one step: each is one element of every column.
 
     Args:
         kind: number of each launch's `LaunchKind`.
         times: number of equal launches that each represents.
         amounts: columns that depend on the batch, such as bytes and FLOPs, by name.
-        traits: columns that do not, by name.
+        traits: columns that do not depend on the batch, by name.
     """
 
     kind: Array
@@ -60,10 +60,11 @@ class LinearColumns:
     table: Array
 
     def at(self, batch: float) -> Columns:
-        """Return the launches at a batch."""
+        """Return the launches at a batch, by the line through the two counted batches."""
         count = len(AMOUNTS)
         first, second = self.table[:, 2 : 2 + count], self.table[:, 2 + count : 2 + 2 * count]
         low, high = self.batches
+        # not below 0, as counts that are not quite linear may be there for small batches
         amounts = np.maximum(first + (second - first) * ((batch - low) / (high - low)), 0.0)
         traits = self.table[:, 2 + 2 * count :]
         return _named(self.table, amounts, traits)
@@ -75,15 +76,18 @@ def by_name(names: Iterable[str], table: Array) -> dict[str, Array]:
 
 
 def _named(table: Array, amounts: Array, traits: Array) -> Columns:
-    """Return columns by name; kind and times are the first two of the table."""
+    """Return `Columns` of a table, whose first two columns are kind and times."""
     named = by_name(AMOUNTS, amounts), by_name(TRAITS, traits)
     return Columns(table[:, 0], table[:, 1], *named)
 
 
 def tabulated(launches: Sequence[Launch], environments: int) -> Array:
-    """Return launches as a table, ``[launches, 2 + environments · amounts + traits]``."""
+    """Return launches as a table, ``[launches, 2 + environments · amounts + traits]``.
+
+    ``environments`` is the number of values of the symbols at which amounts were counted.
+    """
     rows: list[list[float]] = []
-    # repeated launches share their amounts and traits
+    # repeated launches share the objects of amounts and traits, so that identities are compared
     row_of: dict[tuple[int, int, LaunchKind, float], int] = {}
     row_of_launch: list[int] = []
     for launch in launches:
@@ -102,9 +106,10 @@ def _row(launch: Launch, environments: int) -> list[float]:
     row = [float(launch.kind.number), launch.times]
     columns = [launch.amounts.get(name) for name in AMOUNTS]
     for i in range(environments):
-        row += [p if c is None else c[i] for c, p in zip(columns, _NO_AMOUNTS, strict=True)]
+        pairs = zip(columns, _NO_AMOUNTS, strict=True)
+        row += [default if amount is None else amount[i] for amount, default in pairs]
     traits = launch.traits
-    row += [traits.get(name, p) for name, p in zip(TRAITS, _NO_TRAITS, strict=True)]
+    row += [traits.get(name, default) for name, default in zip(TRAITS, _NO_TRAITS, strict=True)]
     return row
 
 
@@ -133,6 +138,6 @@ def columns_at(table: KernelTable, env: Env, at: Iterable[int]) -> Columns:
         env: values of the symbols.
         at: indices of the kernels.
     """
-    # neither autocast nor strides nor generated kernels change extents
+    # no autocast (None), no strides and no generated kernels (False): they do not change extents
     walk = LaunchWalk(table, None, StrideTable({}, {}, {}), False, [table.numbers(env)])
     return columns([walk.compared(table.kernels[i]) for i in at])

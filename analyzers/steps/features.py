@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 TILE = 128
 """Rows and columns of a tile of library kernels."""
 FRAGMENT = 8
-"""Multiple to which extents are padded for tensor cores."""
+"""Multiple to which extents are padded for tensor cores: n and k of ``mma.m16n8k8`` (PTX)."""
 MOST_PADDING = 4.0
 """Maximum factor of padding: vectors would have a larger one, but libraries do not pad them."""
 TRAINING_PASSES = 3.0
 """Work of a training step over its forward pass: forward, gradient of inputs, gradient of weights.
 It scales launches of the forward pass, as gradients are not listed."""
 LAUNCH_S = 2e-6
-"""Time of a launch without work, so that no physical estimate is near zero."""
+"""Time of a launch without work, so that no physical estimate is near zero; the order of magnitude
+of the shortest kernels. Trees correct it."""
 SPECIAL_COST = 4.0
-"""Vector operations per exponential."""
+"""Vector operations that take as long as one exponential: a multiprocessor has about four times as
+many lanes for additions as for special functions."""
 
 
 def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     """Return the lower bounds of launches in seconds, ``[launches]``.
 
     Products, convolutions and attention count their arithmetic and the traffic of operands and
-    results in the narrower type. Other launches count 0, as a better compiler would fuse them.
+    results in the narrower type. Other launches count 0, as a better compiler would fuse them; they
+    have no ``least_*`` bytes.
     """
     a = columns.amounts
     none = np.zeros(len(columns))
@@ -95,6 +98,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
         "write_bits": traits["write_bits"],
         "operands": traits["operands"],
         "nodes": traits["nodes"],
+        # 1 (a byte, a product) and 1 ns are added so that nothing is divided by 0
         "log2_intensity": np.log2((a["mac"] + 1) / (nbytes + 1)),
         "log2_bytes": log2(nbytes),
         "log2_mac": log2(a["mac"]),
@@ -102,6 +106,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
         "alu_per_byte": a["alu"] / (nbytes + 1),
         "sfu_per_byte": a["sfu"] / (nbytes + 1),
         "written_share": a["write_bytes"] / (nbytes + 1),
+        # alignment to fragments of tensor cores and to tiles
         "n_by_8": divides(traits["n"], 8),
         "k_by_8": divides(traits["k"], 8),
         "n_by_64": divides(traits["n"], 64),
@@ -111,6 +116,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
     floor_s = floors_s(columns, setting, sheet)
+    # the last field, the category of intervals, is the same for all launches
     return KernelBatch(tuple(features), values, scale_s, floor_s, np.zeros(len(columns), np.intp))
 
 
@@ -122,7 +128,7 @@ def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
         rate / sheet.device_bytes_per_s,
         float(sheet.sm_count),
         float(setting.channels_last),
-        setting.version[0] + setting.version[1] / 100,
+        setting.version[0] + setting.version[1] / 100,  # ordered: 2.9 before 2.10
         float(setting.precision.dtype == "bf16"),
         float(setting.precision.is_mixed),
     )
@@ -137,12 +143,13 @@ def log2(values: Array) -> Array:
 
 def padded(extent: Array) -> Array:
     """Return the factor by which padding to whole fragments enlarges an extent; 1 for extent 0."""
-    known = np.maximum(extent, 1.0)
-    result: Array = np.where(extent >= 1, np.ceil(known / FRAGMENT) * FRAGMENT / known, 1.0)
+    positive = np.maximum(extent, 1.0)
+    enlarged = np.ceil(positive / FRAGMENT) * FRAGMENT / positive
+    result: Array = np.where(extent >= 1, enlarged, 1.0)
     return result
 
 
 def divides(extent: Array, by: int) -> Array:
-    """Return 1 for extents that are multiples of ``by``, else 0."""
+    """Return 1 for extents that ``by`` divides, else 0."""
     result: Array = np.where(extent % by == 0, 1.0, 0.0)
     return result

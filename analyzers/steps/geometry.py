@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
 
 IMAGE_CHANNELS = 4
-"""Maximum channels of an image; a convolution of at most so many is the first of a network."""
+"""Maximum channels of an image (with an alpha channel); a convolution of at most so many is the
+first of a network."""
 
 
 class Geometry(NamedTuple):
@@ -44,7 +45,7 @@ def shape(v: Value | None) -> tuple[Dim, ...]:
 
 
 def geometry(kernel: Kernel) -> Geometry:
-    """Return the geometry of a kernel."""
+    """Return the extents of a kernel as matrix products; the default for other kernels."""
     match kernel.problem:
         case SlidingWindow() as w if kernel.kind is Kind.POOL:
             return Geometry(window=w.taps, stride=w.stride)
@@ -62,14 +63,17 @@ def geometry(kernel: Kernel) -> Geometry:
 
 
 def span_of(kernel: Kernel) -> Span:
-    """Return the part of a tensor over which a normalization computes its statistics."""
+    """Return the part of a tensor over which a normalization computes its statistics.
+
+    The default, the last axes, is that of a kernel without a problem.
+    """
     return kernel.problem.span if isinstance(kernel.problem, Rows) else Span.AXES
 
 
 def kind_of(kernel: Kernel, extents: Geometry, channels: float) -> LaunchKind:
-    """Return the kind of launch of a kernel."""
+    """Return the kind of launch of a kernel; ``channels`` are those of its largest input."""
     match kernel.kind:
-        # in this order: a stem may be depthwise, and a depthwise convolution is grouped
+        # the order decides: a stem may be depthwise, and a depthwise convolution is grouped
         case Kind.CONV if channels <= IMAGE_CHANNELS:
             return LaunchKind.STEM
         case Kind.CONV if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
@@ -103,3 +107,4 @@ PLAIN = {
     Kind.REDUCTION: LaunchKind.REDUCTION,
     Kind.POOL: LaunchKind.POOL,
 }
+"""Kinds of launches of the operator kinds of which each has only one."""

@@ -20,7 +20,7 @@ class Launch:
         kind: kind of the launch.
         kernel: index in the kernel table; -1 for a cast or copy outside operators.
         amounts: numbers that grow with the batch (`AMOUNTS`), by name, at each environment.
-        traits: numbers that do not (`TRAITS`), by name.
+        traits: numbers that do not grow with the batch (`TRAITS`), by name.
         times: number of these launches in a step.
     """
 
@@ -43,8 +43,9 @@ AMOUNTS = (
     "m",
     "groups",
 )
-"""Work (``floor_mac``: the fewest, by minimal filtering too), traffic (``least_*`` if stored in the
-narrower type), rows and number of products."""
+"""Work (``floor_mac``: the fewest multiply–accumulates, with minimal filtering), traffic
+(``least_*``: as if tensors were stored in the narrower type), rows ``m`` and number ``groups`` of
+products."""
 TRAITS = (
     "n",
     "k",
@@ -59,5 +60,7 @@ TRAITS = (
     "operands",
     "nodes",
 )
-"""Extents of products and windows, channels, last extent, reduced elements, share of permuted
-operands, mean bits of an element, numbers of operands and of nodes."""
+"""In this order: columns and depth of products, elements and stride of windows, channels of the
+largest input, last extent of the result, elements that are reduced to one, share of permuted
+operands, mean bits of an element that is read and that is written, numbers of operands and of
+nodes."""

@@ -6,7 +6,10 @@ from enum import Enum
 
 
 class LaunchKind(Enum):
-    """Kind of a launch; similar kinds are adjacent, as trees split at a threshold of the number."""
+    """Kind of a launch; similar kinds are adjacent, as trees split at a threshold of the number.
+
+    The order must not change: stored tables and trained weights contain the numbers.
+    """
 
     STEM = "convolution of an image"
     """Up to four input channels."""
@@ -31,7 +34,7 @@ class LaunchKind(Enum):
     POOL = "pooling"
     OTHER = "other"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
     @property
     def number(self) -> int:
@@ -40,4 +43,4 @@ class LaunchKind(Enum):
 
 
 NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
-"""Positions of the kinds, which stored tables and trained weights refer to."""
+"""Positions of the kinds, by kind."""

@@ -1,4 +1,4 @@
-"""Launches of several steps or runs as one table, which trees evaluate at once."""
+"""Launches of several steps or runs as one table, which trees evaluate in one call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 Configuration = tuple[str, ...]
-"""Key of machine, precision and execution mode."""
+"""Key of machine, precision and execution mode, in which rates of launches agree."""
 
 
 @entity
@@ -30,7 +30,7 @@ class SumStack:
         row: index of each launch's step.
         configuration: index in ``known`` of each step's configuration.
         known: configurations of the steps.
-        time_s: measured time of each step.
+        time_s: measured time of each step; any other measured quantity where trees fit that one.
     """
 
     names: tuple[str, ...]
@@ -47,5 +47,5 @@ class SumStack:
         return len(self.time_s)
 
     def total(self, per_launch: Array) -> Array:
-        """Return the sums of numbers of launches by step, ``[steps]``."""
+        """Return the sum of ``per_launch`` over the launches of each step, ``[steps]``."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)

@@ -20,7 +20,7 @@ from .launch_kind import LaunchKind
 from .setting import Setting
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
-"""Kinds of kernels of libraries, which compilers do not generate."""
+"""Kinds of kernels that come from libraries, even in compiled runs."""
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})
 """Policies of autocast that cast operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
@@ -42,9 +42,10 @@ def launches(
     mixed = setting.precision.is_mixed
     stored = am.get(Autocast(setting.precision.dtype), module) if mixed else None
     strides = am.get(Strides(setting.runtime), module)
-    at = [Numbers(e) for e in envs]
-    listing = LaunchWalk(table, stored, strides, setting.compiled, at, setting.precision.bits)
-    return table, list(listing.all())
+    evaluators = [Numbers(env) for env in envs]
+    bits = setting.precision.bits
+    walk = LaunchWalk(table, stored, strides, setting.compiled, evaluators, bits)
+    return table, list(walk.all())
 
 
 class LaunchWalk:
@@ -78,10 +79,12 @@ class LaunchWalk:
         self.amounts: dict[Dim, Amount] = {}
         self.widths: dict[Value, int] = {}  # bits of a stored element
         self.lies: dict[Value, int] = {}  # number of each value in `ways`
+        # numbers of the ways in which values are stored: type, bits of an element, no weight
         self.ways: dict[tuple[Type, int, bool], int] = {}
         self.moves: dict[tuple[Hashable, ...], Launch] = {}  # casts and copies
         self.known: dict[tuple[Hashable, ...], Launch] = {}  # kernels, by `signature`
         self.duplicates = DuplicateKeys()
+        # f32 bytes and number of the weights that were cast so far
         self.weight_bytes = 0.0
         self.weights = 0
 
@@ -98,8 +101,8 @@ class LaunchWalk:
         """Yield the casts of weights before the kernels so far as one launch."""
         if self.weights:
             read, traits = self.weight_bytes, {"operands": float(self.weights)}
+            # from f32 to a type of 16 bits: half of the bytes are written
             amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
-            # from f32 to half of the bytes
             yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, 1.0)
 
     def number(self, d: Dim) -> float:
@@ -110,7 +113,7 @@ class LaunchWalk:
         """Return the values of a formula at every environment; cached, as layers repeat them."""
         amount = self.amounts.get(d)
         if amount is None:
-            amount = self.amounts[d] = tuple([float(a(d)) for a in self.at])
+            amount = self.amounts[d] = tuple([float(evaluate(d)) for evaluate in self.at])
         return amount
 
     def same(self, number: float) -> Amount:
@@ -118,7 +121,7 @@ class LaunchWalk:
         return (number,) * len(self.at)
 
     def policy(self, kernel: Kernel) -> Policy:
-        """Return the policy of autocast for a kernel; without autocast no policy casts."""
+        """Return the policy of autocast for a kernel; without autocast one that casts nothing."""
         if self.stored is None:
             return Policy.WIDEST
         if kernel.kind in NARROW_KINDS:
@@ -153,9 +156,10 @@ class LaunchWalk:
         bits = self.bits(v)
         if self.stored is None or not v.is_real:
             return bits
-        # autocast casts no stored scalars
+        # autocast narrows activations and weights, but no stored scalars
         if policy is Policy.NARROW and (v.weight is None or shape(v)):
             return min(bits, NARROW_BITS)
+        # weights are stored wide already, and generated kernels widen as they read
         if policy is Policy.WIDE and v.weight is None and not self.compiled:
             return max(bits, WIDE_BITS)
         return bits
@@ -166,6 +170,7 @@ class LaunchWalk:
         Generated kernels write the type that readers need, or both types if readers differ.
         """
         bits = self.bits(v)
+        # only a wide result of a generated kernel may be written in another type
         if not self.compiled or self.stored is None or bits != WIDE_BITS or not v.is_real:
             return bits
         if policy is Policy.NARROW:
@@ -183,7 +188,7 @@ class LaunchWalk:
         policy = self.policy(kernel)
         if policy not in CASTS:
             return
-        for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
+        for v, part in zip(kernel.reads, kernel.read_parts, strict=True):  # part: bytes read of v
             if not v.is_real:
                 continue
             before, after = self.bits(v), self.read_bits(v, policy)
@@ -200,12 +205,21 @@ class LaunchWalk:
             v = self.strides.copies.get(node)
             if v is None or not v.is_real:
                 continue
+            # generated kernels read the view with its strides
             if self.compiled and kernel.kind not in PRODUCTS:
                 continue
             yield self.moved(LaunchKind.COPY, v, self.bits(v), self.bits(v), 1.0)
 
     def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
-        """Return a launch that reads a tensor and writes it elsewhere; repeated ones are one."""
+        """Return a launch that reads a tensor and writes it elsewhere; equal ones are one object.
+
+        Args:
+            kind: cast or copy.
+            v: the tensor.
+            old: bits of an element that is read.
+            new: bits of an element that is written.
+            permuted: share of the elements that are read in another order than they are stored.
+        """
         key = kind, v.type, old, new, permuted
         launch = self.moves.get(key)
         if launch is None:
@@ -213,7 +227,7 @@ class LaunchWalk:
         return launch
 
     def _moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
-        """Return `moved`, uncached."""
+        """Return the launch of `moved`, computed instead of from the cache."""
         count = self.amount(element_count(shape(v)))
         amounts = {
             "read_bytes": tuple([n * old / 8 for n in count]),
@@ -229,7 +243,7 @@ class LaunchWalk:
         return Launch(kind, -1, amounts, traits, 1.0)
 
     def launch(self, index: int, kernel: Kernel) -> Launch:
-        """Return the launch of a kernel; layers repeat a few."""
+        """Return the launch of a kernel; equal kernels, as of repeated layers, are counted once."""
         key = self.signature(kernel)
         launch = self.known.get(key)
         if launch is None:
@@ -264,7 +278,10 @@ class LaunchWalk:
         )
 
     def compared(self, kernel: Kernel) -> Launch:
-        """Return the launch of a kernel by its extents only, without its index in the table."""
+        """Return the launch of a kernel by its extents only, which is compared with measured ones.
+
+        It has no index in the table (-1), and no traffic, layout or types.
+        """
         extents, work = geometry(kernel), kernel.work
         amounts = {
             "mac": self.amount(work.mac),
@@ -272,6 +289,7 @@ class LaunchWalk:
             "groups": self.amount(extents.groups),
         }
         largest = self.largest(kernel)
+        # axis 1 in the order of ONNX: batch, channels, ...
         channels = self.number(largest[1]) if len(largest) > 1 else 1.0
         traits = {
             "n": self.number(extents.n),
@@ -331,11 +349,18 @@ class LaunchWalk:
         actual = self.amount(kernel.traffic.write_bytes)
         if not declared:
             return actual
-        both = zip(actual, stored, declared, strict=True)
-        return tuple([a * s / d if d else a for a, s, d in both])
+        amounts = zip(actual, stored, declared, strict=True)
+        return tuple([part * bits / whole_ if whole_ else part for part, bits, whole_ in amounts])
 
     def depth(self, kernel: Kernel, amounts: Mapping[str, Amount], n: Dim, k: Dim | None) -> float:
-        """Return the depth of the products; from the multiply–accumulates if no extent gives it."""
+        """Return the depth of the products; from the multiply–accumulates if no extent gives it.
+
+        Args:
+            kernel: kernel of the products.
+            amounts: its counts of ``mac``, ``m`` and ``groups``.
+            n: columns of the products.
+            k: depth, None if no extent gives it.
+        """
         if k is not None:
             return self.number(k)
         products = 2 if kernel.kind is Kind.ATTENTION else 1  # scores, and their use of values

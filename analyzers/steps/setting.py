@@ -17,9 +17,9 @@ class Precision(Enum):
     """Types in which tensors are stored and multiplied."""
 
     AMP_F16 = "amp f16"
-    """f32 weights, products in f16 under autocast."""
+    """Weights in f32, products in f16 under autocast."""
     AMP_BF16 = "amp bf16"
-    """f32 weights, products in bf16 under autocast."""
+    """Weights in f32, products in bf16 under autocast."""
     BF16 = "bf16"
     """Tensors and products in bf16."""
     F16 = "f16"
@@ -27,7 +27,7 @@ class Precision(Enum):
     F32 = "f32"
     """Tensors and products in f32."""
     TF32 = "tf32"
-    """Stored in f32, products in TF32."""
+    """Tensors in f32, products in TF32."""
 
     @property
     def is_mixed(self) -> bool:
@@ -73,7 +73,7 @@ def precision_of(name: str, where: str) -> Precision:
         ParseError: unknown precision.
     """
     words = name.lower().replace("_", " ").replace("-", " ").split()
-    # ``amp_fp16``: mixed, and the element type in any spelling
+    # ``amp_fp16`` is ``amp`` and an element type in any spelling
     is_mixed = words[:1] == ["amp"]
     element = " ".join(words[1:]) if is_mixed else " ".join(words)
     try:
@@ -93,7 +93,10 @@ PRECISIONS = {
 
 
 def is_measured_whole(table: Runtime) -> bool:
-    """Return True if whole runs under a runtime were measured: PyTorch's steps on one stream."""
+    """Return True if whole runs under a runtime were measured: PyTorch's steps on one stream.
+
+    Eager steps that are replayed as a CUDA graph were not measured.
+    """
     is_replayed = table.is_recorded and table.steps is Steps.EAGER
     return table.known_steps is not None and not is_replayed and table.streams == 1
 
@@ -118,7 +121,8 @@ class Setting:
         version: version of the framework, major and minor.
         training: True for a whole step: forward, backward and optimiser.
         engine: name of another runtime than PyTorch, such as ``ort``; empty for PyTorch.
-        host_launch_s: host time per launch; None if unknown. Comparisons of settings ignore it.
+        host_launch_s: host time per launch; None if unknown. Comparisons of settings ignore it, as
+            no measured row is selected by it.
     """
 
     precision: Precision = Precision.AMP_F16
@@ -133,6 +137,7 @@ class Setting:
     def launch_key(self) -> str:
         """Return a key of settings with equal launches: runtime, and bits of tensors."""
         precision = self.precision
+        # f16 and bf16 launch the same kernels on the same bytes, as do f32 and TF32
         stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
         return f"{self.runtime}, {stored}"
 
@@ -144,7 +149,7 @@ class Setting:
 
         Args:
             deployment: under a runtime that whole runs were measured under.
-            element: type that the model computes in, for a deployment without a precision.
+            element: type in which the model computes, for a deployment without a precision.
 
         Raises:
             ModelError: no whole runs were measured in such a way.
@@ -164,8 +169,8 @@ class Setting:
             )
         return cls(
             known[deployment.dtype] if deployment.dtype else known.get(element, wide),
-            deployment.layout is Layout.CHANNELS_LAST,
-            table.steps is Steps.COMPILED,
+            deployment.layout is Layout.CHANNELS_LAST,  # channels_last
+            table.steps is Steps.COMPILED,  # compiled
             training=deployment.mode is Run.TRAINING,
             host_launch_s=0.0 if table.launch is LaunchMode.GRAPH else deployment.host_launch,
         )
@@ -180,7 +185,7 @@ class Setting:
     @property
     def mode(self) -> RunMode:
         """Return the execution mode, which selects the weights."""
-        # training and compilation matter more than the layout
+        # one mode each: training and compilation change times more than the layout
         if self.training:
             return RunMode.TRAINING
         if self.compiled:

@@ -62,7 +62,7 @@ class ExpertsKernel(IntEnum):
     ONE_API = 7
     """Intel's kernels."""
     UNTUNED_CUTLASS = 8
-    """CUTLASS's kernels on Hopper, untuned: FlashInfer then takes the first of its tactics."""
+    """CUTLASS's kernels on Hopper if none was tuned: FlashInfer takes the first of its tactics."""
 
 
 class Experts(KernelClass):

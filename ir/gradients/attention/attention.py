@@ -9,13 +9,17 @@ from ..adjoint import Adjoint, Gradients
 
 
 def attention(at: Adjoint) -> Gradients | None:
-    """Differentiate attention from operands and result; scores are recomputed."""
+    """Return the gradients of queries, keys and values from operands and result.
+
+    Scores are recomputed, as in FlashAttention (arXiv:2205.14135).
+    """
     op = at.op
     if not isinstance(op, Attention):
         return None
+    # operands 4, 5 and 6: past_key, past_value, nonpad_kv_seqlen
     if any(at.has(i) for i in (4, 5, 6)) or op.softcap or op.left_window_size >= 0:
         raise at.error("caches, windows or soft caps")
-    if at.wants(3):
+    if at.wants(3):  # attn_mask
         raise at.error("its mask is trained")
     grad_op = with_attributes(AttentionGrad, op)
     mask = (at.operand(3),) if at.has(3) else ()

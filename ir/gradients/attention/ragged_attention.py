@@ -9,13 +9,17 @@ from ..adjoint import Adjoint, Gradients
 
 
 def ragged_attention(at: Adjoint) -> Gradients:
-    """Differentiate from operands and result; scores are recomputed."""
+    """Return the gradients of queries, keys, values and bias from operands and result.
+
+    Scores are recomputed, as in FlashAttention (arXiv:2205.14135).
+    """
     assert isinstance(at.op, RaggedAttention)
     if at.has(DECODE_KEY):
         raise at.error("caches of single tokens")
     if any(at.wants(i) for i in range(len(at.node.inputs)) if i not in RESULTS):
         raise at.error("caches are trained")
     ins = (at.dy, at.result(), *at.node.inputs)
+    # results up to the last that is wanted, as the operator gives them by position
     count = 1 + max([n for n, i in enumerate(RESULTS) if at.has(i) and at.wants(i)], default=0)
     results = at.tape.several(with_attributes(RaggedAttentionGrad, at.op), ins, count)
     gradients = {i: results[n] for n, i in enumerate(RESULTS) if n < count}

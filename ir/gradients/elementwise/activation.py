@@ -17,26 +17,29 @@ BY_TANH = (
 )
 """Derivative of GELU by tanh, with ``sqrt(2/π)`` and ``3 · 0.044715 · sqrt(2/π)`` as numbers."""
 QUICK = 1.702
-"""Default ``alpha`` of QuickGelu."""
+"""Default ``alpha`` of QuickGelu: ``x * sigmoid(1.702 x)`` approximates GELU (arXiv:1606.08415)."""
 
 
 def gelu(at: Adjoint) -> Gradients | None:
-    """Differentiate GELU from its operand, to which the bias is added first."""
+    """Return the gradients of operand and bias; the bias is added before the activation."""
     op = at.op
     assert isinstance(op, Gelu)
-    # one half times the GELU of the other: no rule
+    # a subclass that multiplies one half of its operand with the GELU of the other half: no rule
     if isinstance(op, BiasSplitGelu):
         return None
     text = BY_TANH if op.approximate == "tanh" else BY_ERF
     x: Value = at.operand(0)
     if at.has(1):
         x = at.tape.add(x, at.operand(1))
+    # one gradient for both, since their sum is what is activated
     gradient = at.tape.apply(ElementwiseGrad(op.mnemonic, text), at.dy, x)
     return {i: at.tape.sum_to(gradient, at.shape(i)) for i in (0, 1) if at.wants(i)}
 
 
 def slope(name: str) -> str:
-    """Return the derivative of an activation by its operand, as text; epilogues use the same names.
+    """Return the derivative of an activation by its operand ``x``, as a formula in text.
+
+    Names are those of epilogues of products and of experts, in any case, with or without "_".
 
     Raises:
         ValueError: the derivative of this activation is not defined.

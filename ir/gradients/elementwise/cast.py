@@ -7,8 +7,8 @@ from ..adjoint import Adjoint, Gradients
 
 
 def cast(at: Adjoint) -> Gradients:
-    """Cast the gradient to the operand's type."""
+    """Return the gradient in the operand's type."""
     return {0: at.tape.apply(Cast(to=at.operand(0).dtype), at.dy)}
 
 
-cast_like = cast
+cast_like = cast  # its second operand gives only the type

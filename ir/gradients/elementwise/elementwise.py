@@ -1,4 +1,7 @@
-"""Gradients of elementwise operators with any number of operands."""
+"""Gradients of elementwise operators with any number of operands.
+
+Rules have the mnemonics of their operators as names, so that some hide built-in functions.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,13 @@ def mean(at: Adjoint) -> Gradients:
 
 
 def max(at: Adjoint) -> Gradients:
-    """Pass the gradient to operands that equal the result; each of equal ones gets all of it."""
+    """Return the gradient for operands that equal the result, 0 elsewhere.
+
+    Where several operands are equal, each gets the whole gradient.
+    """
     from ...ops.elementwise.elementwise_grad import ElementwiseGrad
 
+    # x is the operand, y the result; None stands for the variables b and c, which do not occur
     op = ElementwiseGrad(at.op.mnemonic, "where(x == y, 1, 0)")
     return {
         i: at.tape.sum_to(
@@ -36,7 +43,7 @@ min = max
 
 
 def clip(at: Adjoint) -> Gradients:
-    """Pass the gradient of elements between the limits; the limits get none."""
+    """Return the gradient of elements between the limits, 0 elsewhere; the limits get none."""
     # letters of the operands: x, then the limits b and c
     inside = {1: "x >= b", 2: "x <= c"}
     conditions = [text for i, text in inside.items() if at.has(i)]

@@ -8,7 +8,7 @@ from ..adjoint import Adjoint, Gradients
 
 
 def gated_activation(at: Adjoint) -> Gradients:
-    """Differentiate from the operand; the activation is recomputed."""
+    """Return the gradient from the operand alone; the activation is recomputed, not saved."""
     assert isinstance(at.op, GatedActivation)
     grad_op = GatedActivationGrad(activation=at.op.activation)
     return {0: at.tape.apply(grad_op, at.dy, at.operand(0))}

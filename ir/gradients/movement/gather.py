@@ -9,19 +9,22 @@ from ..adjoint import Adjoint, Gradients
 
 
 def gather(at: Adjoint) -> Gradients:
-    """Add rows where they were read, as for an embedding."""
+    """Return the gradients of rows, added where the rows were read, as for an embedding."""
     assert isinstance(at.op, Gather)
     return _added(at, GatherGrad(axis=at.op.axis))
 
 
 def gather_elements(at: Adjoint) -> Gradients:
-    """Add elements where they were read; the operand is saved for its shape."""
+    """Return the gradients of elements, added where the elements were read.
+
+    The operand is passed on too: ATen's backward operator takes the shape from it.
+    """
     assert isinstance(at.op, GatherElements)
     return _added(at, GatherElementsGrad(axis=at.op.axis), at.operand(0))
 
 
 def gather_nd(at: Adjoint) -> Gradients:
-    """Add slices where they were read."""
+    """Return the gradients of slices, added where the slices were read."""
     assert isinstance(at.op, GatherND)
     return _added(at, GatherNDGrad(batch_dims=at.op.batch_dims))
 

@@ -12,7 +12,11 @@ from .slice import padded
 
 
 def pad(at: Adjoint) -> Gradients:
-    """Return the part that was the operand; negative padding becomes zeros."""
+    """Return the part of the gradient that belongs to the operand, for padding with constants.
+
+    Elements that negative padding had cut off get zeros. Other modes repeat elements, whose
+    gradients are added.
+    """
     assert isinstance(at.op, Pad)
     shape = at.shape()
     axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
@@ -27,7 +31,8 @@ def pad(at: Adjoint) -> Gradients:
     for i, axis in enumerate(axes):
         begin, end = amounts[i], amounts[i + len(axes)]
         total = shape_of(at.dy)[axis]
-        # positive padding is cut off, negative padding had cut off elements, whose gradient is 0
+        # positive padding is cut off from the gradient; negative padding had cut off elements of
+        # the operand, whose gradient is 0. A symbolic padding counts as positive
         cut_end = end if not isinstance(end, int) or end > 0 else 0
         cut_begin = begin if not isinstance(begin, int) or begin > 0 else 0
         ranges[axis] = (cut_begin, total - cut_end)
@@ -37,7 +42,10 @@ def pad(at: Adjoint) -> Gradients:
 
 
 def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
-    """Add up elements that padding repeats, axis by axis."""
+    """Return the gradient with the elements that padding repeats added up, axis by axis.
+
+    ``pads`` has the padding before each of ``axes``, then the padding after each, as in ONNX.
+    """
     assert isinstance(at.op, Pad)
     gradient, shape = at.dy, at.shape()
     for i, axis in enumerate(axes):
@@ -46,6 +54,7 @@ def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
             continue
         if not (isinstance(begin, int) and isinstance(end, int) and isinstance(extent, int)):
             raise at.error("its extents are not numbers")
+        # for each padded position the element of the operand that it repeats
         sources = [at.op._source(j - begin, extent) for j in range(begin + extent + end)]
         positions = at.tape.ints([s for s in sources if s is not None])
         extents = shape_of(gradient)

@@ -10,14 +10,18 @@ from ..tape import shape_of
 
 
 def scatter_elements(at: Adjoint) -> Gradients:
-    """Return zero where an element was replaced; additions leave the data's gradient unchanged."""
+    """Return the gradients of data and updates.
+
+    The gradient of the data is 0 where an update replaced an element; a scatter that adds leaves it
+    unchanged. The gradient of the updates is read at the indices.
+    """
     assert isinstance(at.op, ScatterElements)
     axis, reduction = at.op.axis, at.op.reduction
     return _gradients(at, GatherElements(axis=axis), ScatterElements(axis=axis), reduction)
 
 
 def scatter_nd(at: Adjoint) -> Gradients:
-    """Differentiate slices in the same way."""
+    """Return the gradients of data and updates, as `scatter_elements` does, for slices."""
     assert isinstance(at.op, ScatterND)
     return _gradients(at, GatherND(), ScatterND(), at.op.reduction)
 
@@ -28,7 +32,14 @@ def _gradients(
     put: ScatterElements | ScatterND,
     reduction: str,
 ) -> Gradients:
-    """Return gradients of data and updates; ``take`` and ``put`` use the indices of the scatter."""
+    """Return gradients of data and updates.
+
+    Args:
+        at: the scatter: data, indices, updates.
+        take: operator that reads elements at the indices.
+        put: operator that replaces elements at the indices.
+        reduction: how the scatter combines updates with data.
+    """
     if reduction not in ("none", "add"):
         raise at.error(f"a reduction by {reduction}")
     gradients: dict[int, Value | None] = {}

@@ -9,7 +9,10 @@ from ..adjoint import Adjoint, Gradients
 
 
 def top_k(at: Adjoint) -> Gradients | None:
-    """Scatter by the saved indices."""
+    """Return the gradient of the selected elements, put at their saved indices; 0 for all others.
+
+    Subclasses select in other ways and have no rule.
+    """
     if not exactly(at.op, TopK):
         return None
     ins = (at.tape.ints(at.shape()), at.result(1), at.dy)

@@ -10,14 +10,14 @@ from ..tape import shape_of
 
 
 def padded(at: Adjoint, v: Value, before: list[Dim], after: list[Dim]) -> Value:
-    """Return a value padded with zeros."""
+    """Return a value padded with zeros; ``before`` and ``after`` have an amount for each axis."""
     if not any(d != 0 for d in (*before, *after)):
         return v
     return at.tape.apply(Pad(), v, at.tape.ints((*before, *after)))
 
 
 def slice(at: Adjoint) -> Gradients:
-    """Pad the gradient with zeros, and between its elements for steps above 1."""
+    """Return the gradient with zeros for elements outside the slice, and between its steps."""
     assert isinstance(at.op, Slice)
     shape = at.shape()
     ranges = at.op.ranges(at.node.inputs, len(shape))
@@ -31,7 +31,8 @@ def slice(at: Adjoint) -> Gradients:
         if start is None or not isinstance(step, int):
             raise at.error("where it starts is not known")
         if step < 0:
-            # a slice backwards is one forwards whose gradient is reversed
+            # a slice backwards is a slice forwards with a reversed gradient: it begins at the last
+            # element of the backward one. ONNX clamps a start behind the axis to its last element
             last = extent - 1
             begin = start + extent if isinstance(start, int) and start < 0 else start
             begin = min(begin, last) if isinstance(begin, int) and isinstance(last, int) else begin
@@ -43,13 +44,14 @@ def slice(at: Adjoint) -> Gradients:
             first = 0
         if step > 1:
             dy = spread(at, dy, axis, step)
-            length = length * step
+            length = length * step  # with the zeros behind the last element
+        # negative for those zeros that lie beyond the axis: the padding cuts them off
         before[axis], after[axis] = first, extent - first - length
     return {0: padded(at, dy, before, after)}
 
 
 def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
-    """Insert ``step - 1`` zeros after each element along an axis."""
+    """Return a value with ``step - 1`` zeros after each element along an axis."""
     shape = shape_of(v)
     column = at.tape.reshape(v, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
     no_padding: list[Dim] = [0] * (len(shape) + 1)
@@ -60,15 +62,16 @@ def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
 
 
 def split(at: Adjoint) -> Gradients:
-    """Concatenate the gradients of the parts, zeros for parts without one."""
+    """Return the concatenated gradients of the parts, zeros for parts without one."""
     assert isinstance(at.op, Split)
     axis = normal_axis(at.op.axis, len(at.shape()))
     parts: list[Value] = []
     for index, part in enumerate(at.of_results):
         if part is None:
             type_ = at.op.infer(at.node.inputs)[index]
-            shown = Value("part", type_)
-            part = at.tape.zeros(shape_of(shown), shown.dtype)
+            # a value for its shape and type alone; it enters no graph
+            missing = Value("part", type_)
+            part = at.tape.zeros(shape_of(missing), missing.dtype)
         parts.append(part)
     return {0: at.tape.concat(parts, axis)}
 

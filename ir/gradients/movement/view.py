@@ -1,4 +1,4 @@
-"""Gradients of views."""
+"""Gradients of views. A rule has the mnemonic of its operator as name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..adjoint import Adjoint, Gradients
 
 
 def reshape(at: Adjoint) -> Gradients:
-    """Reshape to the operand's shape."""
+    """Return the gradient in the operand's shape."""
     return {0: at.tape.reshape(at.dy, at.shape())}
 
 

@@ -80,7 +80,7 @@ class Fourier(Op):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        # a one-sided spectrum is that of a real signal
+        # one-sided transforms are of real signals: the inverse gives one, the forward a spectrum
         is_real = self.inverse and self.onesided
         dtype = PARTS.get(x.dtype, x.dtype) if is_real else WHOLE.get(x.dtype, x.dtype)
         if x.shape is None:
@@ -91,10 +91,11 @@ class Fourier(Op):
         return single(dtype, tuple(shape))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        # e counts the time domain, which a one-sided spectrum is half of
+        # e counts the elements of the signal, not those of a one-sided spectrum, which has half
         signal = outs[0] if self.inverse else tensor(ins, 0)
         if not isinstance(signal, TensorType) or signal.shape is None:
             return {}
         lengths = tuple(signal.shape[normal_axis(a, len(signal.shape))] for a in self.axes)
-        length = log2_floor(element_count(lengths))
-        return {"e": count(signal), "l": length, "d": 2 if self.onesided else 1}
+        # log2 of the product: the passes along all axes together
+        levels = log2_floor(element_count(lengths))
+        return {"e": count(signal), "l": levels, "d": 2 if self.onesided else 1}

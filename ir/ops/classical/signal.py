@@ -35,7 +35,7 @@ AXIS_IS_INPUT_FROM = 20
 
 
 def extent_of(ins: Inputs, index: int) -> Dim | None:
-    """Return the scalar input as an extent, None if unknown.
+    """Return the content of a scalar input as an extent; None if unknown.
 
     Raises:
         ShapeError: it is negative.
@@ -75,22 +75,29 @@ class DFT(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Set the axis: before version 20 it is an attribute, 1 by default."""
+        """Set the axis: before version 20 it is an attribute, 1 by default.
+
+        An attribute with the name of an operand becomes a constant operand.
+        """
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
     def _axis(self, ins: Inputs, rank: int) -> int | None:
         """Return the transformed axis, None if it is content of an unknown operand."""
         content = known_ints(ins, 2)
         if has(ins, 2) and (content is None or len(content) != 1):
-            # of two axes the last holds real and imaginary parts
+            # the last axis holds real and imaginary parts, so that of two axes only one is left
             return 0 if rank == 2 else None
-        at = normal_axis(content[0] if content else -2, rank)
-        if at == rank - 1:
+        axis = normal_axis(content[0] if content else -2, rank)
+        if axis == rank - 1:
             raise ShapeError("the last axis holds real and imaginary parts")
-        return at
+        return axis
 
     def _length(self, ins: Inputs, signal: Dim) -> Dim:
-        """Return the number of samples in time; from n//2 + 1 bins by default 2 * (bins - 1)."""
+        """Return the number of samples of the signal: dft_length, else from the input's extent.
+
+        ``signal`` is that extent. If it counts the n//2 + 1 bins of a one-sided spectrum, the
+        length is 2 * (bins - 1), as ONNX defines it; an odd n needs dft_length.
+        """
         if has(ins, 1):
             length = extent_of(ins, 1)
             return data_extent() if length is None else length
@@ -102,24 +109,25 @@ class DFT(Op):
             return (x,)
         # a real result has no imaginary part
         parts = 1 if self.inverse and self.onesided else 2
-        at = self._axis(ins, len(x.shape))
-        if at is None:
+        axis = self._axis(ins, len(x.shape))
+        if axis is None:
+            # any axis may change its extent, unless the length stays
             keeps_length = not has(ins, 1) and not self.onesided
-            free = x.shape[:-1] if keeps_length else (data_extent() for _ in x.shape[:-1])
-            return single(x.dtype, (*free, parts))
-        n = self._length(ins, x.shape[at])
+            extents = x.shape[:-1] if keeps_length else (data_extent() for _ in x.shape[:-1])
+            return single(x.dtype, (*extents, parts))
+        n = self._length(ins, x.shape[axis])
         m = n // 2 + 1 if self.onesided and not self.inverse else n
-        return single(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts))
+        return single(x.dtype, (*x.shape[:axis], m, *x.shape[axis + 1 : -1], parts))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = shape_at(ins, 0)
-        at = None if shape is None else self._axis(ins, len(shape))
-        if shape is None or at is None:
-            # nothing is counted along an unknown axis
+        axis = None if shape is None else self._axis(ins, len(shape))
+        if shape is None or axis is None:
+            # nothing is counted along an unknown axis: a lower bound of 0, not an unknown work
             return {"b": 0, "n": 0, "l": 0, "d": 1}
-        n = extent_of(ins, 1) if has(ins, 1) else self._length(ins, shape[at])
-        n = shape[at] if n is None else n
-        b = element_count(shape[:at] + shape[at + 1 : -1])
+        n = extent_of(ins, 1) if has(ins, 1) else self._length(ins, shape[axis])
+        n = shape[axis] if n is None else n
+        b = element_count(shape[:axis] + shape[axis + 1 : -1])
         return {"b": b, "n": n, "l": log2_floor(n), "d": 2 if self.onesided else 1}
 
 
@@ -143,7 +151,10 @@ class STFT(Op):
     onesided: int = 1
 
     def _frame(self, ins: Inputs) -> Dim | None:
-        """Return the samples of a frame: its operand, the window, else the whole signal."""
+        """Return the samples of a frame: frame_length, else those of the window or of the signal.
+
+        None if the operand that decides is not known.
+        """
         if has(ins, 3):
             length = extent_of(ins, 3)
             if length is not None:
@@ -163,7 +174,7 @@ class STFT(Op):
         elif step == 0:
             raise ShapeError("frame_step is 0")
         else:
-            # frames that lie within the signal
+            # ONNX pads nothing: only frames that lie within the signal count
             frames = checked((x.shape[1] - frame) // step + 1, "number of frames")
         if frame is None:
             bins: Dim = data_extent()
@@ -224,7 +235,7 @@ class Window(Op):
         size = extent_of(ins, 0)
         return single(self.output_datatype, (data_extent() if size is None else size,))
 
-    traffic = result_once
+    traffic = result_once  # the size is a scalar attribute of the kernel, not traffic
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": count(outs[0]), "a": 3 * self.cosines, "c": self.cosines}

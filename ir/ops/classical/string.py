@@ -75,7 +75,7 @@ class StringSplit(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = shape_at(ins, 0)
-        # maxsplit counts cuts
+        # maxsplit counts cuts, one less than pieces; a negative one is no limit
         limit = None if self.maxsplit is None or self.maxsplit < 0 else self.maxsplit + 1
         pieces = data_extent(limit)
         split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
@@ -106,7 +106,7 @@ class StringNormalizer(Op):
         shape = shape_at(ins, 0)
         if not shape or not self.stopwords:
             return single(DType.STR, shape)
-        # between one string, also if all are stop words, and all
+        # from one string, which ONNX returns even if all are stop words, up to all of them
         stay = data_extent(dim_max(shape[-1], 1), 1)
         return single(DType.STR, (*shape[:-1], stay))
 

@@ -36,6 +36,7 @@ class WordConvEmbedding(Op):
         if any(r not in (None, n) for r, n in zip(ranks, (4, 2), strict=True)):
             raise ShapeError(f"filters and characters of ranks {list(ranks)}, not 4 and 2")
         w, c = shapes
+        # `same` is None for extents that cannot be compared
         if w and c and same(w[3], c[1]) is False:
             raise ShapeError(f"filters over {w[3]} numbers a character, the table has {c[1]}")
         s = words.shape[0] if words.shape else data_extent()
