@@ -213,12 +213,7 @@ class LaunchWalk:
     def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
         """Return a launch that reads a tensor and writes it elsewhere; equal ones are one object.
 
-        Args:
-            kind: cast or copy.
-            v: the tensor.
-            old: bits of an element that is read.
-            new: bits of an element that is written.
-            permuted: share of the elements that are read in another order than they are stored.
+        ``old`` and ``new`` are bits of an element, ``permuted`` is the share that is reordered.
         """
         key = kind, v.type, old, new, permuted
         launch = self.moves.get(key)
@@ -278,10 +273,7 @@ class LaunchWalk:
         )
 
     def compared(self, kernel: Kernel) -> Launch:
-        """Return the launch of a kernel by its extents only, which is compared with measured ones.
-
-        It has no index in the table (-1), and no traffic, layout or types.
-        """
+        """Return the launch of a kernel by its extents only: without index, traffic and types."""
         extents, work = geometry(kernel), kernel.work
         amounts = {
             "mac": self.amount(work.mac),
@@ -353,14 +345,7 @@ class LaunchWalk:
         return tuple([part * bits / whole_ if whole_ else part for part, bits, whole_ in amounts])
 
     def depth(self, kernel: Kernel, amounts: Mapping[str, Amount], n: Dim, k: Dim | None) -> float:
-        """Return the depth of the products; from the multiply–accumulates if no extent gives it.
-
-        Args:
-            kernel: kernel of the products.
-            amounts: its counts of ``mac``, ``m`` and ``groups``.
-            n: columns of the products.
-            k: depth, None if no extent gives it.
-        """
+        """Return the depth ``k`` of products with ``n`` columns; if None, from their amounts."""
         if k is not None:
             return self.number(k)
         products = 2 if kernel.kind is Kind.ATTENTION else 1  # scores, and their use of values
