@@ -324,6 +324,7 @@ class Engine:
         )
         heads = self.model.decoder.heads if self.model.decoder is not None else ()
         vocabulary = heads[-1].width if heads else 0
+        # logits of the largest decode step, if an engine runs it to measure its memory
         profiled = kind.logit_bytes * kind.max_num_seqs * vocabulary
         # a state more for each drafted token, to return to if the token is rejected
         states = 1 + self.speculation.tokens + kind.extra_states
@@ -336,7 +337,7 @@ class Engine:
         context, overhead = kind.context_bytes, CONTEXT_BYTES + GRAPH_BYTES
         if kind.joins_ranks and self.ranks > 1:
             overhead += COLLECTIVE_BYTES
-        # a share of the device need not count what no engine allocates
+        # outside of the share of a device: graphs that it does not count, the rest of a context
         outside = 0.0 if kind.counts_graphs or kind.pool_of is not PoolOf.DEVICE else GRAPH_BYTES
         outside += 0.0 if context is None else CONTEXT_BYTES - context
         room = capacity_of(load_machine(kind.host)) if kind.host else None

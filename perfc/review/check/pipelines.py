@@ -62,16 +62,30 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
                 else AnnotationLevel.WARNING
             )
             identity = "\0".join((r.setting, f.metric, f.outcome, f"{f.limit:.6g}"))
-            name, title = f"perfc-{f.metric}", f"perfc: {f.metric}"
             file, line = annotation.place_of(r.source, r.model)
-            yield Annotation(level, file, name, title, r.setting, f.message, identity, line)
+            yield Annotation(
+                level,
+                file,
+                rule=f"perfc-{f.metric}",
+                title=f"perfc: {f.metric}",
+                context=r.setting,
+                message=f.message,
+                identity=identity,
+                line=line,
+            )
         for changed_line in r.lines:
             file, line = annotation.place_of(changed_line.source, r.model)
-            name, title = f"perfc-{CHANGE}", f"perfc: {r.model}"
-            identity = "\0".join((r.model, r.setting, changed_line.code))
-            note = AnnotationLevel.NOTE
-            parts = note, file, name, title, r.setting, changed_line.cost, identity, line
-            yield Annotation(*parts, related=changed_line.sites)
+            yield Annotation(
+                AnnotationLevel.NOTE,
+                file,
+                rule=f"perfc-{CHANGE}",
+                title=f"perfc: {r.model}",
+                context=r.setting,
+                message=changed_line.cost,
+                identity="\0".join((r.model, r.setting, changed_line.code)),
+                line=line,
+                related=changed_line.sites,
+            )
     yield from map(annotation.unreadable, views.errors)
 
 

@@ -128,14 +128,14 @@ def compare(
         groups,
         pairs,
         blame,
-        not (old.cost.is_bound or new.cost.is_bound),
-        {
+        is_complete=not (old.cost.is_bound or new.cost.is_bound),
+        intervals={
             m: (min(low, of_totals), max(high, of_totals))  # the difference of totals is inside too
             for m, (low, high) in intervals(of_kernels, pairs, reports)
             for of_totals in [after[m].value - before[m].value]
         },
-        of_kernels,
-        {m: low for m, (low, _) in intervals(of_kernels, pairs, reports, ONE_SIDED)},
+        kernel_changes=of_kernels,
+        surely={m: low for m, (low, _) in intervals(of_kernels, pairs, reports, ONE_SIDED)},
     )
 
 

@@ -142,7 +142,8 @@ def on_host(
         at, more_s = Numbers(env), (ranks - 1) * hosted.time_s
         for n, p in attentions(program, wanted):
             heads = at(p.batch * p.query_len) * at(p.heads + p.kv_heads)
-            # queries, keys, values and results cross the link in 32 bits
+            # queries and keys have `head_dim` elements, values and results `value_dim`; queries and
+            # results have all heads, keys and values `kv_heads`; all cross the link in 32 bits
             moved = WIDE * heads * at(p.head_dim + p.value_dim)
             more_s += n * (gap_s + moved / link.value)
         whole = longer(hosted, more_s)

@@ -170,7 +170,7 @@ def longer(cost: KernelCost, more_s: float) -> KernelCost:
 
 
 def _bytes_per_s(machine: Machine) -> float:
-    """Return the bandwidth of such copies, which nobody measured.
+    """Return the bandwidth of copies that convert their elements, which nobody measured.
 
     It is a share of the bandwidth that a board sustains over whole networks. With one element per
     thread, copies are assumed not to gain from a last-level cache that holds their tensors. This
@@ -181,7 +181,7 @@ def _bytes_per_s(machine: Machine) -> float:
 
 
 def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | None) -> float:
-    """Return the bytes of attention scores of a step with prompts; of a mask if that is fused.
+    """Return the bytes of attention scores of a step with prompts, or of the mask if it is fused.
 
     The largest attention counts, with `WIDE` bytes per score: layers reuse the same memory.
 

@@ -125,7 +125,8 @@ class TowerCost:
     @property
     def activation_bytes(self) -> float:
         """Return the activation bytes of a pass with one image."""
-        return float(self.program.liveness.peak({"batch": 1})[0])
+        live_bytes, _ = self.program.liveness.peak({"batch": 1})
+        return float(live_bytes)
 
 
 @lru_cache(maxsize=64)

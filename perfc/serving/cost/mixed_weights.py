@@ -64,7 +64,7 @@ class _Mix:
         tensors = [(self._fitted(type_name, shape[-1]), n) for type_name, n in parts]
         # bytes of whole blocks; a fused weight gets the type of its largest tensor
         sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
-        largest = max(zip(sizes, tensors, strict=True), key=lambda each: each[0])[1][0]
+        largest, _ = tensors[sizes.index(max(sizes))]
         is_uniform = all(t is largest for t, _ in tensors)
         return StoredWeight(largest, math.prod(shape), sum(sizes), (), is_uniform)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, fields, replace
 from functools import cached_property, lru_cache
 from operator import add
+from typing import NamedTuple
 
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.estimators import Execution
@@ -109,7 +110,8 @@ class Program:
 
     def activation_bytes(self, env: Env) -> float:
         """Return the peak of live bytes without caches and states, which are in a pool."""
-        return self.liveness.peak(env)[0] - self.cached_bytes(env)
+        live_bytes, _ = self.liveness.peak(env)
+        return live_bytes - self.cached_bytes(env)
 
     def cached_bytes(self, env: Env) -> float:
         """Return the bytes of caches and states read: inputs with more than two axes.
@@ -189,6 +191,19 @@ class Passes:
     decode: Program
 
 
+class KernelGroups(NamedTuple):
+    """Indices of the kernels of a pass, by the sizes that change their work.
+
+    ``readers`` read the context, ``exchanges`` are collectives, ``heads`` read one token of each
+    prompt, and ``others`` every new token.
+    """
+
+    readers: list[int]
+    exchanges: list[int]
+    heads: list[int]
+    others: list[int]
+
+
 @lru_cache(maxsize=128)
 def passes_of(
     model: LanguageModel,
@@ -245,7 +260,7 @@ def estimated_parts(
     kernels = tuple([b for env in envs for b in bounds(table, machine, env).kernels])
     # all sizes are estimated at once, side by side
     every = tuple([env for env in envs for _ in wanted])
-    side_by_side = RooflineTable(machine, kernels, 0.0, envs[0], envs=every)
+    side_by_side = RooflineTable(machine, kernels, weight_floor_s=0.0, env=envs[0], envs=every)
     estimates = in_run(Execution(side_by_side, table, framework=framework))
     # estimates are one flat list: all wanted kernels of the first size, then of the next
     position = {index: at for at, index in enumerate(wanted)}

@@ -28,7 +28,7 @@ from .grouped import Rereads
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
 from .memory import MemoryDemand, caches_of, held_bytes
-from .program import Env, KernelCost, Passes, Program, estimated_parts, passes_of
+from .program import Env, KernelCost, KernelGroups, Passes, Program, estimated_parts, passes_of
 from .rates import ANY, KernelRates, attended, limited
 
 TOKENS = octaves(1, 16384, between=16)  # tokens of a step with prompts
@@ -156,8 +156,8 @@ class StageCost:
         if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
-        readers = self._of_prompts[0], self._of_decode[0]
-        layers = layers_of(passes.prefill, readers[0], passes.decode, readers[1])
+        prompts, decodes = self._of_prompts.readers, self._of_decode.readers
+        layers = layers_of(passes.prefill, prompts, passes.decode, decodes)
 
         def separate_s(
             count: float, length: float, past: float, decodes: float, context: float
@@ -174,8 +174,8 @@ class StageCost:
         return lru_cache(maxsize=MOST_SIZES)(self.joint.at)
 
     @cached_property
-    def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
-        """Return indices of decode kernels: cache readers, collectives, the others."""
+    def _of_decode(self) -> KernelGroups:
+        """Return the groups of decode kernels, of which each reads one token of a sequence."""
         program = self.passes.decode
         # a kernel reads the cache if a longer context changes its work; any two lengths show it
         at = {"decodes": 3, "context": 4096}
@@ -183,11 +183,11 @@ class StageCost:
         # if a window is full, a longer context changes nothing
         seen |= program.differ(at, {**at, "context": int(CONTEXTS[0])})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
-        return sorted(seen), sorted(program.exchanges), rest
+        return KernelGroups(sorted(seen), sorted(program.exchanges), [], rest)
 
     @cached_property
-    def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Return indices of prefill kernels: context readers, collectives, heads, the others."""
+    def _of_prompts(self) -> KernelGroups:
+        """Return the groups of prefill kernels."""
         program = self.passes.prefill
         # groups follow from which sizes change the work of a kernel; the sizes are arbitrary
         at = {"batch": 4, "seq": 512, "past": 4096}
@@ -199,7 +199,7 @@ class StageCost:
         heads = [i for i in every if i not in of_length | cached | program.exchanges]
         seen = {i for i in cached | parted if i not in heads} - program.exchanges
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
-        return sorted(seen), sorted(program.exchanges), heads, rest
+        return KernelGroups(sorted(seen), sorted(program.exchanges), heads, rest)
 
     def alone(self, env: Env, *, is_decode: bool) -> tuple[Sequence[Kernel], Sequence[KernelCost]]:
         """Return the kernels of a pass and the cost of each times its count, on device or host."""
@@ -211,7 +211,7 @@ class StageCost:
             costs = [cost for (cost,) in parts]
         else:
             costs = [limited(program, [i], [env], *how, self.rates)[0] for i in every]
-        for i in (self._of_decode if is_decode else self._of_prompts)[0]:
+        for i in (self._of_decode if is_decode else self._of_prompts).readers:
             (costs[i],) = self._attending(program, [i], [env], [costs[i]])
         return program.table.kernels, costs
 
@@ -234,12 +234,12 @@ class StageCost:
     @cached_property
     def decode_tokens(self) -> Surface:
         """Return the cost of decode kernels that do not read the cache, over sequences."""
-        return self._decode(self._of_decode[2])
+        return self._decode(self._of_decode.others)
 
     @cached_property
     def decode_exchanges(self) -> Surface:
         """Return the cost of the collectives of a decode step, over the number of sequences."""
-        return self._decode(self._of_decode[1])
+        return self._decode(self._of_decode.exchanges)
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
         """Return the cost of decode kernels that do not depend on the context, over sequences."""
@@ -252,7 +252,7 @@ class StageCost:
     @cached_property
     def decode_context(self) -> Surface:
         """Return the cost of decode kernels that read the cache, over sequences and context."""
-        program, wanted = self.passes.decode, self._of_decode[0]
+        program, wanted = self.passes.decode, self._of_decode.readers
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
         how = self.machine, self.framework, self.rereads, self.longest, self.cached
@@ -263,9 +263,9 @@ class StageCost:
     @cached_property
     def prompt_tokens(self) -> Surface:
         """Return the token-wise kernels of a step with prompts, by all of its tokens."""
-        costs = self._prompts(self._of_prompts[3], ONE_PROMPT)
+        costs = self._prompts(self._of_prompts.others, ONE_PROMPT)
         if self.widened is not None:
-            wider = self.widened._prompts(self.widened._of_prompts[3], ONE_PROMPT)
+            wider = self.widened._prompts(self.widened._of_prompts.others, ONE_PROMPT)
             costs = [  # an engine need not widen weights: lower bounds stay
                 replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
                 if self.widens(int(n))
@@ -277,7 +277,7 @@ class StageCost:
     @cached_property
     def prompt_exchanges(self) -> Surface:
         """Return the collectives of a step with prompts, by all of its tokens."""
-        return Surface.of((TOKENS,), self._prompts(self._of_prompts[1], ONE_PROMPT))
+        return Surface.of((TOKENS,), self._prompts(self._of_prompts.exchanges, ONE_PROMPT))
 
     def _prompts(
         self, wanted: Sequence[int], envs: Sequence[Env], machine: Machine | None = None
@@ -308,14 +308,14 @@ class StageCost:
     def heads(self) -> Surface:
         """Return the kernels that read one token of each sequence, by the sequences."""
         envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
-        return Surface.of((SEQUENCES,), self._prompts(self._of_prompts[2], envs))
+        return Surface.of((SEQUENCES,), self._prompts(self._of_prompts.heads, envs))
 
     @cached_property
     def prompt_context(self) -> Surface:
         """Return kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
-        program, wanted = self.passes.prefill, self._of_prompts[0]
+        program, wanted = self.passes.prefill, self._of_prompts.readers
         costs = self._prompts(wanted, envs)
         return Surface.of(axes, self._attending(program, wanted, envs, costs))
 

@@ -318,15 +318,15 @@ def collectives_of(
     groups: dict[Collective, list[tuple[int, int]]] = {}
     for order in trace.by_device():
         computing = (r for r in order if (rows.kernel[r], rows.call[r]) not in communicating)
-        hidden = BusyTime.of(trace, computing)
+        computing_time = BusyTime.of(trace, computing)
         for row in order:
             if (collective := messages[row]) is None:
                 continue
             begin, time_ns = rows.start_ns[row], rows.duration_ns[row]
-            part = UNKNOWN_NS
+            hidden_ns = UNKNOWN_NS
             if begin != UNKNOWN_NS:
-                part = hidden.until(begin + time_ns) - hidden.until(begin)
-            groups.setdefault(collective, []).append((time_ns, part))
+                hidden_ns = computing_time.until(begin + time_ns) - computing_time.until(begin)
+            groups.setdefault(collective, []).append((time_ns, hidden_ns))
     times = (timed(c, launches, machine) for c, launches in groups.items())
     return tuple(sorted(times, key=lambda c: -c.time_s))
 

@@ -45,7 +45,7 @@ def labeled(
     )
     frames = np.array([np.frombuffer(c, np.int64) for c in host.frames.columns])
     calls = np.array([np.frombuffer(host.calls.columns[at], np.int64) for at in (1, 2, 3, 6)])
-    # row 3 of each is the label, so columns of the chosen kinds remain
+    # both have rows of thread, begin, end and label: events with a label of these kinds remain
     parts = [part[:, chosen[part[3]]] if part.size else part for part in (frames, calls)]
     if HostKind.OPERATOR in kinds:
         named = [labels.number(HostLabel(HostKind.OPERATOR, c.operator)) for c in host.trace.calls]

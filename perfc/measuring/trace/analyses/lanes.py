@@ -105,6 +105,7 @@ def lanes_of(summary: TraceSummary) -> TimeLanes:
         **executed(summary, shown),
     }
     drawn = dict(sorted(spans.items(), key=lambda s: -len(s[1]))[:MOST_LANES])
+    # begin of the first span, and end of the last
     first = min((s[0] for each in drawn.values() for s in each), default=0)
     last = max((s[0] + s[1] for each in drawn.values() for s in each), default=0)
     lanes = tuple(lane(key, each, first) for key, each in spans.items() if key in drawn)

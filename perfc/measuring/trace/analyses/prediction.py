@@ -333,7 +333,7 @@ def rows_of(
     for at, k in enumerate(kernels):
         name = class_of_kind(k.kind).value if k.helper is None else k.helper.value
         new = _Row(k.label, k.anchor.loc.name, name)
-        predicted = _Row("", "", "", counts[at], predicted_ns=times_ns[at])
+        predicted = _Row("", "", "", kernels=counts[at], predicted_ns=times_ns[at])
         by_kernel.setdefault(k.identity, new).add(predicted)
     inside = helpers_of(kernels)
     others: dict[tuple[str, str], _Row] = {}

@@ -198,9 +198,9 @@ class LockReader(TableReader):
             self.text(model, "digest", index),
             figures,
             self.text(model, "target_digest", index),
-            self.sizes(model, "sizes", index),
-            self.sizes(model, "products", index),
-            line,
+            sizes=self.sizes(model, "sizes", index),
+            products=self.sizes(model, "products", index),
+            line=line,
         )
 
     def others(self, model: Mapping[str, object], index: int) -> tuple[tuple[str, str | bool], ...]:

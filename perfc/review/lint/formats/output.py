@@ -151,6 +151,14 @@ def annotated(outcome: LintOutcome) -> Iterator[Annotation]:
     for path, f in located(outcome):
         level = AnnotationLevel.WARNING if f.severity is Severity.WARNING else AnnotationLevel.NOTE
         file, line = annotation.place_of(f.source, path)
-        title, message = f"perfc {f.code}", sentence(f)
-        yield Annotation(level, file, f.rule, title, f.code, message, f.fingerprint, line)
+        yield Annotation(
+            level,
+            file,
+            rule=f.rule,
+            title=f"perfc {f.code}",
+            context=f.code,
+            message=sentence(f),
+            identity=f.fingerprint,
+            line=line,
+        )
     yield from map(annotation.unreadable, outcome.errors)
