@@ -61,6 +61,7 @@ def lanes(device: Device) -> int:
 
 def flop_per_clock(device: Device, dtype: str, *, matrix: bool) -> float:
     """Return a core's maximum FLOP per clock: two multiply–accumulate pipes of full width."""
+    # two pipes, and two FLOP of each multiply–accumulate
     best = 4.0 * lanes(device) * _WIDTHS.get(dtype, 2.0)
     if not matrix:
         return best

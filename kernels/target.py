@@ -80,6 +80,7 @@ def render(
     lines = ["schema = 1"]
     for key, value in top.items():
         lines.append(f"{key} = {_text(value)}")
+        # a measured machine has no other names
         if key == "name":
             lines.append("aliases = []")
     used = {n.source for n in last.values()}

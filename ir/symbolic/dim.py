@@ -12,6 +12,7 @@ from ..syntax.names import symbol_key, symbol_name
 
 Dim: TypeAlias = "int | Poly"  # an extent
 Monomial: TypeAlias = "tuple[Atom, ...]"  # a product of atoms, sorted by key; () of a constant
+Interval: TypeAlias = "tuple[int | None, int | None]"  # least and largest; None: no limit
 
 
 class AtomKind(Enum):
@@ -135,7 +136,10 @@ class Poly:
 
 def symbol(name: str, lo: int = 1, hi: Dim | None = None) -> Poly:
     """Return the symbol ``name`` with values in ``lo..hi``; equal arguments give equal symbols."""
-    atom = _intern(AtomKind.SYMBOL, symbol_key(name), (), lo, hi)
+    return _of_atom(_intern(AtomKind.SYMBOL, symbol_key(name), (), lo, hi))
+
+
+def _of_atom(atom: Atom) -> Poly:  # one term: the atom alone, with the coefficient 1
     return Poly((((atom,), 1),))
 
 
@@ -198,7 +202,7 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
 def _floor_atom(num: Dim, den: Dim) -> Dim:  # a quotient that nothing simplifies
     over = str(num) if len(_terms(num)) < 2 and "-" not in str(num) else f"({num})"
     under = str(den) if isinstance(den, int) or _is_atom(den) else f"({den})"
-    return Poly((((_intern(AtomKind.FLOOR, f"({over}//{under})", (num, den), 0, None),), 1),))
+    return _of_atom(_intern(AtomKind.FLOOR, f"({over}//{under})", (num, den), 0, None))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -248,15 +252,13 @@ def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:  # nested ones beco
     for d in dims:
         nested = d.terms[0][0][0] if isinstance(d, Poly) and _is_atom(d, kind) else None
         for x in nested.args if nested else (d,):
-            if any(_dominated(kind, x, y) for y in arguments):
-                continue
-            arguments = [y for y in arguments if not _dominated(kind, y, x)]
-            arguments.append(x)
+            if not any(_dominated(kind, x, y) for y in arguments):
+                arguments = [*(y for y in arguments if not _dominated(kind, y, x)), x]
     if len(arguments) == 1:
         return arguments[0]
     args = tuple(sorted(arguments, key=str))
     key = f"{kind.value}({', '.join(map(str, args))})"
-    return Poly((((_intern(kind, key, args, 0, None),), 1),))
+    return _of_atom(_intern(kind, key, args, 0, None))
 
 
 def _is_atom(d: Poly, kind: AtomKind | None = None) -> bool:
@@ -281,9 +283,6 @@ def dim_max(*dims: Dim) -> Dim:
     return _extremum(AtomKind.MAX, dims)
 
 
-Interval: TypeAlias = "tuple[int | None, int | None]"  # least and largest; None: no limit
-
-
 def _times(a: Interval, b: Interval) -> Interval:  # of a product; wider than exact if unbounded
     if None not in (*a, *b):
         corners = [x * y for x in a for y in b if x is not None and y is not None]
@@ -300,8 +299,9 @@ def _atom_interval(atom: Atom) -> Interval:
         case AtomKind.FLOOR:
             (nlo, nhi), (dlo, dhi) = interval(atom.args[0]), interval(atom.args[1])
             if dlo is not None and dlo == dhi and dlo > 0:
-                # an unbounded end stays None
+                # an unbounded end stays None, and 0 stays 0
                 return (nlo and nlo // dlo), (nhi and nhi // dlo)
+            # else limits are known of a positive divisor and a dividend that is not negative
             if dlo is None or dlo <= 0 or nlo is None or nlo < 0:
                 return None, None
             return (0 if dhi is None else nlo // dhi), (None if nhi is None else nhi // dlo)
@@ -368,7 +368,7 @@ def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
     match atom.kind:
         case AtomKind.SYMBOL:
             name = atom.key if atom.key in env else symbol_name(atom.key)
-            return env[name] if name in env else Poly((((atom,), 1),))
+            return env[name] if name in env else _of_atom(atom)
         case AtomKind.FLOOR:
             return substitute(atom.args[0], env) // substitute(atom.args[1], env)
         case AtomKind.MIN:

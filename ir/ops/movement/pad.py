@@ -86,6 +86,7 @@ class Pad(Op):
         data, pads, shape = known(ins, 0), elements(ins, 1), small_shape(outs[0])
         if data is None or pads is None or shape is None:
             return ()
+        # never None, as the extents of the result would be unknown
         axes = self._axes(ins, len(shape)) or []
         # only the pads before each axis: those at the end follow from the extents of the result
         begins = [0] * len(shape)

@@ -43,7 +43,10 @@ def rows_before(shape: Shape | None, axis: int) -> Dim:
 
 
 def channels_of(_op: object, shape: Shape | None) -> Dim:
-    """Return the extent of the second axis, 1 without one; 0 if the rank is unknown."""
+    """Return the extent of the second axis, 1 without one; 0 if the rank is unknown.
+
+    It is the method ``rows`` of operators with statistics per channel.
+    """
     return 0 if shape is None else shape[1] if len(shape) > 1 else 1
 
 
