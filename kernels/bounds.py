@@ -42,10 +42,11 @@ _IMPOSSIBLE: Mapping[str, Mapping[str, float]] = _DATA["impossible"]
 _READINGS: Mapping[str, tuple[float, float]] = _DATA["readings"]
 """Least and greatest plausible reading by key: beyond them the probe measured something else."""
 DEFAULTS: Mapping[str, Mapping[str, float]] = _DATA["defaults"]
-"""Values that replace implausible readings, by key and kind of device, as in shipped targets:
-dispatch of one operator to a thread pool; an asynchronous launch."""
+"""Values that replace implausible readings, by key and kind of device, as in shipped targets: on
+``cpu`` the dispatch of one operator to a thread pool, on ``cuda`` an asynchronous launch."""
 _WIDTHS: Mapping[str, float] = _DATA["widths"]
-"""Operations per clock relative to f32, of 16-bit types 2; a lane multiplies four bytes at once."""
+"""Operations per clock relative to f32; 2 for types that are not listed, which have 16 bits. A lane
+multiplies four bytes at once."""
 
 
 def lanes(device: Device) -> int:

@@ -59,15 +59,17 @@ class Probe:
 
     Args:
         id: ``matrix.f32``; names the samples.
-        key: key of its rate in a target file, with a place for the scope's word; empty if the
-            samples have another use.
+        key: key of its rate in a target file, with ``{}`` in the place of ``sustained`` for all
+            cores and ``one_core`` for one; empty if the samples have another use.
         note: what the file says of it.
+        quantity: what the result is.
         unit: unit of the result, ``flop/s``.
         sizes: measured sizes for a device; fewer if the second argument is True. Extents of a
             square product, bytes of all buffers together, 0 for probes without sizes.
         work: work of one count, in ``unit`` times seconds; a multiply–accumulate is two FLOP. A
             run returns its count.
         dtype: element type, empty if there is none.
+        scopes: whether all cores, one core or both are measured.
         inputs: returns operands of the verification for a seed.
         expected: returns the answer for these operands, with a tolerance.
     """

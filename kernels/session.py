@@ -28,7 +28,8 @@ refused."""
 OTHERS = 0.1
 """Share of the processors that other programs may use while long runs are measured."""
 UNDIVIDED_S = 3e-3
-"""Maximum duration of runs that fit between two scheduler ticks, so that others cannot disturb."""
+"""Maximum duration of runs that fit between two scheduler ticks, so that others cannot disturb.
+Linux has 250 ticks a second by default."""
 MAX_LINE_BYTES = 1 << 16
 """Maximum bytes of a line of the file of samples."""
 MAX_LINES = 200_000
@@ -106,8 +107,11 @@ class Session:
     """A measurement that stores its samples.
 
     Args:
+        backend: the device, and how its probes run.
+        quick: fewer sizes and samples.
         path: the file of raw samples; None stores nothing.
         resume: continue with the samples in the file.
+        settings: durations of samples; by default those of the kind of device.
         tell: called before each case.
         deadline: time after which no case begins; at least one case is measured.
     """

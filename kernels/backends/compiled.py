@@ -156,7 +156,7 @@ class Arena:
 
     def __init__(self) -> None:
         self.map: mmap.mmap | None = None
-        self.address = self.part = 0
+        self.address = self.part = 0  # address of the first part, and bytes of each
 
     def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
         """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""

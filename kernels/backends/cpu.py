@@ -54,7 +54,10 @@ class KernelRun:
 
 
 class DispatchRun:
-    """Dispatch of work to a thread pool that spins, or sleeps, until all are done."""
+    """Dispatch of empty work to a pool of threads, until all threads are done.
+
+    Threads that wait for work sleep if ``blocks``, else they spin.
+    """
 
     count = 1.0
 
@@ -70,7 +73,12 @@ class DispatchRun:
 
 
 class Cpu:
-    """Probes on the processor."""
+    """Probes on the processor.
+
+    Args:
+        threads: number of threads; 0 for one per core that this process may use.
+        compiler: False to measure with NumPy alone.
+    """
 
     def __init__(self, threads: int = 0, *, compiler: bool = True) -> None:
         self.cpus = host.processors(threads)

@@ -40,7 +40,11 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def processors(threads: int = 0) -> tuple[int, ...]:
-    """Return logical processors to use, one per core, by affinity and the control group's quota."""
+    """Return logical processors to use, one per core, by affinity and the control group's quota.
+
+    Args:
+        threads: number of processors; 0 for as many as cores and quota permit.
+    """
     if hasattr(os, "sched_getaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
     else:
@@ -53,6 +57,7 @@ def processors(threads: int = 0) -> tuple[int, ...]:
             one_each.append(cpu)
     # a quota below one processor still runs one thread, more slowly
     count = threads or int(min(len(one_each), max(quota(), 1)))
+    # more threads than cores share cores
     chosen = one_each if count <= len(one_each) else allowed
     return tuple(chosen[:count])
 

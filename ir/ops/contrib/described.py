@@ -79,7 +79,7 @@ class Described(Op):
             shape, names = tensor(ins, i).shape, pattern.split(",") if pattern else []
             has_leading = len(names) > 0 and names[0] == "..."
             names = names[has_leading:]  # without the three dots
-            # "=t": the content of a one-element operand is the extent t
+            # "=t": the content of a one-element operand is the extent t, unless it is unknown
             if pattern.startswith("="):
                 dims = getattr(known(ins, i), "dims", ())
                 letters |= {pattern[1:]: d for d in dims if d is not None and len(dims) == 1}
@@ -116,10 +116,10 @@ class Described(Op):
         return {name: letters[name] for name in used} if used <= letters.keys() else {}
 
     def read_parts(self, ins: Inputs) -> Parts:
-        letters, _ = self.bound(ins)
-        sizes = {i: tensor(ins, i).nbytes or 0 for i, v in enumerate(ins) if v is not None}
         if not self.parts:
             return {}
+        letters, _ = self.bound(ins)
+        sizes = {i: tensor(ins, i).nbytes or 0 for i, v in enumerate(ins) if v is not None}
         return {
             i: _value(self.parts[i], {**letters, "w": w}) if i in self.parts else w
             for i, w in sizes.items()
@@ -153,7 +153,10 @@ def _dtype(of: str, ins: Inputs, letters: Extents) -> DType:
 
 
 def _value(text: str, letters: Extents) -> Dim:
-    """Return a formula's value; of an unbound letter 0 bytes, or a data-dependent extent."""
+    """Return the value of a formula.
+
+    If a letter is unbound: 0 where bytes are computed, else a data-dependent extent.
+    """
     try:
         return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
@@ -176,7 +179,7 @@ def described(file: str, module: str) -> tuple[type[Op], ...]:
 
     A row is named by the ONNX operator, with its domain; it has
 
-    - ``mnemonic``: name in the text form, the first key: by it operators are indexed unread;
+    - ``mnemonic``: name in the text form; the first key, as an index of operators searches for it;
     - ``operands``: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``;
     - ``results``: operand or element type of each, with axes: ``0[...,n] I32[b]``;
     - ``does``: first line of the docstring;

@@ -83,6 +83,7 @@ class SplitToSequence(Op):
         """
         given, rank = elements(ins, 1), tensor(ins, 1).rank
         split = known(ins, 1)
+        # nothing is known of the parts, or not whether `split` is a scalar or a list
         if given is None or (rank is None and split is None):
             return data_extent(upper(extent)), None, ()
         # a scalar is the extent of every part but the last

@@ -123,8 +123,11 @@ class AveragePoolGrad(PoolGrad):
         window = self.forward().problem((operand,), (tensor(ins, 0),))
         assert window is not None
         rank, pads = len(window.extents), explicit_pads(window)
+        # an expansion is of static shapes
         numbers = [d for d in (*window.in_extents, *window.out_extents) if isinstance(d, int)]
         source, result = numbers[:rank], numbers[rank:]
+        # by axis: 1 / the elements of each window, elements behind the last window, and where the
+        # operand lies on the padded axis
         factors: list[list[float]] = []
         extra: list[int] = []
         slices: dict[int, tuple[Dim, Dim]] = {}

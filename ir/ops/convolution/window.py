@@ -170,9 +170,9 @@ def touched(
         reach = {i * stride + j * dilation - before for i in range(out) for j in range(kernel)}
         return sum(0 <= i < extent for i in reach)
     if dilation == 1 and isinstance(kernel, int):
-        # disjoint windows, of which pads take at most their width
+        # disjoint windows: all their elements, but for at most as many as there are pads
         return dim_max(out * kernel - before - after, 0)
-    # at least one position per window
+    # at least one position per window, but for windows that lie in the pads
     return dim_max(dim_min(extent, out) - before - after, 0)
 
 

@@ -37,6 +37,7 @@ from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, content, elements, or_data, picked, small_shape
 from ...traffic import moved, stored
 
+# a start, an end or a step; None if unknown
 Bound = int | Poly | None
 FAR = (1 << 31) - 1
 """Positions from here on mean the end of the axis: exporters write the largest integer of 32 or 64
@@ -241,17 +242,18 @@ class Split(Part):
             if isinstance(extent, int) and isinstance(part, int) and extent < part * (n - 1):
                 raise ShapeError(f"{n} parts of {part} are more than an extent of {extent}")
             return (part,) * (n - 1) + (dim_max(0, extent - part * (n - 1)),)
-        given = elements(ins, 1)
-        if given is None:
+        parts = elements(ins, 1)
+        if parts is None:
             return tuple(data_extent(extent) for _ in range(n))
-        total: Dim = sum((g for g in given if g is not None), start=0)
+        total: Dim = sum((p for p in parts if p is not None), start=0)
         rest = extent - total
         # unknown parts may be the rest, unless the known ones exceed the extent already
-        if same(rest, 0) is False and (None not in given or (interval(rest)[1] or 0) < 0):
+        if same(rest, 0) is False and (None not in parts or (interval(rest)[1] or 0) < 0):
             raise ShapeError(f"parts of {total} in all do not make {extent}")
         # a single unknown part is what the others leave; of several, each is at most that
-        is_single = given.count(None) == 1
-        return tuple(or_data(g, rest) if g is not None or not is_single else rest for g in given)
+        if parts.count(None) == 1:
+            return tuple(rest if p is None else p for p in parts)
+        return tuple(or_data(p, rest) for p in parts)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = known(ins, 0)

@@ -80,17 +80,17 @@ def train_command(
     protocol = chosen_protocols([split])[0]
     with telling() as to:
         wanted = Wanted(
-            graphs,
-            pool,
-            output,
-            preset,
-            language_model,
-            readout,
-            limit_s,
-            seed,
-            dataset,
-            protocol,
-            mode,
+            graphs=graphs,
+            pool=pool,
+            folder=output,
+            preset=preset,
+            language_model=language_model,
+            readout=readout,
+            limit_s=limit_s,
+            seed=seed,
+            dataset=dataset,
+            protocol=protocol,
+            mode=mode,
         )
         for line in train(wanted, stages or (0, 1, 2, 3), to.say):
             say(line)

@@ -187,7 +187,13 @@ def graph(
         raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
     with telling() as to:
         budget = TrainingBudget(
-            seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
+            seed=seed,
+            limit_s=limit_s,
+            folder=folder,
+            scale=scale,
+            progress=to.progress,
+            is_faithful=faithful,
+            unlabelled=unlabelled_graphs(graphs),
         )
         predictor = learned(name, fold, wanted, budget, to.say)
         # rounded before it is tested, so that the card has the scores of the written weights

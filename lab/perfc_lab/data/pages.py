@@ -55,17 +55,20 @@ class PageForm:
     """Columns of times in tables of one form; named groups of its patterns are fields of the rows.
 
     Args:
-        under: patterns of the file's name, of headings and of the line of text before a table,
-            which has a match for each.
+        under: patterns, each of which must match the file's name, a heading above the table or the
+            line of text before it.
         times: pattern of the names of columns of times.
-        labels: by the pattern of a column's name, that of its cells; other rows are left out.
+        labels: pattern of a column's name, and pattern of its cells; rows with other cells are left
+            out.
         optional: the same of columns that a table may lack.
         cell: pattern of each ``time`` in a cell.
-        rate: if the cells are samples a second.
-        total: if a row's times add up to one.
-        exact: if rows must have a cell a column; else they are cut or padded, as GitHub shows them.
+        rate: True if the cells are samples per second.
+        total: True if the times of a row are added to one time.
+        exact: True if each row must have a cell for each column; else rows are cut or padded, as
+            GitHub shows them.
         fields: fields of all rows; ``{name}`` stands for another field.
-        values: by field, the table's word for a page's, once ``{name}`` is filled in.
+        values: by field, the word of our table for a word of the page; looked up after ``{name}``
+            is filled in.
     """
 
     times: re.Pattern[str]
@@ -163,7 +166,7 @@ class PageSource(PublicSource):
     graphs: ClassVar[tuple[tuple[re.Pattern[str], str], ...]]
     """Files of graphs by patterns of models; what follows ``timm__`` is in lower case."""
     suspect: ClassVar[re.Pattern[str]]
-    """Pattern of model, device, precision and batch of a row, with spaces between."""
+    """Pattern of rows of grade C: of model, device, precision and batch, with spaces between."""
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     whole: ClassVar[tuple[str, ...]] = ("n_gpus", "seq_len", "batch")
     """Columns of whole numbers."""
@@ -202,7 +205,7 @@ class PageSource(PublicSource):
             if not fields.get(name):
                 raise FetchError(f"no {name} of a time", where=str(path), hint="another commit?")
         model, size = fields["model"], fields.get("size", "")
-        # "224x224" is 224, as in names of graphs
+        # a square, "224x224", is written 224, as in names of graphs
         height, _, width = size.partition("x")
         size = height if width == height else size
         batch = count(fields, "batch", path)
@@ -226,7 +229,7 @@ class PageSource(PublicSource):
             f"{fields.get('channels', '3')}x{sides}" if size else None,
             count(fields, "seq_len", path) if "seq_len" in fields else None,
             batch,
-            batch * 1e3 / time if rate else time,
+            batch * 1e3 / time if rate else time,  # milliseconds
             percentile,
             fields.get("measure", "model"),
             False,  # copies of inputs and outputs are not in the time
@@ -238,7 +241,10 @@ class PageSource(PublicSource):
         )
 
     def graph_of(self, model: str, size: str) -> str | None:
-        """Return the file of a model's graph; None where no pattern or that of no file matches."""
+        """Return the file of a model's graph.
+
+        None if no pattern matches the model, or if the template of the first that does is empty.
+        """
         for pattern, template in self.graphs:
             if match := pattern.fullmatch(model):
                 name = match.expand(template).replace("{size}", size)
@@ -316,6 +322,7 @@ def page_source(name: str, described: Mapping[str, Any]) -> PublicSource:
         "forms": tuple(form_of(table, described) for table in described["tables"]),
         "facts": tuple(re.compile(fact) for fact in described.get("facts", ())),
         "graphs": tuple((re.compile(p), t) for p, t in described.get("graphs", ())),
+        # by default a pattern that nothing matches
         "suspect": re.compile(described.get("suspect", "(?!)")),
     }
     base = PageSource if described.get("table", WHOLE_MODELS) == WHOLE_MODELS else RunPageSource

@@ -112,6 +112,7 @@ def facts_of(feature: Mapping[object, object]) -> dict[str, float]:
     arguments, memory = as_mapping(feature.get("args")), as_mapping(feature.get("memory_info"))
     columns = {"groups": amount(arguments.get("conv_groups"))}
     for name, keys in ARGUMENTS.items():
+        # a node has a size under at most one of the names
         sides = next((s for key in keys if (s := sides_of(arguments.get(key))) != (0, 0)), (0, 0))
         # the release has the padding of one side, our table the sum of both
         twice = 2 if name == "pad" else 1
