@@ -1,4 +1,4 @@
-"""Turn published rows into calls of ``perfc.llm``, and read the numbers that reports print."""
+"""Turn published rows into calls of ``perfc.llm``, and read the predictions of its reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Question:
-    """Call of ``perfc.llm``, or command, of a published row.
+    """Call of ``perfc.llm`` for a published row, also as a command.
 
     Args:
         model: configuration of the published checkpoint.
@@ -58,12 +58,12 @@ class Question:
 
 @frozen
 class PrintedNumber:
-    """A predicted number with the interval that the page prints.
+    """A predicted number with its interval, as a report prints them.
 
     Args:
         value: predicted number, in the unit of its quantity.
-        low: lower end.
-        high: upper end; both NaN where the page prints no interval.
+        low: lower end of the interval.
+        high: upper end; both ends are NaN where the report has no interval.
     """
 
     value: float
@@ -82,7 +82,8 @@ def question(row: ServedRow) -> Question:
         raise PerfcError(f"no configuration of {row.model}")
     weights = row.weights
     if weights == EXPERTS_NVFP4:
-        # as in the config.json of NVIDIA's checkpoint
+        # a format of experts alone is no value of ``dtype``: the model gets it, as the config.json
+        # of NVIDIA's checkpoint has it
         model = replace(
             model, quantization=Quantization(WeightFormat.HALF, experts=WeightFormat.NVFP4)
         )
@@ -102,13 +103,13 @@ def question(row: ServedRow) -> Question:
 
 
 def _version(row: ServedRow) -> str:
-    """Return the version of the runtime; "" if the page gives that of something else."""
+    """Return the version of the runtime; "" if the row has that of something else."""
     version = ML_ENERGY_VLLM if row.source == ML_ENERGY else row.release
     return "" if row.prefill or not version[:1].isdigit() else version
 
 
 def _server(row: ServedRow) -> dict[str, Any]:
-    """Return the options of a server of InferenceX or aiconfigurator."""
+    """Return further options for a server of InferenceX or aiconfigurator."""
     options: dict[str, Any] = {"spread": spread_of(row)}
     # a row without settings ran with those of aiconfigurator's generator
     server = row.settings
@@ -126,15 +127,17 @@ def _server(row: ServedRow) -> dict[str, Any]:
     if row.drafted:
         options |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
     if row.prefill:
-        options["prefill_gpus"] = row.prefill[0] * row.prefill[2]
-        # only degrees that are not 1: an empty text would be the degrees of the whole engine
+        prompt_ranks, _, workers = row.prefill
+        options["prefill_gpus"] = prompt_ranks * workers
+        # only degrees that are not 1, or "tp=1": without degrees those of the whole engine would
+        # count
         degrees = prefill_parallel(row).as_json().items() - ALONE.as_json().items()
         options["prefill_parallel"] = ",".join([f"{k}={n}" for k, n in sorted(degrees)]) or "tp=1"
     return options
 
 
 def _offline(row: ServedRow) -> dict[str, Any]:
-    """Return the options of TensorRT-LLM's own benchmark, which sends all requests at once."""
+    """Return further options for TensorRT-LLM's benchmark, which sends all requests at once."""
     requests = row.concurrency if row.is_static else row.requests or REQUESTS
     return {
         "offline": True,
@@ -145,11 +148,11 @@ def _offline(row: ServedRow) -> dict[str, Any]:
 
 
 def _saturated(row: ServedRow) -> dict[str, Any]:
-    """Return the options of ML.ENERGY's server, all of whose sequences are in use."""
+    """Return further options for ML.ENERGY's server, whose users take all of its sequences."""
     return {"max_num_seqs": row.concurrency}
 
 
-# functions that return further options, by table
+# functions that return further options of a row, by table
 _OF_TABLE = {AIC: _server, TRTLLM: _offline, ML_ENERGY: _saturated}
 
 
@@ -157,17 +160,17 @@ def answer(row: ServedRow) -> ServingReport:
     """Return the report of ``perfc.llm`` on a row.
 
     Raises:
-        PerfcError: there is none, or the model does not fit.
+        PerfcError: the call has no report, or the model does not fit.
     """
-    typed = question(row)
-    report = llm(typed.model, typed.target, **typed.options)
+    call = question(row)
+    report = llm(call.model, call.target, **call.options)
     if not report.fits:
         raise PerfcError("the model does not fit")
     return report
 
 
 def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, PrintedNumber]:
-    """Return the printed number of each quantity that was measured for a row."""
+    """Return the predicted number of each quantity that was measured for a row."""
     assert report.latencies is not None
     assert report.throughput is not None
     assert report.ttft_band is not None
@@ -182,7 +185,7 @@ def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Pr
     by_quantity = {
         ServingQuantity.TTFT_S: PrintedNumber(ttft, ttft * first.low, ttft * first.high),
         ServingQuantity.TPOT_S: PrintedNumber(tpot, tpot * later.low, tpot * later.high),
-        # a rate: the longest time is the lower end
+        # a rate is an inverse time: its lower end is that of the longest time
         ServingQuantity.TOKENS_PER_S: PrintedNumber(rate, rate / later.high, rate / later.low),
         ServingQuantity.ENERGY_J: PrintedNumber(math.nan if energy is None else energy),
     }
@@ -195,7 +198,7 @@ def shipped(
     boards: Mapping[str, BoardPower],
     processes: Mapping[str, Process],
 ) -> Iterator[None]:
-    """Let perfc read these fitted files instead of the ones that it comes with."""
+    """Let perfc use other fitted values than those it comes with, as if its files had them."""
     contents: dict[Any, bytes] = {
         host: as_toml(laws, host.COMMENT).encode(),
         power: as_toml(boards, power.COMMENT).encode(),
@@ -213,6 +216,6 @@ def shipped(
 
 
 def _clear_caches() -> None:
-    """Forget what was read from the fitted files."""
+    """Clear the caches of all that was read from the fitted files."""
     for cached_call in (host.host_models, power.boards, offline.processes, service.engine_for):
         cached_call.cache_clear()

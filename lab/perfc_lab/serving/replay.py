@@ -1,6 +1,6 @@
-"""Simulate the steps of measured rows, as amounts that the numbers of a host model multiply.
+"""Simulate measured rows, and count their steps as amounts that a host model's numbers multiply.
 
-A time is linear in these numbers: `learn` fits them by least squares.
+A time is the sum of amounts times numbers, which `learn` fits by least squares.
 """
 
 from __future__ import annotations
@@ -44,29 +44,30 @@ if TYPE_CHECKING:
     from perfc.serving.offline import BenchmarkFeatures
 
 ROUNDS = 10
-"""Requests per user of a closed loop, as InferenceX and aiconfigurator's runner of genai-perf send;
-all users start at once."""
+"""Requests per user of a closed loop, as many as InferenceX and aiconfigurator's runner of
+genai-perf send; all users start at once."""
 NODE_GPUS, RACKS = 8, frozenset({"gb200"})
-"""GPUs of a published node, and targets whose whole rack is one."""
+"""GPUs of a node in published runs, and targets whose whole rack is one node."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
-"""Numbers of ranks that divide a model's heads; with others, each rank has separate sequences."""
+"""Numbers of ranks that divide a model's heads; with other numbers, ranks have separate
+sequences."""
 NO_SETTINGS = ServerSettings()
-# a host without overhead but for launches, so that kernels alone are counted
+# host without overhead except launches, so that kernels alone are counted
 BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS: Mapping[str, str] = data_next_to(__file__)
-"""Shipped configuration of a model, by its name in a source where that differs."""
+"""Shipped configuration by a model's name in a source, for models with another name there."""
 
 
 @record
 class ReplayedNumber:
-    """A measured value as a linear sum: amounts, each times one number of a law.
+    """A measured time, and the amounts that a law's numbers multiply to predict it.
 
     Args:
         row: measured row.
         quantity: measured quantity.
         amounts: seconds of kernels and exchanges, and counts of steps, prompts and sequences, in
             the order of `LEARNED`; their product with the law's numbers is the time.
-        value: the time that was measured; of a throughput, the time of its tokens.
+        value: measured time; of a throughput the time of its tokens, of an energy the joules.
         place: features of a benchmark without a server; None for other rows.
     """
 
@@ -79,7 +80,7 @@ class ReplayedNumber:
 
 @record
 class Unanswered:
-    """A row without an answer, and why."""
+    """A row that cannot be simulated, and why."""
 
     row: ServedRow
     reason: str
@@ -106,11 +107,11 @@ def engine_of(
     version: str = "",
     expert_skew: float | None = None,
 ) -> Engine:
-    """Return an engine by its settings; by default its host takes no time: only kernels count."""
+    """Return an engine by its settings; by default its host takes only the time of launches."""
     described_model = model_of(model)
     assert described_model is not None
     described_model = replace(described_model, expert_skew=expert_skew)
-    # only the experts have 4 bits
+    # experts alone have 4 bits, all else 16
     has_own = weights == EXPERTS_NVFP4
     precision = precision_of(
         described_model.dtype, described_model.quantization, "bf16" if has_own else weights, cache
@@ -134,7 +135,7 @@ def engine_of(
 
 
 def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
-    """Return a row as samples: the engine is simulated, its steps are counted."""
+    """Return a sample for each measured value of a row, from a simulation of its engine."""
     if model_of(row.model) is None:
         return Unanswered(row, f"no configuration of {row.model}")
     if row.pipeline > 1:
@@ -149,10 +150,10 @@ def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
 
 
 def engine_of_row(row: ServedRow) -> Engine:
-    """Return the engine of a row, whose host takes nothing but for launches.
+    """Return the engine of a row, whose host takes only launches and the sending of tokens.
 
     Raises:
-        PerfcError: the model does not divide so.
+        PerfcError: the model cannot be divided in this way.
     """
     task = tasks().get(row.dataset) if is_mixture(row.model) else None
     return engine_of(
@@ -171,23 +172,20 @@ def engine_of_row(row: ServedRow) -> Engine:
 
 
 def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
-    """Return the degrees of an engine, over as many nodes of eight GPUs as it takes.
-
-    A rack is one node.
-    """
+    """Return the degrees of an engine, over as many nodes as its ranks need."""
     nodes = 1 if row.target in RACKS else -(-tensor * groups // NODE_GPUS)
     return Parallel(tensor, row.pipeline, expert, groups, nodes)
 
 
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
-    """Return the amounts of one step."""
+    """Return the amounts of one step; ``context`` is the mean cached tokens of a sequence."""
     parts = engine.cost.parts("time_s", chunks, decodes, context)
     parts = engine.cost.launched(parts, chunks, decodes)
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
 
 
 def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """Return the measured number of one static batch, with its kernel amounts to the last token."""
+    """Return the sample of one static batch: of its prompts, or of its whole time."""
     batch, points = row.concurrency, 8
     total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
     if ServingQuantity.TTFT_S in row.measured:
@@ -206,13 +204,13 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 def prefill_parallel(row: ServedRow) -> Parallel:
     """Return the degrees of an engine that computes prompts for others."""
     ranks, share, _ = row.prefill or (1, 1, 1)
-    # data parallel in attention: with expert parallelism, or if ranks do not divide the heads
+    # ranks have separate sequences with expert parallelism, or if they do not divide the heads
     has_own = share > 1 or ranks not in EVEN
     return divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
 
 
 def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """Return the numbers of a simulated closed loop whose prompts other engines compute."""
+    """Return the samples of a closed loop whose prompts other engines compute."""
     parallel, groups = prefill_parallel(row), row.engines * row.attention_data
     _, _, workers = row.prefill or (1, 1, 1)
     worker = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
@@ -223,7 +221,7 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     at_once = workers * parallel.attention_data / min(groups, row.concurrency)
     limits, clock = engine.limits(row.isl, row.osl), _ClockCounter(engine)
     run = simulate_disaggregated(work, limits, clock, worker, at_once)
-    # amounts of one prompt without waiting; the simulated TTFT is a multiple of its time
+    # amounts of one prompt; with waiting, the simulated TTFT is a multiple of its time
     prompt = [0.0] * len(LEARNED)
     budget = worker.kind.token_budget
     for done in range(0, row.isl, budget):
@@ -242,12 +240,12 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 
 
 def _bare_s(counted: Sequence[float]) -> float:
-    """Return the time of kernels and communication in seconds, before correction factors."""
+    """Return the seconds of kernels and communication, with factors of 1 and no host."""
     return sum(counted[: len(FACTORS)])
 
 
 def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """Return the numbers of a closed loop, or of as many requests as the memory holds."""
+    """Return the samples of a closed loop, of a full server, or of a run measured as a whole."""
     if row.requests:
         return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
@@ -255,7 +253,7 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         return _while_full(row, engine, users)
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
-        # no number of users: as many as the memory holds
+        # without a number of users there are as many as the memory holds
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
     cached_tokens, cached_share = cached(row, engine.limits(row.isl, row.osl))
@@ -282,7 +280,7 @@ def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
 
 @lru_cache(maxsize=4096)
 def _loop(engine: Engine, load: Load) -> dict[ServingQuantity, tuple[float, ...]]:
-    """Return the amounts of a closed loop."""
+    """Return the mean amounts of each token, and of each first token, in a closed loop."""
     users = load.concurrency
     whole = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3))
     run, history = recorded(whole.workload(1), engine.limits(load.isl, load.osl), engine)
@@ -301,9 +299,10 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
     limits = engine.limits(row.isl, row.osl)
     work = at_once(row, seats, limits.block_tokens)
     run, history = recorded(work, limits, engine)
+    # numbers of strides before first tokens, and before last tokens
     begun, ended = (sorted([s.spans[i] for s in run.served]) for i in (1, 2))
     first, last = begun[seats - 1], ended[max(len(ended) - seats - 2, 0)]
-    # too few requests to fill every seat: the whole run
+    # with too few requests to fill every seat, the whole run counts
     if last <= first:
         first, last = 0, len(run.strides)
     tokens = float(sum(written(s) for s in run.strides[first:last]))
@@ -322,8 +321,7 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
 
 
 def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
-    """Return the factors of a law's `FACTORS` in a token's joules, then seconds, of all ranks."""
-    # joules, then seconds, of each kind of kernel that a factor multiplies
+    """Return the energy of a token of all ranks by the kinds of `FACTORS`, then its time so."""
     sums = [0.0] * (2 * len(FACTORS))
     for s in strides:
         each: list[float] = []
@@ -341,7 +339,7 @@ History = list[tuple[float, ...]]
 
 
 def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[SimulatedRun, History]:
-    """Return a run, and the amounts of all strides before each stride, the whole at the end."""
+    """Return a simulated run of an engine, and the history of its amounts."""
     counter = _ClockCounter(engine)
     run = simulate(workload, limits, counter)
     total = [0.0] * len(LEARNED)
@@ -353,21 +351,21 @@ def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Simula
 
 
 class _ClockCounter:
-    """A clock that records the amounts of each step."""
+    """Clock of a simulation (`Clock`) that records the amounts of each step."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.steps: list[list[float]] = []
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """Return the seconds of a step, as `Clock` requires."""
+        """Return the seconds of a step."""
         amounts_of_step = _amounts(self.engine, chunks, decodes, context)
         self.steps.append(amounts_of_step)
         return _bare_s(amounts_of_step)
 
 
 def _between(history: History, first: int, last: int) -> list[float]:
-    """Return the amounts of some strides."""
+    """Return the amounts of the strides from number ``first`` up to ``last``."""
     return [b - a for a, b in zip(history[first], history[last], strict=True)]
 
 

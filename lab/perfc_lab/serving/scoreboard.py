@@ -1,4 +1,4 @@
-"""Build the board of served models: scores, biases, checks, and rows without an answer."""
+"""Build the board of served models: scores, biases, checks, and rows without a prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .checks import RunCheck, llama_cpp, replays
 from .scores import Answered, biases, scored
 
 SPEEDS = "generate", "prompt"
-"""Phases of llama.cpp's runs, each in tokens a second."""
+"""Phases of llama.cpp's runs, by the name of their quantity; both are in tokens a second."""
 SCORES = columns(
     ("table", "source"),
     "quantity",
@@ -28,7 +28,7 @@ SCORES = columns(
     ("in range", "coverage", ".0%"),
     ("for example", "predictor"),
 )
-BIASES = SCORES[:-1]
+BIASES = SCORES[:-1]  # without an example of the call
 CHECKS = columns(
     ("run", "row"),
     "quantity",
@@ -39,10 +39,10 @@ CHECKS = columns(
 
 
 def board(every: Sequence[Answered], data: Path) -> Board:
-    """Return the board of answers, and of the checks of a folder of tables."""
+    """Return the board of answers, and of checks on the tables in the folder ``data``."""
     reasons = Counter(f"{a.row.source}: {a.reason}" for a in every if a.reason)
     checks = (*replays(data), *llama_cpp(data))
-    # the table has replayed requests; rows of llama.cpp are summed up in sentences below it
+    # the table of checks has the replayed requests; sentences below it sum up llama.cpp's rows
     single = [c for c in checks if c.quantity in ("TTFT", "TPOT", "makespan")]
     missed = tuple(f"{count} × {reason}" for reason, count in reasons.items())
     tables = (
@@ -66,7 +66,7 @@ def _sums(checks: Sequence[RunCheck]) -> Iterator[str]:
     for names in (("fits",), *((speed,) for speed in SPEEDS), SPEEDS):
         name, errors = " and ".join(names), [abs(c.error) for c in checks if c.quantity in names]
         if errors and name == "fits":
-            # fits are coded 1 and 2 (`checks`): a right answer has no error at all
+            # `checks` writes 2 for a model that fits and 1 for another: a right answer has no error
             right = sum(e == 0 for e in errors)
             yield f"llama.cpp: {right} of {len(errors)} fit or not as said"
         elif errors:

@@ -1,6 +1,6 @@
-"""Fit the shipped files of serving, and score predictions by models that were left out.
+"""Fit the laws of serving that ship, and score predictions of models that were left out of fits.
 
-``perfc train serving`` writes what `trained`, `trained_boards` and `trained_processes` return.
+``perfc train serving`` writes the results of `trained`, `trained_boards` and `trained_processes`.
 """
 
 from __future__ import annotations
@@ -35,26 +35,28 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
-"""Quantiles of a 90 % interval."""
+"""Quantiles at the ends of a 90 % interval."""
 EAGER = "-eager"
-"""Suffix of names of host models that launch kernel by kernel."""
+"""Suffix of the names of host models of servers without CUDA graphs, which launch every kernel."""
 SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
-"""Name of the host model of ML.ENERGY's servers, which are full all the time."""
+"""Name of the host model of ML.ENERGY's servers, whose users take all sequences all the time."""
 SEPARATE_VERSIONS = {"trtllm": ("1.0.", "trtllm 1.0"), "vllm": ("0.12.", SATURATED)}
-"""Versions with several models, so that one can be held out, and their host models; other versions
-are pooled. Before 0.14 the host of vLLM works ahead only where a setting says so (InferenceX)."""
+"""By runtime, the start of a version with a separate host model, and the name of that. Such a
+version has rows of several models, so that one can be held out; other versions share a host model.
+vLLM 0.12 shares that of ML.ENERGY: before 0.14 its host prepares a step ahead only where a setting
+says so (InferenceX)."""
 
 
 @record
 class ServingEvidence:
-    """Samples of all tables, and the rows that cannot be replayed."""
+    """Samples of all tables, and the rows that cannot be simulated."""
 
     samples: tuple[ReplayedNumber, ...]
     unanswered: tuple[Unanswered, ...]
 
 
 def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> ServingEvidence:
-    """Return the samples of all rows of some tables, replayed.
+    """Return the samples of all rows of some tables, from simulations; ``say`` gets their number.
 
     Raises:
         DataError: a table is missing.
@@ -74,10 +76,10 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Ser
 
 
 def law_name(sample: ReplayedNumber) -> str:
-    """Return the name of the host model of a sample: its runtime and how that was driven.
+    """Return the name of the host model of a sample: its runtime, benchmark and version.
 
-    If several dense models and several mixtures of experts were run, each kind has its own. Of
-    compiled engines, only one mixture of experts was run.
+    Where several dense models and several mixtures of experts were measured, each kind has a host
+    model. Compiled engines were measured with a single mixture, which shares theirs.
     """
     row = sample.row
     has_experts_law = row.source == TRTLLM and is_mixture(row.model) and not is_compiled(row)
@@ -85,7 +87,7 @@ def law_name(sample: ReplayedNumber) -> str:
 
 
 def _driven(row: ServedRow) -> str:
-    """Return the runtime, with its version if the version has its own host model."""
+    """Return the name of a row's host model, without the word for experts."""
     if row.source == TRTLLM:
         if row.is_static:
             return f"{row.runtime}{BENCH} 0.9"
@@ -96,6 +98,7 @@ def _driven(row: ServedRow) -> str:
         return SATURATED
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
+    # " " is the start of no version
     version, name = SEPARATE_VERSIONS.get(row.runtime, (" ", ""))
     return name if row.version.startswith(version) else row.runtime
 
@@ -103,7 +106,7 @@ def _driven(row: ServedRow) -> str:
 def trained(
     evidence: ServingEvidence, unseen: Mapping[int, float] | None = None
 ) -> dict[str, HostModel]:
-    """Return the shipped host models, fitted to all rows, with intervals from held-out models.
+    """Return the host models to ship, fitted to all rows, with intervals from held-out models.
 
     Args:
         evidence: replayed rows.
@@ -111,7 +114,7 @@ def trained(
     """
     laws: dict[str, HostModel] = {}
     every = _timed(evidence)
-    # `answers` trains a law per fold, all with the same held-out predictions: these are given
+    # `answers` gives them, as it trains laws for every fold with the same held-out predictions
     if unseen is None:
         unseen = dict(zip(map(id, every), unseen_errors(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
@@ -129,7 +132,7 @@ def trained(
             source=", ".join(sorted({s.row.source for s in of_law})),
             versions=versions_of([s.row for s in of_law]),
         )
-    # less the time per request, the host of saturated servers also serves vLLM's offline benchmark
+    # vLLM's offline benchmark has the host model of saturated servers, without a time per request
     if SATURATED in laws:
         laws[f"vllm{BENCH}"] = replace(laws[SATURATED], request_s=0.0, token_s=0.0)
     return laws
@@ -138,7 +141,7 @@ def trained(
 def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
     """Return major and minor numbers of the versions in the rows, the oldest first.
 
-    Rows with disaggregated prefill have the version of their router and are skipped.
+    Rows with disaggregated prefill are skipped, as their version is that of a router.
     """
     texts = [
         ML_ENERGY_VLLM if row.source == ML_ENERGY else row.release
@@ -152,9 +155,9 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
 def trained_boards(
     evidence: ServingEvidence, laws: Mapping[str, HostModel]
 ) -> dict[str, BoardPower]:
-    """Return the shipped power models of boards, fitted to servers that record their steps.
+    """Return the power of boards to ship, fitted to servers that record their steps as CUDA graphs.
 
-    Energy was measured under one runtime; its boards represent all runtimes.
+    Energy was measured under one runtime alone, whose boards stand for those of all runtimes.
     """
     watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
     return fitted_boards(watched, laws, law_name)
@@ -163,7 +166,7 @@ def trained_boards(
 def trained_processes(
     evidence: ServingEvidence, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
-    """Return the shipped Gaussian processes, fitted to residuals of the shipped host models."""
+    """Return the Gaussian processes to ship, fitted to the errors of the host models to ship."""
     return fitted_processes(_timed(evidence), law_name, laws)
 
 
@@ -173,7 +176,10 @@ def _timed(evidence: ServingEvidence) -> list[ReplayedNumber]:
 
 
 def _bands(numbers: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[str, Any]:
-    """Return the ends of the intervals, from predictions of held-out models."""
+    """Return the fields of `HostModel` with the ends of its intervals.
+
+    ``unseen`` are the predictions of ``numbers`` by laws without their model.
+    """
     ratios = _ratios(numbers, unseen)
     bands: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
@@ -184,7 +190,7 @@ def _bands(numbers: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[s
         ]
         if values:
             low, high = edges_of_unseen(values)
-            # the prediction lies in its interval
+            # an interval holds the prediction itself
             bands |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return bands
 
@@ -195,7 +201,7 @@ def _ratios(numbers: Sequence[ReplayedNumber], expected: Sequence[float]) -> lis
 
 
 def edges(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the two quantiles, of one more row than there are (conformal)."""
+    """Return the ends of an interval of ratios: conformal quantiles, which count one more row."""
     ordered = sorted(ratios)
     count = len(ordered)
     low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)
@@ -204,7 +210,7 @@ def edges(ratios: Sequence[float]) -> tuple[float, float]:
 
 
 def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
-    """Return the interval of ratios that holds nine in ten rows of a model without any row here.
+    """Return the interval that holds nine in ten ratios of a model that has no row here.
 
     The center is the median of the models' medians. The width of a model is the factor around the
     center that holds nine in ten of its rows. The result has the conformal quantile of the widths
@@ -217,11 +223,11 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
     groups: dict[str, list[float]] = {}
     for model, ratio in ratios:
         groups.setdefault(model, []).append(math.log(ratio))
-    # models of few rows say little about their width, unless there are no others
+    # models of few rows say little about a width; they count only if there are no others
     large = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
     if len(large) < 2:
         return edges([r for _, r in ratios])
-    # logs of ratios: up and down count the same
+    # widths are of logarithms, where a ratio and its inverse are equally far from 1
     share, center = EDGES[1] - EDGES[0], median(map(median, large))
     widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in large])
     width = _ranked(share, widths)
@@ -229,12 +235,12 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
 
 
 def _ranked(share: float, values: Sequence[float]) -> float:
-    """Return the conformal quantile: a share of one more value than there are."""
+    """Return the conformal quantile of values, which counts one more value than there are."""
     ordered = sorted(values)
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-# slices of a table that are scored separately; a row belongs to the first that takes it
+# slices of a table that are scored separately; a row is in the first whose condition it meets
 KINDS: Mapping[str, Callable[[ServedRow], bool]] = {
     "prefill on other GPUs": lambda r: bool(r.prefill),
     "experts": lambda r: is_mixture(r.model),
@@ -253,8 +259,8 @@ class Answered:
 
     Args:
         row: measured row.
-        printed: printed number of each measured quantity; empty without an answer.
-        reason: why there is no answer.
+        printed: predicted number of each measured quantity; empty without a prediction.
+        reason: why there is no prediction.
     """
 
     row: ServedRow
@@ -263,7 +269,10 @@ class Answered:
 
 
 def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
-    """Return at most ``count`` runs of each table and slice, drawn at random; 0 for all."""
+    """Return at most ``count`` runs of each table and slice, drawn at random; for 0 all.
+
+    A run that was published several times counts once.
+    """
     every_row = [s.row for s in evidence.samples] + [u.row for u in evidence.unanswered]
     runs: dict[tuple[str, str], dict[object, ServedRow]] = {}
     for row in every_row:
@@ -277,18 +286,19 @@ def sampled(evidence: ServingEvidence, count: int) -> list[ServedRow]:
 
 
 def answers(evidence: ServingEvidence, rows: Sequence[ServedRow], say: Say) -> list[Answered]:
-    """Return the answers to rows, each by files that are fitted without its model."""
+    """Return the predictions of `perfc.llm` for rows, each with laws fitted without its model."""
     every = _timed(evidence)
     unseen = unseen_errors(every, law_name, model_fold)
     by_id = dict(zip(map(id, every), unseen, strict=True))
     every_answer: list[Answered] = []
     for fold in dict.fromkeys(fold_of_model(row.model) for row in rows):
         rest = ServingEvidence(tuple(s for s in evidence.samples if model_fold(s) != fold), ())
-        typed = [row for row in rows if fold_of_model(row.model) == fold]
-        laws, is_offline = trained(rest, by_id), any(row.source == TRTLLM for row in typed)
+        in_fold = [row for row in rows if fold_of_model(row.model) == fold]
+        laws, is_offline = trained(rest, by_id), any(row.source == TRTLLM for row in in_fold)
+        # processes correct offline benchmarks alone, which are all of this table
         processes = trained_processes(rest, laws) if is_offline else {}
         with shipped(laws, trained_boards(rest, laws), processes):
-            every_answer += map(answered, typed)
+            every_answer += map(answered, in_fold)
         say(f"{fold}: {len(every_answer)} of {len(rows)} rows")
     return every_answer
 
@@ -348,4 +358,5 @@ def _score(
         unanswered=count - len(rows),
         predictor=command,
     )
+    # a quantity without an interval, as energy, has no coverage
     return replace(result, coverage=math.nan) if np.isnan(low).all() else result

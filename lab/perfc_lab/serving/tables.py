@@ -1,4 +1,4 @@
-"""Read the published tables of served models as rows."""
+"""Read the published tables of TensorRT-LLM and ML.ENERGY as rows of served models."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from .weights import published
 
 TRTLLM, ML_ENERGY = "trtllm_throughput", "mlenergy"
 ML_ENERGY_VLLM = "0.11.1"
-"""Source: ML.ENERGY, LLM Inference Energy: A Longitudinal Analysis, on leaderboard 3.0, whose rows
-these are."""
-# formats of TensorRT-LLM's pages
+"""Version of vLLM of all rows of ML.ENERGY. Source: ML.ENERGY, LLM Inference Energy: A Longitudinal
+Analysis, on leaderboard 3.0, which the rows are from."""
+# weight formats by their names on TensorRT-LLM's pages
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
 FAULTY = frozenset(
     {
         ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
     }
 )
-"""Cells left out: this one is eight times the throughput that the machine's memory allows."""
+"""Cells that are left out, by version, model, GPU, precision, and tokens of prompt and answer. This
+one is eight times the throughput that the memory of the machine allows."""
 PER_GPU = "0.6.1"
-"""Version whose page states tokens a second of one GPU for every machine. The table says so of the
-H100 alone. Read as throughput of all GPUs, the A100's rows of four GPUs have half of the throughput
-that 0.5.0 has for a batch a twentieth as large."""
+"""Version whose rates are taken as those of each GPU on every machine, although its page says so
+for the H100 alone. Read as rates of all GPUs, rows of four A100 would have half of the throughput
+that 0.5.0 has with a batch a twentieth as large."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
-"""Names of one model in different versions of the page."""
+"""Later name of a model by its name on older pages."""
 
 
 def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
-    """Read ``trtllm_throughput.parquet``: the most tokens per second of batches of requests."""
+    """Yield the rows of ``trtllm_throughput.parquet``: maximum rates of batches of requests."""
     for i, r in enumerate(read_parquet(folder / f"{TRTLLM}.parquet").itertuples()):
         cell = r.version, r.model, r.gpu, r.precision, r.isl, r.osl
         if cell in FAULTY:
@@ -44,9 +45,10 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         is_first = r.metric == "first_token_latency_ms"
         model, gpu, precision = str(r.model), str(r.gpu).lower(), str(r.precision)
         ranks, stages = int(r.tp) * max(1, int(r.dep)), int(r.pp)
+        # groups of GPUs with separate sequences; the ranks of a group share each product
         data = groups(str(r.version), model, int(r.tp), int(r.dep))
         gpus = ranks * stages
-        # the page of this version gives rates per GPU
+        # see `PER_GPU`
         rate = float(r.value) * gpus if r.version == PER_GPU else r.total_output_tokens_per_s
         value = (
             {ServingQuantity.TTFT_S: r.value / 1e3}
@@ -85,10 +87,11 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
 
 
 def ml_energy(folder: Path) -> Iterator[ServedRow]:
-    """Read ``mlenergy.parquet``: language models under full load, with the power of the boards."""
+    """Yield the rows of ``mlenergy.parquet``: language models under full load, with energies."""
     for i, r in enumerate(read_parquet(folder / f"{ML_ENERGY}.parquet").itertuples()):
         if r.max_num_seqs != r.max_num_seqs:  # NaN: a row of an image or video model
             continue
+        # only 16 bits are given here; other formats follow from the model's name
         gpu, plain = str(r.gpu_model).lower(), "bf16" if r.weight_precision == "bfloat16" else ""
         yield ServedRow(
             ML_ENERGY,
@@ -104,7 +107,7 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
             1,
             1,
             prompt_tokens(str(r.task)),
-            max(2, round(r.avg_output_len)),
+            max(2, round(r.avg_output_len)),  # a time per output token needs two
             int(r.max_num_seqs),
             False,
             (),
@@ -119,10 +122,10 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
 
 
 def _is_launched_singly(row: Any) -> bool:
-    """Return True for Qwen3 on GPQA on a B200: steps of 8 and of 64 users take about 30 ms.
+    """Return True if the server of a row seems to launch every kernel: Qwen3 on GPQA on a B200.
 
-    That is what a host needs that launches each kernel. The publisher does not say how they were
-    launched: it is inferred from the rows.
+    Its steps of 8 and of 64 users both take about 30 ms, the time of a host that launches each
+    kernel. This is inferred from the rows; the publisher does not say it.
     """
     return bool(row.gpu_model == "B200" and row.task == "gpqa" and "Qwen3" in row.model_id)
 
@@ -132,4 +135,4 @@ TABLES: Mapping[str, Callable[[Path], Iterator[ServedRow]]] = {
     TRTLLM: trtllm_throughput,
     ML_ENERGY: ml_energy,
 }
-"""Readers of tables by name; each experiment decides which of their rows it may fit."""
+"""Readers of tables by name."""

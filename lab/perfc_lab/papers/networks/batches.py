@@ -1,4 +1,4 @@
-"""Mini-batches for networks: a graph at a batch is passed once for all rows measured on it.
+"""Mini-batches for networks: a graph at one batch size is passed once for all rows measured on it.
 
 `RowBatches` divides measured rows; a `Batch` is what a network is called with.
 """
@@ -21,19 +21,19 @@ from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.ir.record import frozen
 
 NODES_PER_BATCH = 8192
-"""Nodes of a mini-batch by default; a graph with more is a mini-batch alone."""
+"""Default number of nodes of a mini-batch; a graph with more nodes is a mini-batch alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphTensors:
-    """Features of one graph at one batch.
+    """Features of one graph at one batch size.
 
     Args:
         x: features of nodes, ``[nodes, features]``.
-        edge_index: ``[2, edges]``, source and target.
-        edge_attr: ``[edges, features]``; None where a network reads none.
-        u: features of the whole graph, ``[features]``; None where there are none.
-        count: ``[nodes]``, number of duplicate operators that a node stands for; None for one each.
+        edge_index: source and target node of each edge, ``[2, edges]``.
+        edge_attr: features of edges, ``[edges, features]``; None if the network reads none.
+        u: features of the whole graph, ``[features]``; None if there are none.
+        count: number of equal operators that a node stands for, ``[nodes]``; None for one each.
     """
 
     x: Tensor
@@ -54,16 +54,16 @@ class Batch:
 
     Args:
         x: features of nodes, ``[nodes, features]``.
-        edge_index: ``[2, edges]`` over all nodes.
-        edge_attr: ``[edges, features]`` or None.
+        edge_index: source and target of each edge among all nodes, ``[2, edges]``.
+        edge_attr: features of edges, ``[edges, features]``, or None.
         u: features of whole graphs, ``[graphs, features]``, or None.
         graph_of_node: position of each node's graph, ``[nodes]``, sorted.
         graph_of_row: position of each row's graph, ``[rows]``.
-        row: ``[rows, features]``: batch, machine, setting.
+        row: features of rows, as batch size, machine and setting, ``[rows, features]``.
         y: measured quantities, scaled, ``[rows]``.
-        index: ``[rows]``, positions in the measurements.
+        index: positions of the rows in the measurements, ``[rows]``.
         graphs: number of graphs.
-        count: ``[nodes]``, number of duplicate operators that a node stands for; None for one each.
+        count: number of equal operators that a node stands for, ``[nodes]``; None for one each.
     """
 
     x: Tensor
@@ -87,7 +87,12 @@ class Batch:
 
 @frozen
 class LogScale:
-    """Numbers of many magnitudes as their logarithm, standardised by the rows trained on."""
+    """Scale of numbers of many magnitudes: their logarithm, standardised by that of training rows.
+
+    Args:
+        mean: mean of the logarithms.
+        deviation: standard deviation of the logarithms.
+    """
 
     mean: float
     deviation: float
@@ -98,7 +103,7 @@ class LogScale:
         logs = [log(v) for v in values]
         mean = sum(logs) / len(logs)
         variance = sum((x - mean) ** 2 for x in logs) / len(logs)
-        # the deviation of equal values is 0, by which nothing can be divided
+        # equal values have a deviation of 0, and numbers are divided by it
         return cls(mean, max(variance**0.5, 1e-3))
 
     def scaled(self, value: float) -> float:
@@ -107,16 +112,18 @@ class LogScale:
 
     def value(self, scaled: float) -> float:
         """Return the number that a network predicts as ``scaled``."""
-        # an untrained network may predict what overflows
+        # an untrained network may predict numbers that overflow; e^80 is beyond any quantity
         return exp(min(scaled * self.deviation + self.mean, 80.0))
 
 
 @frozen
 class UnitScale:
-    """Numbers in a separate unit, as the authors' programs of DIPPM and TraPPM learn them.
+    """Scale of numbers that are learned in another unit, as in the authors' programs.
+
+    These are the programs of DIPPM and TraPPM.
 
     Args:
-        unit: one of it, in the unit of the quantity.
+        unit: size of that unit in the unit of the quantity.
     """
 
     unit: float
@@ -134,17 +141,17 @@ Scale = LogScale | UnitScale
 
 
 def scale_of(numbers: Sequence[float]) -> Scale:
-    """Return the scale of a card: mean and deviation of a logarithm, or a unit alone."""
+    """Return the scale of the numbers in a card: mean and deviation of a logarithm, or one unit."""
     return UnitScale(*numbers) if len(numbers) == 1 else LogScale(*numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Columns to mean 0 and deviation 1, as the rows trained on have them; a constant column to 0.
+    """Scale of a table that gives its columns the mean 0 and the deviation 1 over training rows.
 
     Args:
-        mean: ``[features]``.
-        deviation: ``[features]``.
+        mean: means of the columns, ``[features]``.
+        deviation: their deviations, ``[features]``; infinite for a constant column.
     """
 
     mean: Tensor
@@ -157,37 +164,35 @@ class Standard:
         mean = sum((p.double().sum(0) for p in parts), torch.zeros(1)) / max(count, 1)
         square = sum((((p.double() - mean) ** 2).sum(0) for p in parts), torch.zeros(1))
         deviation = (square / max(count, 1)).sqrt()
-        # divided by infinity, a constant column becomes 0
+        # a constant column, divided by infinity, becomes 0
         return cls(mean.float(), torch.where(deviation < 1e-6, torch.inf, deviation).float())
 
     def __call__(self, table: Tensor) -> Tensor:
-        """Return the standardised table, clipped at ten deviations."""
+        """Return the table standardised, and clipped at ten deviations against outliers."""
         return ((table - self.mean) / self.deviation).clamp(-10.0, 10.0)
 
 
 GraphEncoder = Callable[[ModelGraph, float], GraphTensors]
-"""Features of a graph at a batch."""
+"""Function that returns the features of a graph at a batch size."""
 RowEncoder = Callable[[Measurements, GraphRow], "NDArray[np.float64] | Sequence[float]"]
-"""Features of a row that its graph does not have."""
-
-
+"""Function that returns the features of a row that its graph does not have."""
 GraphAtBatch = tuple[str, int]
-"""A graph's name and the batch that its features are of."""
+"""Name of a graph, and the batch size of its features."""
 
 
 class RowBatches:
-    """Rows of measurements as mini-batches of whole graphs, each at its rows' own batch.
+    """Rows of measurements as mini-batches of whole graphs, each at the batch size of its rows.
 
     Args:
         data: rows and graphs.
         quantity: predicted quantity.
-        graph_encoder: features of a graph; called once for each batch it was measured at.
-        row_encoder: features of a row that its graph does not have.
+        graph_encoder: returns the features of a graph; called once for each batch size of its rows.
+        row_encoder: returns the features of a row that its graph does not have.
         scale: scale of ``y``.
-        nodes: approximate nodes of a mini-batch; duplicates count as often as they occur.
-        rows: approximate rows of a mini-batch, in place of nodes; 0 to divide by nodes.
+        nodes: maximum nodes of a mini-batch of several graphs; equal operators count each.
+        rows: maximum rows of such a mini-batch, in place of nodes; 0 to limit nodes.
         cache: encoded graphs, shared between training and validation.
-        filler: what fills rows of features to the length of the longest.
+        filler: number that extends rows of features to the length of the longest.
     """
 
     def __init__(
@@ -227,13 +232,14 @@ class RowBatches:
         return len(self.data.rows)
 
     def size(self, key: GraphAtBatch) -> int:
-        """Return the operators of a graph."""
+        """Return the number of operators of a graph."""
         return self.tensors(key).operators
 
     def tensors(self, key: GraphAtBatch) -> GraphTensors:
-        """Return a graph at a batch, encoded once."""
+        """Return the features of a graph at a batch size, which are encoded once."""
         if key not in self.graphs:
-            self.graphs[key] = self.encode(self.data.graphs[key[0]], float(key[1]))
+            graph, batch = key
+            self.graphs[key] = self.encode(self.data.graphs[graph], float(batch))
         return self.graphs[key]
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
@@ -241,10 +247,10 @@ class RowBatches:
         keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
         chunks: list[list[GraphAtBatch]] = []
         if generator is not None:
-            # graphs of similar size stay together, but not the same ones in each epoch
+            # graphs of similar size are in one mini-batch, but other ones in each epoch
             jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
-        filled = self.most  # the first graph opens the first chunk
+        filled = self.most  # full, so that the first graph opens the first chunk
         for key in keys:
             weight = self.weights[key]
             if filled + weight > self.most:
@@ -264,6 +270,7 @@ class RowBatches:
         starts = torch.cumsum(sizes, 0) - sizes
         index = [i for k in keys for i in self.members[k]]
         counts = torch.tensor([len(self.members[k]) for k in keys])
+        # all graphs have these features, or none has
         edge_attr = [g.edge_attr for g in graphs if g.edge_attr is not None]
         u = [g.u for g in graphs if g.u is not None]
         count = [g.count for g in graphs if g.count is not None]

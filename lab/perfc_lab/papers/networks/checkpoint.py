@@ -1,6 +1,6 @@
-"""Write and resume interrupted trainings: network, optimiser and progress in one folder.
+"""Write and read checkpoints of a training: network, optimiser and progress in one folder.
 
-The loops of `networks.train` and `gnn_llm.loop` call it.
+The loops of `networks.train` and `gnn_llm.loop` resume interrupted trainings by them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def write_checkpoint(
     state: Mapping[str, Any],
     more: Mapping[str, Tensor],
 ) -> None:
-    """Write the progress of a training; the state comes last, so that it has its tensors.
+    """Write the progress of a training; the state comes last, so that its tensors are complete.
 
     Args:
         folder: folder of the training.
@@ -39,6 +39,7 @@ def write_checkpoint(
         state: progress, in types of JSON.
         more: further tensors, by name.
     """
+    # "now.", as `more` may have the best weights so far
     tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
     write_tensors(folder / CHECKPOINT, {**tensors, **more, **optimiser_tensors(optimiser)})
     content = {"fingerprint": fingerprint, **state}
@@ -65,7 +66,7 @@ def read_checkpoint(
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return an optimiser's state of each parameter, for a checkpoint."""
+    """Return the state of an optimiser as tensors, named ``optimiser.PARAMETER.SLOT``."""
     return {
         f"optimiser.{i}.{name}": torch.as_tensor(slot)
         for i, slots in optimiser.state_dict()["state"].items()
@@ -79,7 +80,7 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Te
     for name, tensor in under(tensors, "optimiser.").items():
         number, _, slot = name.partition(".")
         slots.setdefault(int(number), {})[slot] = tensor
-    # groups and rates are those of the fresh optimiser
+    # groups of parameters and learning rates are those of the new optimiser
     optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
 
 

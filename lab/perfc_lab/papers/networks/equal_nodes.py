@@ -1,11 +1,11 @@
-"""Operators that no network of so many layers can distinguish, passed once.
+"""Merge operators of a graph that a network of a number of layers cannot distinguish.
 
 A message-passing layer distinguishes two nodes by their features and messages. The blocks of a
-network are copies, so most of its nodes have equals: of timm's, two layers leave a quarter. This is
-colour refinement (Weisfeiler and Leman, 1968) along the edges; the layers that read it give the
-same numbers as on the whole graph, up to rounding, with two exceptions while a network learns:
-dropout falls on equals together, and batch normalization counts a class once, so that a readout may
-differ by a factor of two. Plain sizes, as under ``--faithful``, are never merged.
+model repeat, so that most of its nodes have equals: for timm's models and two layers a quarter of
+the nodes remains. The method is colour refinement (Weisfeiler and Leman, 1968) along the edges.
+Layers give the same numbers as on the whole graph, up to rounding, with two exceptions in training:
+dropout drops equal nodes together, and batch normalization counts a class once, so that a readout
+may differ by a factor of two. Graphs are not merged with ``--faithful``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .batches import GraphTensors
 
 
 def merged(graph: GraphTensors, layers: int) -> GraphTensors:
-    """Return one node for each class of equal ones, with how many it stands for.
+    """Return a graph with one node per class of equal nodes, and the number of nodes of each class.
 
-    A class keeps the edges into its first member, each from the class of its source.
+    A class has the edges into its first node, each from the class of its source.
 
     Args:
-        graph: as it is.
-        layers: how often a network passes messages along the edges.
+        graph: graph to merge.
+        layers: number of times that a network passes messages along the edges.
     """
     number = classes(graph, layers)
     first: dict[int, int] = {}
@@ -35,7 +35,7 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
     is_first = torch.zeros(len(number), dtype=torch.bool)
     is_first[indices] = True
     class_of_node = torch.tensor(number, dtype=torch.int64)
-    # members of a class receive equal messages, so the edges of one say all
+    # nodes of a class receive equal messages, so that the edges into one of them suffice
     into_first = is_first[graph.edge_index[1]]
     return replace(
         graph,
@@ -47,8 +47,8 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
 
 
 def classes(graph: GraphTensors, layers: int) -> list[int]:
-    """Return the class of each node, numbered as they first occur."""
-    # a colour is a number for all that a node has seen so far: at first its features
+    """Return the class of each node; classes are numbered in the order of their first node."""
+    # a colour is the number of a class: at first of equal features, then of equal messages as well
     colours = _numbered(row.tobytes() for row in graph.x.numpy())
     edge_labels = [0] * graph.edge_index.shape[1]
     if graph.edge_attr is not None:
@@ -58,7 +58,7 @@ def classes(graph: GraphTensors, layers: int) -> list[int]:
         received: list[list[tuple[int, int]]] = [[] for _ in colours]
         for source, target, label in zip(sources, targets, edge_labels, strict=True):
             received[target].append((label, colours[source]))
-        # sorted: layers sum messages, which have no order
+        # messages are sorted, as a layer sums them in any order
         colours = _numbered(
             (colour, *sorted(messages)) for colour, messages in zip(colours, received, strict=True)
         )
