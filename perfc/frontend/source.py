@@ -27,9 +27,9 @@ LONGEST_TEXT_BYTES = 16 << 20
 """Maximum bytes of ONNX text, which the parser of onnx needs whole in memory."""
 LONGEST_GUNZIP_BYTES = 8 << 30
 """Maximum unpacked bytes of a compressed model."""
-# Zeros compress 1000-fold, weights hardly: past this size so high a ratio is a bomb.
-BOMB_BYTES = 1 << 30
-BOMB_RATIO = 100
+BOMB_BYTES, BOMB_RATIO = 1 << 30, 100
+"""Unpacked bytes, and their ratio to those of the file, beyond which a compressed model is refused:
+weights hardly compress, while zeros, as in a file that is made to fill memory, do 1000-fold."""
 
 _BLOCK_BYTES = 1 << 18
 """Bytes that are read and unpacked at a time."""
@@ -37,8 +37,8 @@ _TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
 """Endings of ONNX in text form."""
 _DEEPEST_TEXT = 64
 """Maximum nesting of brackets, as of graphs in the binary form."""
-# Text up to the next bracket, strings included: each byte is looked at once.
 _BRACKETS = re.compile(rb'(?:[^][(){}"]++|"(?:[^"\\]++|\\.)*+"?)*+([][(){}])?', re.DOTALL)
+"""Text up to the next bracket outside of strings. Possessive, so that no byte is read twice."""
 _ALONE: tuple[str, ...] = ()
 """Files of a model without external data."""
 
@@ -48,7 +48,7 @@ def open_model(model: str | os.PathLike[str] | bytes, content: bytes | None = No
 
     Args:
         model: path of a file, or the bytes of one.
-        content: the bytes of the file, if they were read.
+        content: the bytes of the file, if the caller has read them.
 
     Raises:
         ModelError: there is no such file, it cannot be read, or it is not an ONNX model.
@@ -108,6 +108,7 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
     """Return the error for a file that the operating system does not read."""
     match error:
         case FileNotFoundError():
+            # a plain word may be the name of a model
             hint = "" if set(where) & set("./\\:") else f"give a file, or the model timm:{where}"
             return ModelError("no such file", hint=hint or "check the path", where=where)
         case PermissionError():
@@ -178,7 +179,7 @@ def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
             if not data:
                 break
         if inflate.eof:
-            # zeros may fill up a file behind a member; anything else is the next member
+            # zeros may fill up a file after a member; anything else is the next member
             data = data.lstrip(b"\0")
             if data:
                 inflate = zlib.decompressobj(wbits=31)
@@ -225,7 +226,7 @@ def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
 
 
 def is_deeper(text: bytes, most: int) -> bool:
-    """Return True if brackets are nested deeper than that, except in strings."""
+    """Return True if brackets outside of strings are nested deeper than ``most``."""
     depth = 0
     for match in _BRACKETS.finditer(text):
         depth += 1 if match[1] in (b"(", b"[", b"{") else -1

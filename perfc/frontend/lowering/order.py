@@ -86,7 +86,7 @@ def _ready(
 
 def _sorted(
     waiting: list[ProtoNode],
-    produced: set[str],
+    local: set[str],
     defined: Callable[[str], object],
     known: Collection[str],
 ) -> Iterator[ProtoNode]:
@@ -94,7 +94,7 @@ def _sorted(
 
     Args:
         waiting: nodes to sort.
-        produced: names that nodes of the graph make.
+        local: names that nodes of the graph make.
         defined: function that returns None for a name that is not defined yet.
         known: names that count as defined.
     """
@@ -102,8 +102,7 @@ def _sorted(
     readers: dict[str, list[ProtoNode]] = {}
     ready: deque[ProtoNode] = deque()
     for node in waiting:
-        names = (n for n in needs(node) if n in produced)
-        missing = {n for n in names if defined(n) is None and n not in known}
+        missing = {n for n in needs(node) if n in local and defined(n) is None and n not in known}
         blockers[id(node)] = len(missing)
         for name in missing:
             readers.setdefault(name, []).append(node)

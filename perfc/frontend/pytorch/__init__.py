@@ -26,7 +26,7 @@ def graph_of(
         model: any model that ``perfc.analyze`` takes.
         input: shape of one example of the only input of a module.
         inputs: inputs of a module with several: a tuple or dict of shapes, tensors and scalars.
-        dims: sizes by name, where the module has none.
+        dims: sizes by name, as of a batch, for inputs that neither of these gives.
 
     Raises:
         ModelError: as `torch_module.exported`; ``inputs`` of a model that defines them.

@@ -37,10 +37,11 @@ def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
 def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of transformers."""
     transformers = import_module("transformers")
-    # a class of the library, a name in `KNOWN`, the local cache of the hub, or a shipped name
-    plain, kind = name.rpartition("/")[2], pretrained(name)
-    if kind is not None:
-        config = kind.config_class()
+    # the configuration is that of a class of the library, of `KNOWN`, of the local cache of the
+    # hub, or one that perfc ships
+    plain, model_class = name.rpartition("/")[2], pretrained(name)
+    if model_class is not None:
+        config = model_class.config_class()
     elif plain in KNOWN:
         config = transformers.AutoConfig.for_model(**KNOWN[plain])
     else:
@@ -50,27 +51,27 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
             )
         except (OSError, ValueError):
             config = transformers.AutoConfig.for_model(**shipped(name))
-    # caches would be results of the model
+    # with a cache, keys and values would be results of the model
     config.use_cache = False
     for key, value in kwargs.items():
         setattr(config, key, value)
     architectures = getattr(config, "architectures", None) or [name]
-    kind = pretrained(str(architectures[0]))
-    if kind is not None:
-        return kind(config)
+    model_class = pretrained(str(architectures[0]))
+    if model_class is not None:
+        return model_class(config)
     return transformers.AutoModel.from_config(config, trust_remote_code=False)
 
 
 def parameters_of(function: Any) -> Mapping[str, Parameter]:
-    """Return the parameters of a function by name, those behind ``*`` left out."""
+    """Return the parameters of a function by name, without ``*args`` and ``**kwargs``."""
     parameters = signature(function).parameters
     return {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 def pretrained(name: str) -> Any:
-    """Return the class of models of transformers of a name; None if it has none."""
-    kind = getattr(import_module("transformers"), name, None)
-    return kind if isinstance(kind, type) and hasattr(kind, "config_class") else None
+    """Return the class of models in transformers with a name; None if there is none."""
+    member = getattr(import_module("transformers"), name, None)
+    return member if isinstance(member, type) and hasattr(member, "config_class") else None
 
 
 def shipped(name: str) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def shipped(name: str) -> dict[str, Any]:
 
 
 LOADED = ("cache_dir", "checkpoint", "pretrained", "weights")
-"""First parts of the arguments for which catalogs load files of weights."""
+"""Beginnings of the names of arguments with which catalogs load files of weights."""
 KNOWN: dict[str, dict[str, Any]] = data_next_to(__file__)
 """Models whose configuration is the default of transformers but for these keys."""
 CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {

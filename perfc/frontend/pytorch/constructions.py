@@ -1,4 +1,4 @@
-"""Lines of code that construct the modules of a program: its call stacks begin with them."""
+"""Lines of code that construct the modules of a program, put before the call stacks of nodes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from types import FrameType
 from typing import Any
 
 MOST_FRAMES = 12
-"""Innermost frames of the user around a construction."""
+"""Maximum frames of a construction, the innermost ones of the user's code."""
 
 
 def foreign_files() -> tuple[str, ...]:
-    """Return how the names of files begin that are not the user's: PyTorch, perfc, no file."""
+    """Return beginnings of the names of files that are not the user's: PyTorch, perfc, no file."""
     installed = os.path.dirname(import_module("torch").__file__ or "")
     return f"{installed}{os.sep}", os.path.dirname(__file__), "<"
 
 
 def record_constructions() -> dict[int, str]:
-    """Return a table that fills with the call stack of every module that is made from now on.
+    """Record the call stack of every module that is constructed from now on.
 
     Returns:
-        By identity of the module, as a stack trace is written.
+        Table that fills with the stacks, in the form of a stack trace, by identity of the module.
     """
-    kind: Any = import_module("torch.nn").Module
-    result, init, foreign = dict[int, str](), kind.__init__, foreign_files()
+    module_class: Any = import_module("torch.nn").Module
+    result, init, foreign = dict[int, str](), module_class.__init__, foreign_files()
 
     @wraps(init)
     def recording(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -43,7 +43,7 @@ def record_constructions() -> dict[int, str]:
         result[id(self)] = "  ".join(reversed(frames))
         init(self, *args, **kwargs)
 
-    kind.__init__ = recording
+    module_class.__init__ = recording
     return result
 
 
@@ -52,7 +52,7 @@ def with_constructions(program: Any, model: Any, made: Mapping[int, str]) -> Non
 
     Args:
         program: a ``torch.export.ExportedProgram``, which is changed.
-        model: the module that it is of.
+        model: the module that was exported.
         made: table of `record_constructions`.
     """
     modules = {path: made.get(id(module), "") for path, module in model.named_modules()}

@@ -51,13 +51,13 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
 
 def is_cached(model: NamedModule) -> bool:
     """Return True for a model of a library, whose exports the user's cache has."""
-    # a folder of a configuration may change; the path of one of the hub has its revision
+    # an existing path is a folder with a configuration, which may change
     path = os.path.join(model.folder, model.name.partition(":")[2])
     return is_catalogued(model) and not os.path.exists(path)
 
 
 def read_export(model: NamedModule, dims: Mapping[str, int], read: Callable[[bytes], T]) -> T:
-    """Return what ``read`` makes of an export, a line of JSON and an archive (`exported`).
+    """Return the result of ``read`` for the bytes of an export, as `exported` returns them.
 
     Raises:
         ModelError: it may not run, cannot be imported, created or exported, or that takes too long.
@@ -159,7 +159,7 @@ def checked(answer: dict[str, Any], where: str, what: str = "a module") -> dict[
     Args:
         answer: the answer.
         where: name of the module.
-        what: what needs a package that is not installed.
+        what: beginning of the error for a package that is not installed, as in "a module needs".
 
     Raises:
         MissingExtraError: the answer is a package that is not installed.

@@ -15,21 +15,21 @@ Inputs: TypeAlias = Any
 """A shape, tensor or scalar, or a tuple, list or dict of those."""
 HINT = "inputs=((3, 224, 224), (128, 'i64')), or a dict by name of the parameter"
 MOST_TYPES = 16
-"""Assignments of element types to shapes that are tried."""
+"""Maximum assignments of element types to shapes that are tried: each is an export."""
 KNOWN_INPUTS = ("input_ids", "decoder_input_ids", "pixel_values", "input_features", "input_values")
 """Inputs of models of transformers whose shapes follow from their configurations."""
 KNOWN_ENDS = ("input_ids", "_mask", *KNOWN_INPUTS)
-"""Ends of the names of such inputs that a model may need."""
+"""Ends of the names of required parameters that are such inputs."""
 MERGED = re.compile(r"image_\w*(id|index)")
-"""Keys of models whose tokens make place for images, which are optional."""
+"""Keys of configurations of models that put images in place of some tokens: images are optional."""
 FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim")
 """Keys of the number of features of a frame of audio."""
 MOST_POSITIONS = 1 << 20
 """Maximum sequence length of a model whose configuration names no number of positions."""
 SAMPLES = 16_000
-"""Samples of a second of audio."""
+"""Samples of a second of audio, at the 16 kHz of speech models."""
 CHOICES = 2
-"""Texts of an example of a model that chooses between texts."""
+"""Texts of one example for a model that chooses between texts: the fewest."""
 PREFIXES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
 """PyTorch's names of element types by those of the IR; the number of bits follows."""
 
@@ -65,12 +65,12 @@ class Call:
         return next((int(t.shape[0]) for t in self.leaves if is_tensor(t) and t.ndim), None)
 
     def mapped(self, change: Callable[[Any], Any]) -> Call:
-        """Returns the call with every leaf changed."""
+        """Return the call with every leaf changed."""
         kwargs = {name: mapped(change, value) for name, value in self.kwargs.items()}
         return Call(tuple(mapped(change, value) for value in self.args), kwargs)
 
     def bound(self, model: Any) -> dict[str, Any]:
-        """Returns the arguments by name of the parameter.
+        """Return the arguments by name of the parameter.
 
         Raises:
             ModelError: the module's ``forward`` does not take them.
@@ -83,12 +83,12 @@ class Call:
             raise ModelError(f"inputs do not fit {takes}: {error}", hint=HINT) from None
 
     def typed(self, floats: Any, *, has_embedding: bool) -> Iterator[Call]:
-        """Yields the call with an element type for every shape, the likeliest types first.
+        """Yield the call with an element type for every shape, the likeliest types first.
 
         Args:
             floats: type of the module's parameters.
-            has_embedding: whether the module looks up rows by whole numbers: a shape of one
-                extent is then taken as indices first, any other as floats first.
+            has_embedding: whether the module looks up rows by whole numbers: shapes are then tried
+                as indices too, a shape of one extent first as indices, any other first as floats.
         """
         import torch
 
@@ -109,12 +109,12 @@ class Call:
             yield self.mapped(typed)
 
     def tensors(self, batch: int, device: Any, *, doubled: bool) -> Call:
-        """Returns the call with zeros for shapes.
+        """Return the call with tensors of zeros for shapes.
 
         Args:
-            batch: batch size of shapes.
-            device: device of shapes.
-            doubled: whether a batch of 1 is repeated: exporters take 1 for an extent that
+            batch: batch size of these tensors.
+            device: device of these tensors.
+            doubled: whether a batch of 1 is repeated to 2: exporters treat 1 as an extent that
                 broadcasts.
         """
         import torch
@@ -131,14 +131,14 @@ class Call:
 
 
 def call_of(input: Any, inputs: Any) -> Call | None:
-    """Returns the call that a program describes; None where it describes none.
+    """Return the call that a program describes; None where it describes none.
 
     Args:
         input: shape of one example or a tensor, of a module with one input.
         inputs: a tuple or dict of shapes, tensors, scalars, and tuples, lists and dicts of them.
 
     Raises:
-        ModelError: both, or something else.
+        ModelError: both are given, or a part of them is of another type.
     """
     if input is not None:
         if inputs is not None:
@@ -158,7 +158,7 @@ def call_of(input: Any, inputs: Any) -> Call | None:
 
 
 def parsed(value: Any) -> Any:
-    """Returns one input with its shapes as `Extents`.
+    """Return one input with its shapes as `Extents`.
 
     Raises:
         ModelError: it is no shape, tensor, scalar, or tuple, list or dict of those.
@@ -188,23 +188,24 @@ def parsed(value: Any) -> Any:
 
 
 def is_tensor(value: object) -> bool:
-    """Return True for a tensor of PyTorch, which is not imported for the question."""
+    """Return True for a tensor of PyTorch, without importing PyTorch."""
     return hasattr(value, "untyped_storage")
 
 
 def is_shape(value: Sequence[Any]) -> bool:
-    """Return True for extents, the last of which an element type may follow."""
+    """Return True for extents, with or without an element type after the last one."""
     extents = value[:-1] if value and is_dtype(value[-1]) else value
     return all(isinstance(extent, int) and not isinstance(extent, bool) for extent in extents)
 
 
 def is_dtype(value: object) -> bool:
-    """Return True for the name of an element type or one of PyTorch's."""
+    """Return True for the name of an element type, or an element type of PyTorch."""
+    # tensors have the attribute too
     return isinstance(value, str) or (hasattr(value, "is_floating_point") and not is_tensor(value))
 
 
 def dtype_of(value: Any) -> Any:
-    """Returns PyTorch's element type of a name, as in ``i64``, ``int64`` and ``bool``.
+    """Return PyTorch's element type of a name, as ``i64``, ``int64`` or ``bool``.
 
     Raises:
         ModelError: no such type.
@@ -220,7 +221,7 @@ def dtype_of(value: Any) -> Any:
 
 
 def dtype_name(value: str) -> str:
-    """Returns the long name of an element type, as in ``int64`` for ``i64``."""
+    """Return the long name of an element type, as ``int64`` for ``i64``."""
     short = re.fullmatch(r"(bf|[fiuc])(\d+)", value)
     return PREFIXES[short[1]] + short[2] if short else value
 
@@ -229,7 +230,7 @@ def require_extents(example: object) -> None:
     """Raise an error if an example is no sequence of extents.
 
     Raises:
-        ModelError: it is none.
+        ModelError: it is no sequence of positive whole numbers.
     """
     extents = example if isinstance(example, Sequence) else [None]
     numbers = extents[:-1] if extents and is_dtype(extents[-1]) else extents
@@ -238,10 +239,10 @@ def require_extents(example: object) -> None:
 
 
 def inferred(model: Any, dims: Mapping[str, int]) -> Call:
-    """Returns the call of a model of transformers by its configuration.
+    """Return the call of a model of transformers by its configuration.
 
     Args:
-        model: with ``main_input_name`` and ``config``.
+        model: the model, with ``main_input_name`` and ``config``.
         dims: sizes by name; ``seq`` is the number of tokens.
 
     Raises:
@@ -258,7 +259,8 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
     if getattr(config, "is_encoder_decoder", False) and main != "pixel_values":
         names["decoder_input_ids"] = None
     parts = vars(config)
-    # a model of texts and images compares both; one that merges them takes text alone
+    # a model with encoders of texts and of images compares both and needs both; a model that merges
+    # images into the text runs on text alone
     if {"text_config", "vision_config"} <= parts.keys() and not any(map(MERGED.fullmatch, parts)):
         names["pixel_values"] = None
     if "seq" not in dims and any(name.endswith("input_ids") for name in names):
@@ -287,7 +289,7 @@ def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
             sides = (size, size) if isinstance(size, int) else tuple(size)
             return (*((frames,) if frames else ()), look(3, "num_channels"), *sides, "f32")
         case "input_features" if look(0, "num_mel_bins") and look(0, "max_source_positions"):
-            # log-mel spectra of Whisper, whose first convolutions halve them
+            # log-mel spectra of Whisper: its second convolution halves the number of frames
             return (mels, 2 * look(0, "max_source_positions"), "f32")
         case "input_features":
             return (look(1000, "max_length"), mels, "f32")
@@ -299,21 +301,21 @@ def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
 
 
 def values_of(config: Any, keys: Sequence[str]) -> Iterator[Any]:
-    """Yields the values of keys of a configuration of transformers and of its parts."""
-    # configurations in the configuration, such as that of a text model
+    """Yield the values of keys of a configuration of transformers and of its parts."""
+    # parts are configurations within the configuration, as that of a text model
     parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_diff_dict"))]
     yield from filter(None, (getattr(part, key, None) for key in keys for part in parts))
 
 
 def positions_of(model: Any) -> int:
-    """Returns the fewest positions that a part of a model has; many where it has no such limit."""
+    """Return the fewest positions that a part of a model has; many where it has no such limit."""
     config = getattr(model, "config", None)
     limits = values_of(config, ("max_position_embeddings",)) if config is not None else ()
     return min(limits, default=MOST_POSITIONS)
 
 
 def leaves_of(tree: Any) -> Iterator[Any]:
-    """Yields the leaves of tuples, lists and dicts."""
+    """Yield the leaves of tuples, lists and dicts."""
     match tree:
         case Mapping():
             for part in tree.values():
@@ -326,7 +328,7 @@ def leaves_of(tree: Any) -> Iterator[Any]:
 
 
 def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
-    """Returns a tree of tuples, lists and dicts with every leaf changed."""
+    """Return a tree of tuples, lists and dicts with every leaf changed."""
     match tree:
         case Mapping():
             return {name: mapped(change, part) for name, part in tree.items()}

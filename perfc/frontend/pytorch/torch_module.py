@@ -18,7 +18,7 @@ from perfc.ir.symbolic.sizes import sizes_of
 from .torch_inputs import Call, call_of, inferred, is_tensor, require_extents
 
 EXAMPLES = 2
-"""Batch that a module is exported with: exporters take 1 for an extent that broadcasts."""
+"""Batch of the example inputs of an export: exporters treat 1 as an extent that broadcasts."""
 
 
 def exported(
@@ -26,14 +26,15 @@ def exported(
 ) -> Module:
     """Return a PyTorch module in the IR without its parameters; its batch is a symbol.
 
-    A shape without an element type has that of the parameters, or is of indices where the module
-    looks up rows by them. Where the module holds for one batch only, its batch is a number.
+    A shape without an element type is one of floats of the parameters' type, or of indices if the
+    module looks up rows by indices. If the module is valid for one batch only, the batch is a
+    number.
 
     Args:
         model: a ``torch.nn.Module`` or ``torch.export.ExportedProgram``.
         input: shape of one example, or a tensor, of its only input.
-        inputs: a tuple or dict of those of all its inputs.
-        dims: sizes by name: ``seq`` of a model of transformers without either.
+        inputs: a tuple or dict of shapes and tensors, for all its inputs.
+        dims: sizes by name, as ``seq`` for a model of transformers without given inputs.
 
     Raises:
         ModelError: no example, one that does not fit, or PyTorch cannot export it.
@@ -94,15 +95,15 @@ def archive_of(
     tensors = list(model.parameters())
     device = tensors[0].device if tensors else torch.device("cpu")
     floats = next((t.dtype for t in tensors if t.is_floating_point()), torch.float32)
-    # a module with embeddings may take indices
+    # inputs of a module with embeddings may be indices
     has_embedding = any(isinstance(part, lookups()) for part in model.modules())
     failed: Exception | None = None
     with as_run(model), silenced(), hooked(model), with_autocast():
-        # a symbolic batch first; a model that holds for one batch only has a number
+        # a symbolic batch first; a model that is valid for one batch only gets a number
         for is_symbol in (True, False):
             failed = None
             size = call.batch or (EXAMPLES if is_symbol else batch)
-            # an example of batch 1 is given twice: exporters take 1 for an extent that broadcasts
+            # an example of batch 1 is repeated: exporters treat 1 as an extent that broadcasts
             doubled = is_symbol and size == 1
             for typed in call.typed(floats, has_embedding=has_embedding):
                 given = typed.tensors(size, device, doubled=doubled)
@@ -115,7 +116,7 @@ def archive_of(
                     )
                     return archive, call.batch
                 except Exception as error:
-                    # the first types are the likeliest, and so is the reason they are refused for
+                    # the first types are the likeliest, so their error is the one to report
                     failed = failed or error
     raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
 
@@ -140,9 +141,9 @@ def as_run(model: Any) -> Iterator[None]:
 
 @contextmanager
 def hooked(model: Any) -> Iterator[None]:
-    """Let the module return only tensors, and its layers check their operands, in the context.
+    """Within the context, let the module return only tensors, and its layers check their operands.
 
-    Exporters refuse outputs of unknown classes, and let floating-point layers take indices.
+    Exporters refuse outputs of unknown classes, and accept indices as operands of layers of floats.
     """
 
     def floats_only(part: Any, given: tuple[Any, ...]) -> None:
@@ -167,9 +168,10 @@ def hooked(model: Any) -> Iterator[None]:
 
 @contextmanager
 def with_autocast() -> Iterator[None]:
-    """Let ``torch.autocast`` of a missing device be of the processor, in its type, in the context.
+    """Within the context, let ``torch.autocast`` of a missing device be one of the processor.
 
-    PyTorch refuses ``meta``, which rotary embeddings of transformers have, and switches off CUDA.
+    It has the type of the missing device. PyTorch refuses autocast on ``meta``, which rotary
+    embeddings of transformers request, and switches off that of CUDA.
     """
     import torch
 
@@ -192,7 +194,7 @@ def with_autocast() -> Iterator[None]:
 
 
 def lookups() -> tuple[type, ...]:
-    """Return the layers that take indices."""
+    """Return the classes of layers whose operands are indices."""
     import torch
 
     return torch.nn.Embedding, torch.nn.EmbeddingBag

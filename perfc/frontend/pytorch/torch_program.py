@@ -22,7 +22,7 @@ from .torch_inputs import Call, is_tensor, mapped
 VMAP = "torch._functorch"
 """Module of the functions that ``torch.vmap`` leaves in a program."""
 MOST_BATCH = 1 << 16
-"""Maximum of the symbolic batch."""
+"""Maximum of the symbolic batch: exporters need a limit, which is removed again in `archived`."""
 
 
 def program(
@@ -35,8 +35,8 @@ def program(
 ) -> bytes:
     """Return the archive of the program of a module at example inputs.
 
-    Strict tracing, which takes longer, is the second try: it also takes what only the compiler of
-    PyTorch can trace or write, such as masks by ``vmap``.
+    Strict tracing, which takes longer, is the second try: it also handles code that only the
+    compiler of PyTorch can trace or write, such as masks by ``vmap``.
 
     Args:
         model: a ``torch.nn.Module``.
@@ -68,7 +68,7 @@ def program(
             model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
         )
         if any(VMAP in getattr(n.target, "__module__", "") for n in result.graph.nodes):
-            # shapes inside are those of one example
+            # shapes within vmap are those of one example; decompositions write out all of them
             result = result.run_decompositions({})
         with_costs(result)
         with_constructions(result, model, constructed or {})
@@ -82,19 +82,19 @@ def program(
         try:
             return traced(strict=True)
         except Exception:
-            # the first failure is what the module has to change
+            # the first error shows what to change in the module
             raise error from None
 
 
 def is_untraceable(error: Exception) -> bool:
-    """Return True if strict tracing could take what failed without it."""
+    """Return True if strict tracing may succeed: the program was traced, but cannot be saved."""
     return "serializ" in f"{type(error).__name__} {error}".lower()
 
 
 def archived(exported: Any) -> bytes:
     """Return the archive of a program without the elements of its parameters.
 
-    Tied parameters get one name in the signature: without elements they have no common storage.
+    Tied parameters get one name in the signature: without elements, no common storage shows them.
 
     Args:
         exported: a ``torch.export.ExportedProgram``.
@@ -103,7 +103,7 @@ def archived(exported: Any) -> bytes:
 
     # a shallow copy: the program of the caller stays as it is
     copied, name_by_id = copy.copy(exported), dict[int, str]()
-    # a limit of the export, not of the module
+    # MOST_BATCH is a limit of the export, not of the module
     copied._range_constraints = {
         key: limits
         for key, limits in exported.range_constraints.items()
@@ -150,7 +150,7 @@ def module_of(archive: bytes, name: str, batch: int | None = None, root: str = "
         archive: bytes of a file of ``torch.export.save``.
         name: name of the module.
         batch: default batch; None for that of the archive.
-        root: folder that source files are named from; "" for the current one.
+        root: folder to which paths of source files are relative; "" for the current one.
     """
     read = read_program(archive, root)
     module = lowered(read, ReadOptions(root=root))

@@ -7,17 +7,17 @@ from typing import Any
 from . import is_torch_module
 
 OPTIMIZERS = ("adafactor", "muon", "adamw", "adam", "sgd")
-"""Optimizers by the part of a trainer's name that says them; longer names first, as ``adamw`` has
-``adam``."""
+"""Optimizers by a part of the names that trainers use. A longer name comes before a shorter one
+that it contains, as ``adamw`` before ``adam``."""
 PRECISIONS = {"bf16-mixed": "amp-bf16", "16-mixed": "amp-f16", "bf16-true": "bf16"}
-"""Deployment's types by Lightning's."""
+"""Types of a deployment by precision of Lightning; any other precision is the default type."""
 
 
 def trained(candidate: Any) -> tuple[Any, dict[str, Any]]:
     """Return the module of a trainer with the fields of a deployment that it configures.
 
-    Attributes tell trainers of transformers, modules of Lightning, and pairs of its trainer and a
-    module; anything else is returned with no fields.
+    Trainers of transformers, modules of Lightning, and pairs of its trainer and a module are
+    recognized by their attributes; anything else is returned with no fields.
     """
     parts = candidate if isinstance(candidate, tuple | list) else (candidate,)
     candidates = (*parts, *(getattr(part, "model", None) for part in parts))
@@ -25,13 +25,13 @@ def trained(candidate: Any) -> tuple[Any, dict[str, Any]]:
     # a trainer of transformers
     if hasattr(getattr(candidate, "args", None), "optim"):
         return module, of_arguments(candidate.args, getattr(candidate, "optimizer", None))
-    # no module of Lightning either
+    # without this method, it is no module of Lightning either
     if not hasattr(module, "configure_optimizers"):
         return module, {}
     try:
         fields = of_optimizer(first(module.configure_optimizers()))
     except Exception:
-        # it may need its trainer, and most analyses need no optimizer
+        # the method may need its trainer, and most analyses need no optimizer
         return module, {}
     for part in parts:
         if hasattr(part, "accumulate_grad_batches"):

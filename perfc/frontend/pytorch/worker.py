@@ -32,19 +32,19 @@ from .torch_module import archive_of, why, with_autocast
 from .trainers import trained
 
 MOST_FRAMES = 8
-"""Innermost frames of the user in a stack trace."""
+"""Maximum frames of the user's code in a stack trace, the innermost ones."""
 YOUNG_OBJECTS = 100_000
-"""Objects that the garbage collector lets be made before it looks for garbage."""
+"""Number of new objects after which the garbage collector searches for garbage."""
 SEQUENCE = 128
-"""Tokens of a language model without given inputs."""
+"""Number of tokens of a language model without given inputs."""
 FRAMES = 16
-"""Pictures of a video without given inputs."""
+"""Number of pictures of a video without given inputs, as models of torchvision are trained on."""
 
 
 def main() -> None:
     """Write the answer to the request on standard input."""
     archive, reply = (Path(p) for p in sys.argv[1:3])
-    # an export makes many objects and hardly any garbage: an eighth of its time was the collector's
+    # an export makes many objects and hardly any garbage: the collector took an eighth of the time
     gc.set_threshold(YOUNG_OBJECTS)
     request = json.load(sys.stdin, object_hook=tensor_or_dict)
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def prepare() -> None:
-    """Import what an export imports, by one, and the libraries with catalogs."""
+    """Import the libraries with catalogs, and what an export imports, by a small export."""
     import torch
 
     archive_names_as_traced()
@@ -67,7 +67,7 @@ def prepare() -> None:
 
 
 def archive_names_as_traced() -> None:
-    """Let PyTorch save programs without renaming a copy of them, half of the time that takes."""
+    """Let PyTorch save programs without renaming a copy of them, which takes half of the time."""
     serialize: Any = import_module("torch._export.serde.serialize")
     if hasattr(serialize, "canonicalize"):
         serialize.canonicalize = lambda program, *_, **__: program
@@ -113,7 +113,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     except (ModelError, NotImplementedError, RuntimeError) as error:
         if "meta" not in str(error):
             raise
-        # elements of a tensor decide what it has, as widths do that are drawn up by tensors
+        # the constructor reads elements of a tensor, as for rates or widths from a `linspace`
         return exported_on("cpu", request, archive, constructed)
 
 
@@ -147,8 +147,8 @@ def exported_on(
 def with_helpers() -> None:
     """Let stack traces of exported nodes include the functions that ``forward`` calls.
 
-    PyTorch keeps the frames of ``forward`` only: an operator in a helper would have the line of the
-    call. A version of PyTorch without that method is left unchanged.
+    PyTorch stores only the frames of ``forward``: an operator in a helper would have the line of
+    the helper's call. A version of PyTorch without the method for it is left unchanged.
     """
     tracer: Any = import_module("torch.fx.proxy").TracerBase
     foreign = foreign_files()
@@ -162,7 +162,10 @@ def with_helpers() -> None:
 
 
 def with_checkpoints() -> None:
-    """Number the calls of activation checkpointing, which exports forget, in the nodes inside."""
+    """Write the number of each call of activation checkpointing into the nodes inside.
+
+    Exports lose the calls themselves.
+    """
     module: Any = import_module("torch.utils.checkpoint")
     original, numbers = module.checkpoint, count(1)
     traceback: Any = import_module("torch.fx.traceback")
@@ -179,8 +182,8 @@ def with_checkpoints() -> None:
 def with_plain_masks() -> None:
     """Let transformers create its masks without ``vmap``, with which no program can be saved.
 
-    Its exporter for ExecuTorch has such masks. Without them a model is traced strictly, which takes
-    longer.
+    The exporter of transformers for ExecuTorch has such masks. Otherwise a model is traced
+    strictly, which takes longer.
     """
     if "transformers" not in sys.modules:
         return
@@ -316,7 +319,7 @@ def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
     if shape or where == "torchvision":
         frames = (FRAMES,) if ".video." in type(model).__module__ else ()
         image = Extents(tuple(shape or (3, *frames, 224, 224)))
-        # optical flow is of two pictures
+        # a picture for each required parameter, as optical flow has two
         required = [p for p in parameters_of(model.forward).values() if p.default is p.empty]
         return Call((image,) * len(required), {})
     try:

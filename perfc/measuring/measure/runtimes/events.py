@@ -1,4 +1,4 @@
-"""Read JSON profiles piece by piece: memory stays bounded whatever the file's size.
+"""Read JSON profiles in pieces: memory stays bounded whatever the file's size.
 
 `arrays` yields the events of the JSON formats of traces, `events` those of onnxruntime.
 """
@@ -19,15 +19,15 @@ from perfc.errors import ParseError
 CHUNK = 1 << 20
 """Characters that are read of a file at a time."""
 LARGEST_ITEM = 8 << 20
-"""Characters of one event at most."""
+"""Maximum characters of one event."""
 LARGEST_FILE = 4 << 30
-"""Characters of a profile, unpacked, at most."""
+"""Maximum bytes of a profile, unpacked."""
 MOST_ITEMS = 20_000_000
 """Maximum events of a profile, which bounds the time to read it."""
 LONGEST_KEY = 200
-"""Characters of a key with the blanks and brackets behind it."""
+"""Maximum characters of a key with the blanks and brackets after it."""
 MOST_OTHERS = 1_000_000
-"""Items of a list of events that are none, at most."""
+"""Maximum items of a list of events that are no events, or empty ones."""
 LOOSE, MOST_RATIO = 16 << 20, 64
 """A gzip file that unpacks to more than these bytes and to more than this multiple of its size is
 no profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
@@ -89,10 +89,11 @@ def _read(stream: IO[bytes], size: int, where: str) -> bytes:
 class Items:
     """Iterate over the objects of one array in a JSON file, decoded one at a time.
 
-    The file is read in pieces: ``buffer`` is the text at hand, ``position`` where reading goes on,
-    ``rest`` the bytes of a character that a piece cuts. ``total`` counts bytes read, ``blanks``
-    blanks in a row, ``outside`` collects the text outside of arrays, ``closers`` are the brackets
-    with which the file must end, and ``is_cut`` is set where it ends before them.
+    The file is read in pieces: ``buffer`` is the text of the last ones, ``position`` the offset in
+    it of the next value, ``rest`` the bytes of a character that a piece cuts. ``total`` counts
+    bytes, ``blanks`` blanks in a row, ``outside`` collects the text outside of arrays. ``closers``
+    are the brackets with which the file must end, None while unknown; ``is_cut`` is True if it ends
+    before them.
     """
 
     def __init__(self, stream: IO[bytes], where: str) -> None:
@@ -122,8 +123,8 @@ class Items:
             raise ParseError("larger than 4 GiB", where=self.where, hint="record fewer runs")
         data = self.rest + data
         cut = len(data)
-        # bytes of UTF-8: 10xxxxxx goes on with a character, 11xxxxxx begins one of 2 to 4 bytes
-        # a character may be cut in the middle: keep its bytes for the next piece
+        # the last character may be cut: its bytes are left for the next piece. In UTF-8 a byte
+        # 11xxxxxx begins a character of 2 to 4 bytes, and 10xxxxxx continues one
         while cut and len(data) - cut < 4 and data[cut - 1] & 0xC0 == 0x80:
             cut -= 1
         if cut and data[cut - 1] >= 0xC0:
@@ -137,7 +138,10 @@ class Items:
         return not self.is_over
 
     def seek(self, key: str) -> bool:
-        """Go behind the ``[`` of ``"key": [``, or of the top array for an empty key."""
+        """Go behind the ``[`` of ``"key": [``, or of the top array for an empty key.
+
+        Return False if there is none.
+        """
         if key:
             return bool(self.seek_any([key]))
         while not self.skip():
@@ -148,7 +152,7 @@ class Items:
         return is_array
 
     def seek_any(self, keys: Sequence[str]) -> str:
-        """Go behind the ``[`` of the first of several keys; empty at the end of the file."""
+        """Go behind the ``[`` of the next of several keys; return the key, "" if there is none."""
         pattern = re.compile(rf'"({"|".join(keys)})"\s*:\s*\[')
         while True:
             match = pattern.search(self.buffer, self.position)
@@ -158,7 +162,7 @@ class Items:
                 self.pass_over(match.start())
                 self.position = match.end()
                 return match[1]
-            # the end of the buffer stays: a key may be cut there
+            # the end of the buffer is searched again with the next piece: a key may be cut there
             self.pass_over(max(len(self.buffer) - LONGEST_KEY, self.position))
             if self.position and self.closers is None:
                 self.closers = ""  # the brackets before the first array are not all in the buffer
@@ -222,8 +226,8 @@ class Items:
             except RecursionError:
                 raise ParseError("nested too deeply", where=self.where) from None
             except ValueError as error:
-                # a value that is cut fails near the end, or at the beginning of a string without
-                # its end; any other failure is not cured by more text
+                # a value that the piece cuts fails near the end, within a literal or number, or at
+                # the beginning of a string without its end; more text mends no other failure
                 waiting = len(self.buffer) - self.position
                 at_end = getattr(error, "pos", 0) >= len(self.buffer) - 64
                 is_open = at_end or "Unterminated" in str(error)
@@ -254,7 +258,7 @@ def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
 
 
 def closing(text: str) -> str:
-    """Return the brackets that close those which are open at the end of a text."""
+    """Return the closing brackets for all brackets that a text leaves open, innermost first."""
     open_ones: list[str] = []
     # strings are removed first: brackets in them open nothing
     for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
@@ -271,9 +275,9 @@ def arrays(
     on_cut: Callable[[], object] = bool,
     on_rest: Callable[[str], object] = bool,
 ) -> Iterator[tuple[str, Event]]:
-    """Yield the objects of every array under one of the keys, in the order of the file.
+    """Yield key and object for every array under one of the keys, in the order of the file.
 
-    Those of a file that is an array have an empty key.
+    Objects of a file that is an array itself have an empty key.
 
     Args:
         path: path of the file, gzipped or not.
@@ -325,7 +329,7 @@ def number(event: Event, key: str) -> float | None:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # larger ones are damage, and their products would overflow; NaN is unequal to itself
+    # larger numbers show damage, and their products would overflow; NaN is unequal to itself
     value = float(value) if abs(value) < 1e30 else None
     return value if value is not None and value == value else None
 

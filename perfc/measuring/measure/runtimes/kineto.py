@@ -24,9 +24,10 @@ def read(path: str | os.PathLike[str]) -> Profile:
     trace = DeviceTrace(TraceSource.KINETO)
     events = seen_in(os.fspath(path), trace)
     timeline = events.timeline
-    timeline.fill()
-    # columns of operators: thread, begin, end, number of the call
-    # outermost: index of the operator that contains each one, itself if none does
+    timeline.fill()  # adds the kernels to the trace, each with the operator that launched it
+    # columns of operators: thread, begin, end, number of the call. `outermost` has, by operator,
+    # the index of the outermost operator of ATen around it, itself if there is none further out,
+    # and -1 if neither is of ATen
     rows, outermost = timeline.operators, events.outermost()
     device_ns = [0] * len(rows)
     for execution, time_ns in zip(
@@ -35,19 +36,19 @@ def read(path: str | os.PathLike[str]) -> Profile:
         if 0 <= execution < len(rows) and outermost[execution] >= 0:
             device_ns[outermost[execution]] += time_ns
     threads: dict[int, list[int]] = {}
-    for at, outer in enumerate(outermost):
-        if at == outer:
-            threads.setdefault(rows.columns[0][at], []).append(at)
+    for index, outer in enumerate(outermost):
+        if index == outer:
+            threads.setdefault(rows.columns[0][index], []).append(index)
     if not threads:
         raise ParseError("no operator of PyTorch in it", where=os.fspath(path))
     # the thread with the most operators runs the model
     ran = max(threads.values(), key=len)
     calls = trace.calls
-    names = [calls[rows.columns[3][at]].operator.removeprefix(ATEN) for at in ran]
-    begins, ends = ([column[at] for at in ran] for column in rows.columns[1:3])
-    on_device = any(device_ns[at] for at in ran)
+    names = [calls[rows.columns[3][i]].operator.removeprefix(ATEN) for i in ran]
+    begins, ends = ([column[i] for i in ran] for column in rows.columns[1:3])
+    on_device = any(device_ns[i] for i in ran)
     times = [
-        device_ns[at] if on_device else e - b for at, b, e in zip(ran, begins, ends, strict=True)
+        device_ns[i] if on_device else e - b for i, b, e in zip(ran, begins, ends, strict=True)
     ]
     # the profile has no marks of runs: they are the repetitions of the sequence of operators
     length = period(names)
@@ -70,7 +71,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
 
 
 def period(names: Sequence[str]) -> int:
-    """Return the length of the sequence that repeats; the whole where none does.
+    """Return the length of the sequence that repeats; that of the whole list where none does.
 
     Source: Knuth, Morris & Pratt 1977, failure function.
     """

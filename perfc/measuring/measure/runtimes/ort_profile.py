@@ -15,20 +15,21 @@ from .events import Event, events, inner, number, text
 SUFFIX = "_kernel_time"
 """Ending of the names of kernels' events in onnxruntime's profiles."""
 CUT_S = 0.5e-6
-"""Lost on average of ONNX Runtime's durations, which are whole microseconds; others are not."""
+"""Time that ONNX Runtime's durations lack on average: they are whole microseconds, rounded down."""
 MOST_NAMES = 200_000
-"""Maximum different kernels of a profile, each of which has a table of times."""
+"""Maximum different names of kernels in a profile, each of which has a table of times."""
 
 
 @dataclass(slots=True)
 class ProfileReader:
-    """Events seen so far.
+    """Times of the events of a profile so far.
 
     Args:
         samples: times of nodes on the host, by name of the node.
         run_s: time of each whole run.
         run: number of the run that is being read.
-        open: intervals of the run that no other contains yet, as (begin, duration) in µs.
+        open: intervals of nodes in this run that no later node contained, as (begin, duration) in
+            µs.
         providers: number of executions by execution provider, which names the device.
         on_device: times of kernels on a GPU, by name of the node that launched them.
         last: name of the last node, to which kernels without a parent belong.
@@ -43,7 +44,7 @@ class ProfileReader:
     last: str = ""
 
     def event(self, e: Event) -> None:
-        """Take one event, in the order of their ends."""
+        """Add one event; events come in the order of their ends."""
         name, dur = text(e, "name"), number(e, "dur")
         if dur is None or dur < 0:
             return
@@ -60,8 +61,8 @@ class ProfileReader:
 
     def node(self, e: Event, name: str, dur: float) -> None:
         """Add one execution of a node, without the time of its sub-graphs."""
-        # a node with sub-graphs ends after the nodes in them, so its event follows theirs:
-        # what began after it lies inside
+        # a node with sub-graphs ends after the nodes in them, so that its event follows theirs:
+        # nodes before it that began later lie inside
         begin = number(e, "ts") or 0.0
         below = 0.0
         while self.open and self.open[-1][0] >= begin:
@@ -80,7 +81,7 @@ class ProfileReader:
             sampled.members = tuple(map(str, members))
 
     def sample(self, where: dict[str, Sampled], name: str, op: str, time_s: float) -> Sampled:
-        """Add a time under a name, and return the times that are there."""
+        """Add a time under a name, and return all times under it."""
         sampled = where.get(name)
         if sampled is None:
             if len(where) >= MOST_NAMES:

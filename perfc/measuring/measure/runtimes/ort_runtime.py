@@ -73,7 +73,7 @@ class OrtRun:
         for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
             make = self.ort.OrtValue
             array = arrays[f"i{i}"]
-            # NumPy has no bfloat16, float8 or int4: their bits are passed with the ONNX type
+            # NumPy has no bfloat16, float8 or int4: arrays of their bits need the ONNX type
             self.feeds[name] = (
                 make.ortvalue_from_numpy(array)
                 if is_plain

@@ -20,13 +20,14 @@ TYPES: Mapping[str, str] = data_next_to(__file__)
 LEAST_S = 1e-3
 """Minimum seconds between two readings of the clock; shorter times depend on its resolution."""
 MOST_REPEATS = 200
-"""Maximum executions between two readings of the clock."""
+"""Maximum executions between two readings of the clock, for operators that take less than 5 µs."""
 LONGEST = 200
 """Maximum characters of an error message."""
 ROOM = 3.0
 """Memory that results and workspaces may take, as a multiple of that of the operands."""
 Given = Mapping[str, Any] | None
-"""Recorded argument: ``tensor``, ``list`` of tensors or ``value``; None if it was not recorded."""
+"""Recorded argument, by one of the keys ``tensor``, ``list`` (of tensors) and ``value``; None if it
+was not recorded."""
 
 
 class TorchProcess:
@@ -87,10 +88,11 @@ class ReplayRun(TorchProcess):
                 self.args.append(made)
 
     def operand(self, argument: Any, given: Given) -> Any:
-        """Return an argument as the overload takes it."""
+        """Return an argument in the form that the overload accepts."""
         if given is None:
             if argument.has_default_value():
                 return argument.default_value
+            # any number serves, as `fits` says
             return 1 if str(argument.type) == "number" else None
         if "tensor" in given:
             return self.tensor(argument.name, given["tensor"])
@@ -106,7 +108,7 @@ class ReplayRun(TorchProcess):
         return float(value) if "float" in kind else value
 
     def tensor(self, name: str, given: Mapping[str, Any], at: int = 0) -> Any:
-        """Return random numbers; integers may be indices, and stay within what they index."""
+        """Return a tensor of random numbers; integers may be indices, and are valid ones."""
         torch, sizes = self.torch, given["sizes"]
         dtype = getattr(torch, TYPES[given["dtype"]])
         # with strides, numbers are drawn for all the storage, of which the tensor is a view
@@ -123,7 +125,7 @@ class ReplayRun(TorchProcess):
         return made.as_strided(sizes, strides) if strides else made
 
     def rows(self, name: str, at: int) -> int:
-        """Return how many values, from 0, integers may have, so that indices are valid."""
+        """Return the number of values, from 0, that integers may have to be valid indices."""
         named = self.given
         sizes = [g["tensor"]["sizes"] for g in named.values() if g and "tensor" in g]
         first: list[int] = sizes[0] if sizes else []  # the tensor that is indexed
@@ -139,7 +141,7 @@ class ReplayRun(TorchProcess):
         elif name == "index" and type(dim) is int and -len(first) <= dim < len(first):
             rows = [first[dim]]
         else:
-            # its role is unknown: fit int8, and every axis that it might index
+            # the role is unknown: values fit int8, and every axis that they might index
             rows = [127, *(extent for each in sizes for extent in each)]
         return max(1, min(rows, default=1))
 

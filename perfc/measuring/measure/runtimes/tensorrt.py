@@ -23,7 +23,7 @@ _WRAPPED = re.compile(r"^(?:PWN\(|\()+")
 _REFORMAT = re.compile(r"^Reformatting CopyNode\b")
 """Layers that TensorRT inserts to change a layout."""
 RANGE = "..."
-"""Stands between the first and the last node of a range in members: ``a...b``."""
+"""Text between the first and the last node of a range of nodes in members: ``a...b``."""
 
 
 def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
@@ -51,7 +51,8 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
     for name, time_ms in times:
         members = named.get(name) or members_of(name)
         time_s = max(time_ms, 0.0) * 1e-3
-        # the last four alone are compared, so that this stays linear in the layers
+        # equal names are close to each other: only the last four are compared, so that the time
+        # stays linear in the layers
         unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
         kernels.append(RuntimeKernel(unique, "", time_s, members=members))
     return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
@@ -64,7 +65,7 @@ def layer_times(
 
     Args:
         content: items of the profile.
-        keys: kinds of time; the first that a layer has is taken.
+        keys: keys of times; the first that a layer has counts.
     """
     runs, times = 1, list[tuple[str, float]]()
     for item in content[:MOST_LAYERS]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ Attributes = dict[str, Any]
 """Attributes of a node by name."""
 OPERATORS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": lambda torch, attrs, x, s, b, m, v: torch.nn.functional.batch_norm(
-        x, m, v, s, b, False, 0.0, attrs.get("epsilon", 1e-5)
+        x, m, v, s, b, training=False, eps=attrs.get("epsilon", 1e-5)
     ),
     "GroupNormalization": lambda torch, attrs, x, s, b: torch.nn.functional.group_norm(
         x, attrs["num_groups"], s, b, attrs.get("epsilon", 1e-5)
@@ -64,7 +65,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     ),
     "Tile": lambda torch, _, x, repeats: x.tile(ints(repeats)),
 }
-"""Function of PyTorch, attributes and operands for each operator."""
+"""By operator, a function of torch, the attributes and the operands that returns the result."""
 
 
 def operator(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -132,9 +133,10 @@ def _conv(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None) -> Any:
 def padded(
     torch: Any, attrs: Attributes, x: Any, kernel: Sequence[int], fill: float | None = None
 ) -> tuple[Any, list[int], list[int], list[int]]:
-    """Pad an input where PyTorch cannot; return it with strides, dilations and the other pads.
+    """Return an input with strides, dilations, and the pads that are left to PyTorch.
 
-    PyTorch pads both ends equally, in a pool, which has a ``fill``, by half of the window at most.
+    PyTorch pads both ends equally, and in a pool, which has a ``fill``, by half of the window at
+    most. Any other padding is added to the input here.
     """
     rank = len(kernel)
     strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
@@ -170,7 +172,7 @@ def _conv_transpose(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None
     call = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)[rank - 1]
     more = attrs.get("output_padding", [0] * rank)
     strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
-    # begins alone: PyTorch pads both ends equally
+    # only the begins: PyTorch cuts both ends off equally
     return call(x, w, b, strides, list(pads[:rank]), more, attrs.get("group", 1), dilations)
 
 
@@ -194,7 +196,7 @@ def _layer_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any = None) ->
 @operator("InstanceNormalization")
 def _instance_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any) -> Any:
     f = torch.nn.functional
-    return f.instance_norm(x, None, None, s, b, True, 0.0, attrs.get("epsilon", 1e-5))
+    return f.instance_norm(x, weight=s, bias=b, eps=attrs.get("epsilon", 1e-5))
 
 
 @operator("Clip")
@@ -272,11 +274,5 @@ def _arg(torch: Any, attrs: Attributes, x: Any) -> Any:
     return call(x, attrs.get("axis", 0), bool(attrs.get("keepdims", 1)))
 
 
-def _load() -> None:
-    """Register the operators of `torch_movement`, which needs names of this file."""
-    from importlib import import_module
-
-    import_module(".torch_movement", __package__)
-
-
-_load()
+# registers further operators; at the end, as that module needs names of this one
+import_module(".torch_movement", __package__)

@@ -11,7 +11,7 @@ class ProgramRun(TorchRun):
     """A program with its tensors on a device."""
 
     def load(self, *, profile: bool) -> None:
-        """Read the program; tensors without values get some."""
+        """Read the program; its tensors without values get values."""
         self.torch.manual_seed(0)
         program = self.torch.export.load(self.request["model"])
         stored = {**program.state_dict, **program.constants}
@@ -30,11 +30,12 @@ class ProgramRun(TorchRun):
                 self.names = [n.name for n in given if hasattr(n.meta.get("val"), "shape")]
 
     def valued(self, tensor: Any) -> Any:
-        """Return a tensor with values: weights that keep the scale of activations, or ones."""
+        """Return a tensor on the device; without values, it gets those of weights, or ones."""
         if tensor.device.type == "meta":
             tensor = self.torch.ones_like(tensor, device="cpu")
             if tensor.is_floating_point() and tensor.ndim > 1:
-                # deviation of one over the root of the fan-in, as in `weights.role_of`
+                # deviation of one over the root of the fan-in, which preserves the scale of
+                # activations, as in `weights.role_of`
                 tensor.normal_(0, tensor[0].numel() ** -0.5)
         return self.narrowed(tensor).to(self.device)
 
@@ -54,5 +55,5 @@ class ProgramRun(TorchRun):
         return NodeStep(node.name, op, names, [node.name], call, {})
 
     def without_shapes(self) -> list[NodeStep]:
-        """Return all steps: PyTorch takes shapes of a program as numbers."""
+        """Return all steps: sizes in a program are numbers, and no steps compute them."""
         return self.graph

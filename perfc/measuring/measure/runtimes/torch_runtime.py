@@ -1,8 +1,8 @@
 """PyTorch in the worker process: runs an ONNX graph operator by operator, eagerly.
 
-It stands for what a framework does that runs the same operators, without the host's Python cost
-being the same. Kernels are timed by PyTorch's profiler on a device and by the clock on a
-processor, and are written as a profile of the form that ONNX Runtime writes.
+The run stands for a framework that runs the same operators, although the cost of Python on the host
+differs. Kernels are timed by PyTorch's profiler on a device and by the clock on a processor, and
+their times are written as a profile in the form of ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def stopwatch(seconds: list[float], index: int) -> Iterator[None]:
 def device_seconds(events: Iterable[Any], count: int) -> list[float]:
     """Return the device time of each of ``count`` nodes in seconds, without idle time.
 
-    Only operators inside a node's range count: the range itself also appears on the device, with
-    the gaps between kernels.
+    Only the operators inside a node's range count: the range itself is an event on the device too,
+    but one with the gaps between kernels.
     """
     seconds = [0.0] * count
     for event in events:
@@ -47,7 +47,7 @@ def device_seconds(events: Iterable[Any], count: int) -> list[float]:
 
 
 def forget_loading() -> None:
-    """Give back what reading a file left in the heap, and let the peak of memory begin here."""
+    """Return the memory that reading a file left in the heap, and reset the peak of memory."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
         # 5: Linux resets the peak resident set of the process
@@ -58,7 +58,7 @@ class TorchRun(TorchProcess):
     """A graph with its tensors on a device."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        import onnx  # noqa: F401 - the worker reads the memory without a model after this
+        import onnx  # noqa: F401 - memory without a model, read after this, includes the library
 
         super().__init__(request)
         self.values: dict[str, Any] = {}
@@ -91,7 +91,7 @@ class TorchRun(TorchProcess):
     def tensor(self, array: Any) -> Any:
         """Copy an array to the device; integers for shapes stay on the host."""
         tensor = self.torch.from_numpy(array.copy())
-        # no shape or list of axes is longer than 16
+        # integers of a shape or of axes: no list of them is longer than 16
         is_shape = array.dtype.kind in "iu" and array.size <= 16
         return tensor if is_shape else self.narrowed(tensor).to(self.device)
 
@@ -124,7 +124,7 @@ class TorchRun(TorchProcess):
             self.compiled = self.torch.compile(traced(*self.feeds.values()))
 
     def free_dead(self, steps: list[NodeStep]) -> None:
-        """Let each step free what no later one reads."""
+        """Let each step free the values that no later step reads."""
         last: dict[str, int] = {}
         for i, s in enumerate(steps):
             s.frees.clear()
@@ -134,9 +134,9 @@ class TorchRun(TorchProcess):
                 steps[i].frees.append(name)
 
     def without_shapes(self) -> list[NodeStep]:
-        """Return the steps without those on shapes, which PyTorch's modules take in Python.
+        """Return the steps without those that compute shapes.
 
-        Their results join the stored tensors.
+        Modules of PyTorch compute shapes in Python. Results of such steps join the stored tensors.
         """
         fixed, remaining = set(self.values), []
         values = {**self.values, **self.feeds}
@@ -144,8 +144,8 @@ class TorchRun(TorchProcess):
             results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
             named = dict(zip(s.outputs, results, strict=False))
             values.update(named)
-            # shapes, and what follows from them and from stored tensors, are fixed by the inputs'
-            # shapes; floating-point results stay in the run, whatever they follow from
+            # shapes are fixed by those of the inputs, and so are values computed from them and from
+            # stored tensors; steps with results of several floats are work, and stay in the run
             is_known = s.op in ("Shape", "Size") or fixed.issuperset(n for n in s.inputs if n)
             if is_known and not any(v.is_floating_point() and v.numel() > 1 for v in results):
                 fixed.update(named)
