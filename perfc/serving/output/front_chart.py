@@ -40,7 +40,13 @@ def _words(weights: str, ranks: int, expert: int, users: int) -> str:
 def dots_of(result: SearchResult) -> list[Dot]:
     """Return the dots of a search: other settings first, then the Pareto front over them."""
     others = [
-        Dot(s.tpot_s, s.cost, s.target, False, _words(s.weights, s.tensor, s.expert, s.users))
+        Dot(
+            s.tpot_s,
+            s.cost,
+            s.target,
+            is_best=False,
+            words=_words(s.weights, s.tensor, s.expert, s.users),
+        )
         for s in result.others
     ]
     is_priced = result.cost_unit != GPU_TIME
@@ -49,8 +55,8 @@ def dots_of(result: SearchResult) -> list[Dot]:
             r.latencies.tpot.mean,
             cost_of(r, is_priced=is_priced),
             r.target,
-            True,
-            _words(r.weights, r.gpus, r.parallel.expert, r.load.concurrency),
+            is_best=True,
+            words=_words(r.weights, r.gpus, r.parallel.expert, r.load.concurrency),
         )
         for r in result.pareto
         # answers of one token have no time per token
@@ -59,6 +65,7 @@ def dots_of(result: SearchResult) -> list[Dot]:
     if not best:
         return best
     slowest, dearest = max(d.time_s for d in best), max(d.cost for d in best)
-    # one slow or expensive setting would squeeze the front into a corner
+    # one slow or expensive setting would squeeze the front into a corner; the axis of cost is
+    # logarithmic and has no place for 0
     shown = [d for d in others if d.time_s < FAR * slowest and 0 < d.cost < FAR * dearest]
     return [*shown, *best]

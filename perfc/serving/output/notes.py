@@ -61,7 +61,7 @@ def _unmeasured(engine: Engine) -> tuple[str, ...]:
     law, version = engine.law, engine.version
     if law.is_of(version):
         return ()
-    # the later assignments are the more specific reasons
+    # the last assignment that applies is the most specific reason
     nearest = "no version was measured"
     if law.rows:
         nearest = "the measurements behind its host overhead state no version"
@@ -94,6 +94,7 @@ def longest_notes(longest: int | None, fitting: int) -> tuple[str, ...]:
 def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[str, ...]:
     """Return notes if the engine starts with other settings than its defaults."""
     kind, model = engine.kind, engine.model
+    # tokens of the family's largest image, and the budget that the runtime raises for it
     least, raised = kind.items.get(model.family, (0, 0))
     notes: tuple[str, ...] = ()
     if hosted_bytes := engine.offloaded_bytes:
@@ -102,7 +103,7 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
         notes += (f"{size_text(hosted_bytes)} in host memory: {time_text(one_s)}{until} a step",)
     if kind.host:
         notes += (f"keys and values in the memory of {kind.host}, which attends",)
-    # the budget was raised because a step must hold the largest image whole
+    # a step must hold the largest image whole
     if least < raised == kind.token_budget:
         notes += (f"--token-budget {raised}, as an image or video of {least:,} tokens",)
     if longest is None and kind.checks_longest and 0 < fitting < model.context:
@@ -143,13 +144,13 @@ def _standing(engine: Engine) -> tuple[str, ...]:
     notes = [platform_note] if platform_note else []
     for stack in engine.model.encoders:
         tokens = tokens_of(stack, 1, engine.model.source).length
-        # keys of the encoder are stored as a state of fixed size
+        # keys of the encoder do not grow with the answer: the memory plan has them as a state
         key_bytes = size_text(engine.memory(1, 1).demand.state_bytes)
         notes.append(f"the encoder reads {tokens:,} tokens of a request once: keys of {key_bytes}")
     assumed = engine.model.assumption
     notes += [f"{part} is not counted" for part in left_out if part != assumed]
     notes += [f"confidence low: {assumed} (--like FAMILY for another)"] if assumed else []
-    # a model stored in bf16 that runs in another 16-bit type
+    # the engine computes in another 16-bit type than the model is stored in
     is_changed = precision_of(engine.model.dtype, None).half is not engine.precision.half
     if is_changed and (lacking_name := _lacking(engine, "bf16")):
         notes.append(f"{lacking_name} has no bf16: computed in f16")

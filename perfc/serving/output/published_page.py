@@ -40,18 +40,18 @@ def published_page(name: str, run: ModelRun, grid: Region) -> str:
     lines = [list(along_batch(run, answer, lambda each: published(name, each)))]
     try:
         reference = simulated(run)
-        # a simulation takes longer than trees: every other batch
+        # a simulation takes longer than a published predictor: every other batch only
         lines.append(list(along_batch(run, reference, simulated, BATCHES[::2])))
     except PerfcError as error:
         reason = f"perfc has no answer: {error}"
     predictions = [answer] if reference is None else [answer, reference]
     table = Section("table", "predictions", (view.compared(predictions, grid),))
-    from_ = [
+    sources = [
         Section(p.predictor, p.predictor, (Note(p.title), *view.notes(p))) for p in predictions
     ]
     why = [Section("reason", "perfc", (Note(reason, is_warning=True),))] if reason else []
     return chart_page(
-        Document(view.title(answer), (table, *from_, *why)),
+        Document(view.title(answer), (table, *sources, *why)),
         charts_of(answer),
         payload(run, lines),
         SCRIPTS,
@@ -65,7 +65,7 @@ def lead(known: Sequence[PublishedPrediction]) -> list[str]:
 
     sides = [(p.predictor, rows_of(p)) for p in known]
     lines = []
-    # all predictions have the same quantities in the same order: `rows_of`
+    # `rows_of` has the same quantities in the same order for all predictions
     for i, row in enumerate(sides[0][1]):
         each = [(who, rows[i].value) for who, rows in sides]
         values = [f"{who} {quantity(v.value, row.unit) if v else 'none'}" for who, v in each]

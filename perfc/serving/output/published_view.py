@@ -55,14 +55,14 @@ def carbon(p: PublishedPrediction, grid: Region) -> QuantityRow:
     energy, each_g = p.energy_j_per_token, grid.carbon_g(MILLION)
 
     def grams(each_j: float) -> float:
-        # the grid's intensity has no more than three digits
+        # three digits, as the carbon intensity of the grid has no more
         return float(f"{each_j * each_g:.3g}")
 
     value = energy and QuantityPrediction(
         grams(energy.value),
-        None if energy.low is None else grams(energy.low),
-        None if energy.high is None else grams(energy.high),
-        energy.basis,
+        low=None if energy.low is None else grams(energy.low),
+        high=None if energy.high is None else grams(energy.high),
+        basis=energy.basis,
     )
     where = f"{grid.name} {grid.carbon_g_per_kwh:g} g/kWh"
     return QuantityRow("CO2", value, Unit.NONE, f"in g per million tokens, grid: {where}")
@@ -116,10 +116,10 @@ def compared(known: Sequence[PublishedPrediction], grid: Region) -> Table:
         grid: electricity grid of the CO2.
     """
     columns = [Column("quantity", "", is_name=True, cell=lambda sides: _label(sides[0]))]
-    for at, key in enumerate(p.predictor for p in known):
-        columns.append(Column(key, cell=partial(_number, at=at, end="value")))
+    for side, key in enumerate(p.predictor for p in known):
+        columns.append(Column(key, cell=partial(_number, side=side, end="value")))
         for end in ("low", "high"):
-            columns.append(Column(f"{key}_{end}", end, cell=partial(_number, at=at, end=end)))
+            columns.append(Column(f"{key}_{end}", end, cell=partial(_number, side=side, end=end)))
     sides = ((*rows_of(p), carbon(p, grid)) for p in known)
     return tabulate(columns, zip(*sides, strict=True))
 
@@ -129,6 +129,6 @@ def _label(row: QuantityRow) -> str:
     return " ".join(filter(None, (row.name, row.per)))
 
 
-def _number(sides: Sequence[QuantityRow], at: int, end: str) -> Amount:
-    """Return the value, or an end of its interval, of one prediction of a quantity."""
-    return Amount(getattr(sides[at].value, end, None), sides[at].unit)
+def _number(sides: Sequence[QuantityRow], side: int, end: str) -> Amount:
+    """Return a quantity of one prediction: ``end`` is ``value``, ``low`` or ``high``."""
+    return Amount(getattr(sides[side].value, end, None), sides[side].unit)

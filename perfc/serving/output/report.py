@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from perfc.frontend.config import Adapters
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.machine.parallel import Parallel
 from perfc.view.presentation import Printed
 
@@ -66,18 +67,18 @@ class MemoryView:
     ) -> MemoryView:
         """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
-        return cls(
-            plan.capacity_bytes,
-            d.weight_bytes,
-            d.activation_bytes,
-            plan.overhead_bytes,
-            plan.pool_bytes,
-            d.kv_bytes,
-            plan.kv_tokens if d.kv_bytes else 0,
-            # each engine has a pool: together they hold as many times the requests
-            engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
-            plan.longest(engine.model.context or LONGEST),
-            vllm_kv_tokens(engine, plan.pool_bytes, longest),
+        # each engine has a pool: together they hold as many times the requests
+        fitting = engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share)
+        return project(
+            cls,
+            plan,
+            weight_bytes=d.weight_bytes,
+            activation_bytes=d.activation_bytes,
+            kv_bytes_per_token=d.kv_bytes,
+            kv_tokens=plan.kv_tokens if d.kv_bytes else 0,
+            largest_concurrency=fitting,
+            largest_context=plan.longest(engine.model.context or LONGEST),
+            vllm_kv_tokens=vllm_kv_tokens(engine, plan.pool_bytes, longest),
         )
 
     @property
@@ -175,17 +176,17 @@ class ServingReport(Printed):
 
     @property
     def prompt(self) -> StepView | None:
-        """Step of a prompt alone; None if the ranks of an engine have more to do meanwhile."""
-        # a stage, or one of several groups, is not all that a prompt takes
+        """Return the step of a prompt alone; None if the engine also does other work meanwhile."""
+        # one stage of several, or one group of several, is not all of the engine
         is_whole = self.parallel.pipeline == self.parallel.attention_data == 1
         return next((s for s in self.steps if s.tokens and not s.decodes and is_whole), None)
 
     @property
     def input_price_per_million(self) -> float | None:
-        """Price of a million tokens of a prompt alone; None if it is unknown."""
+        """Return the price of a million tokens of a prompt alone; None if it is unknown."""
         spent, rate, step = self.expenses, self.throughput, self.prompt
         if spent is None or rate is None or step is None or spent.price_per_million is None:
             return None
-        # price of a million tokens times tokens per second: a million GPU-seconds
+        # the price of a million tokens times tokens per second is that of a million GPU seconds
         per_gpu_s = spent.price_per_million * rate.output_tokens_per_s_per_gpu
         return per_gpu_s * step.time_s * self.parallel.tensor / step.tokens

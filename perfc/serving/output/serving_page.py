@@ -132,7 +132,8 @@ def search_payload(search: SearchResult) -> Json:
         "across": {"name": "time per token", "unit": "s"},
         "up": {"name": search.cost_unit, "unit": ""},
         "limit": search.slo.tpot_s,
-        "kinds": ["simulated", "steady-state estimate"],
+        "kinds": ["on the front", "not on the front"],
+        # times, costs, machine, whether on the front (the first of `kinds`), and words
         "dots": [
             [number(d.time_s), number(d.cost), text(d.target), d.is_best, text(d.words)]
             for d in dots_of(search)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
+from perfc.ir.record import project
 from perfc.passes.runtimes import SERVING_DEFAULT, TRAINING_DEFAULT
 
 from .published import ModelRun, PublishedPrediction, QuantityPrediction
@@ -26,7 +27,7 @@ def simulated(run: ModelRun) -> PublishedPrediction:
     """Predict a run as `perfc llm` does, or `perfc analyze` for an encoder.
 
     Memory is that of tensors: weights, activations of the largest step, keys and values of all
-    sequences. None of several GPUs, as published predictors have none.
+    sequences. On several GPUs there is no memory, as published predictors have none.
 
     Raises:
         PerfcError: as ``perfc.llm`` and ``perfc.analyze``.
@@ -86,7 +87,7 @@ def of_pass(run: ModelRun) -> PublishedPrediction:
     return predicted(
         run,
         f"perfc analyze --runtime {PASS_RUNTIME}",
-        # a rate: the longest time is the lower end
+        # the quantity is a rate, of which the longest time is the lower end
         QuantityPrediction(tokens / time.mid, tokens / time.high, tokens / time.low, basis),
         exact(report.footprint.allocated_bytes, "weights and activations"),
         None
@@ -136,8 +137,16 @@ def predicted(
 ) -> PublishedPrediction:
     """Return quantities as a prediction of a run."""
     osl = run.osl if run.model.decoder is not None else 0
-    return PublishedPrediction(
-        run.model.name, run.target, NAME, title, run.batch, run.isl, osl, rate, memory, energy
+    return project(
+        PublishedPrediction,
+        run,
+        model=run.model.name,
+        predictor=NAME,
+        title=title,
+        osl=osl,
+        tokens_per_s=rate,
+        memory_bytes=memory,
+        energy_j_per_token=energy,
     )
 
 

@@ -13,7 +13,8 @@ from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share, spa
 from .prediction import PredictionPart
 
 NOTICEABLE = 0.05
-"""Relative difference between a call and a kernel within the run that is mentioned."""
+"""Relative difference of a call measured in isolation from the kernel within the run, above which
+the text mentions it."""
 # phrases by predictor, after the predicted time
 SAYS = {
     Predictor.LAW: "by a law of the resources that such kernels use",

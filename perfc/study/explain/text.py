@@ -105,6 +105,7 @@ def _lines(e: Explanation) -> Iterator[str | Hanging]:
 
 def _wrapped(head: str, text: str) -> Iterator[Hanging]:
     plain = text.replace("``", "`")
+    # text is aligned behind a short head; behind a long one it would have no room
     yield Hanging((head + plain).rstrip(), len(head) if len(head) < 20 else 4)
 
 
@@ -113,6 +114,7 @@ def _tensors(
 ) -> Iterator[str]:
     rows = [("in " + (t.role or "?"), t) for t in operands] + [("out", t) for t in results]
     head = max((len(h) for h, _ in rows), default=0)
+    # longer names are not aligned, as they would move all sizes out of the page
     name = min(max((len(t.name) for _, t in rows), default=0), 40)
     for h, t in rows:
         size = "unknown size" if t.nbytes is None else f"{t.nbytes} bytes"
@@ -131,8 +133,9 @@ def _count(c: Count) -> Iterator[str]:
 
 def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
     yield f"kernel {k.index} of {k.total}: {k.label}"
-    others = ", ".join(k.nodes[:8]) + (f", … {len(k.nodes) - 8} more" if len(k.nodes) > 8 else "")
-    yield from _wrapped("  nodes: ", others)
+    # a kernel may have hundreds of nodes: the first ones identify it
+    nodes = ", ".join(k.nodes[:8]) + (f", … {len(k.nodes) - 8} more" if len(k.nodes) > 8 else "")
+    yield from _wrapped("  nodes: ", nodes)
     amounts = ", ".join(f"{name} {value:.0f}" for name, value in k.counts.items() if value)
     yield from _wrapped("  one launch: ", amounts + f"; multiply–accumulates in {k.dtype}")
     if k.launches != 1:
@@ -163,11 +166,8 @@ def _ceiling(t: ExplainedCeiling, number: int) -> str:
     mark = "*" if t.binds else " "
     time = time_text(t.time_s)
     if t.rate.unit == "s":
-        amount, rate = (
-            plural(round(t.amount), "launch", "launches"),
-            time_text(t.rate.value),
-        )
-        how = f"{amount} of {rate}"
+        launches = plural(round(t.amount), "launch", "launches")
+        how = f"{launches} of {time_text(t.rate.value)}"
     else:
         unit, counted = _RATES[t.rate.unit]
         how = f"{quantity(t.amount, counted)} / {quantity(t.rate.value, unit)}"
@@ -182,7 +182,7 @@ def render_json(e: Explanation) -> str:
 
     def plain(value: object) -> object:
         match value:
-            case Enum():
+            case Enum():  # by name where the value is a number
                 return str(value.value) if isinstance(value.value, str) else value.name.lower()
             case dict():
                 return {str(k): plain(v) for k, v in value.items()}

@@ -42,20 +42,9 @@ class RateView:
     @classmethod
     def of(cls, rate: Rate) -> RateView:
         """Create the view of a rate."""
-        spread = rate.spread
-        rounds, best, worst = (
-            (None, None, None) if spread is None else (spread.rounds, spread.best, spread.worst)
-        )
+        spread = {name: getattr(rate.spread, name, None) for name in ("rounds", "best", "worst")}
         sources = tuple(rate.source.split("+"))  # several names are joined by a plus
-        return project(
-            cls,
-            rate,
-            origin=str(rate.origin),
-            from_=sources,
-            rounds=rounds,
-            best=best,
-            worst=worst,
-        )
+        return project(cls, rate, origin=str(rate.origin), from_=sources, **spread)
 
 
 @record

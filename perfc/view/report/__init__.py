@@ -32,7 +32,7 @@ __all__ = [
     "written",
 ]
 
-# their modules import much more than units and rows
+# loaded on first use, as their modules import much more than users of units and rows need
 __getattr__ = first_use(
     __name__,
     {

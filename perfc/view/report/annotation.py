@@ -93,7 +93,15 @@ def place_of(source: str, model: str) -> tuple[str, int]:
 def unreadable(line: str) -> Annotation:
     """Return the annotation of a file that could not be analyzed; ``line`` begins with its path."""
     path = line.partition(":")[0]
-    return Annotation(AnnotationLevel.UNREADABLE, path, "not-analysed", "perfc", "", line, path)
+    return Annotation(
+        AnnotationLevel.UNREADABLE,
+        path,
+        rule="not-analysed",
+        title="perfc",
+        context="",
+        message=line,
+        identity=path,
+    )
 
 
 def github(annotations: Iterable[Annotation]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from perfc.frontend import is_configuration, load
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
@@ -58,7 +59,11 @@ class Counts:
 
 
 def forward_cost(report: Report) -> CostTable:
-    """Return costs of the forward pass; a configuration counts the scores of every token."""
+    """Return costs of the forward pass.
+
+    A configuration is read again as for training, with the scores of every token, as other tools
+    count; the run itself may compute those of the last token only.
+    """
     if report.deployment.is_step or not is_configuration(report.model):
         return report.cost
     am = Analyses()
@@ -79,15 +84,13 @@ def collect(report: Report, name: str) -> Counts:
     counted = tally(table, rules)
     env, unit = report.env, Unit.MAC if rules.unit == "MAC" else Unit.FLOP
     rows = [OperatorCount(k, amount(v, env, unit)) for k, v in counted.by_operator.items()]
-    return Counts(
-        name,
-        rules.tool,
-        rules.source,
-        rules.unit,
-        amount(counted.total, env, unit, is_bound=table.is_bound),
-        amount(counted.attention, env, unit),
-        rules.sees_fused_attention,
-        tuple(sorted(rows, key=lambda r: -(r.operations.value or 0))),
+    return project(
+        Counts,
+        rules,
+        convention=name,
+        total=amount(counted.total, env, unit, is_bound=table.is_bound),
+        attention=amount(counted.attention, env, unit),
+        by_operator=tuple(sorted(rows, key=lambda r: -(r.operations.value or 0))),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TITLES = {"attention": "Attention", "gelu": "Gelu", "bias_gelu": "Add + Gelu"}
 """Titles of kernels by the pattern that they match, however it is written."""
 _NUMBER = re.compile(r"\d+")
-"""Numbers in texts of types, by which several that differ only in them are one."""
+"""Numbers in names: names that differ only in them merge into one, with stars for the numbers."""
 
 
 def title(kernel: Kernel) -> str:
@@ -50,6 +50,7 @@ def extents(problem: Problem | None) -> str:
 def runtime_title(runtime: Runtime) -> str:
     """Return the product name of a runtime, or its ``--runtime`` name if it is no product."""
     product = runtime.title.partition(",")[0]
+    # a title in lower case describes kernels, unless the product follows in parentheses
     return product if product[:1].isupper() or "(" in product else runtime.name.partition(":")[0]
 
 
@@ -108,7 +109,7 @@ def merged(texts: Sequence[str]) -> str:
         columns = zip(*(_NUMBER.findall(t) for t in texts), strict=True)
         numbers = iter([c[0] if len(set(c)) == 1 else "*" for c in columns])
         return _NUMBER.sub(lambda _: next(numbers), texts[0])
-    # what all begin with, a star, and what all end with
+    # the common start of all texts, a star, and their common end
     head = texts[0][: shared(texts)]
     tails = [t[len(head) :][::-1] for t in texts]
     return f"{head}*{tails[0][: shared(tails)][::-1]}"
@@ -116,7 +117,7 @@ def merged(texts: Sequence[str]) -> str:
 
 def shared(texts: Sequence[str]) -> int:
     """Return the length of the common prefix of all texts."""
-    # in alphabetical order the first and the last differ wherever any two do
+    # any two texts differ no earlier than the first and the last in alphabetical order
     first, last = min(texts), max(texts)
     return next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
 

@@ -28,7 +28,7 @@ class Unit(Enum):
     JOULE = "joule"
     WATT = "watt"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 SYMBOLS = {
@@ -114,9 +114,9 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
         return Scale(1.0, "", 1)
     if unit is Unit.COUNT:
         return Scale(1.0, "", 0)
-    # smaller by a prefix than `prefixed` has it, so that small values keep their digits
+    # `prefixed` scales to 1 to 1000: of a tenth, so that the value itself is 10 to 10,000
     step = 1024 if unit is Unit.BYTE else 1000
-    if unit is Unit.SECOND and largest < 0.01:
+    if unit is Unit.SECOND and largest < 0.01:  # 10,000 µs
         return Scale(1e6, "µs", 1)
     factor, symbol = prefixed(largest * step / 10_000, unit)
     is_whole = factor == 1 and unit is not Unit.SECOND
@@ -153,7 +153,7 @@ def size_text(nbytes: float | None) -> str:
 
 
 def time_range(low_s: float | None, high_s: float | None) -> str:
-    """Format both ends of a time: ``980 us to 1.31 ms``."""
+    """Format both ends of a time: ``980 µs to 1.31 ms``."""
     return f"{time_text(low_s)} to {time_text(high_s)}"
 
 

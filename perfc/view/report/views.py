@@ -121,7 +121,7 @@ class LazyViews(Views):
 
     @cached_property
     def unset(self) -> dict[str, int]:
-        """Return the symbols without a value."""
+        """Return data-dependent symbols, which have no value, with their lower limits."""
         return open_symbols(self.report)
 
     @cached_property

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 _TABLE = data_next_to(__file__)
 HEADER: tuple[str, ...] = tuple(_TABLE["header"])
+"""Columns of kernels."""
 FORECAST: dict[str, str] = _TABLE["forecast"]
-"""Columns of the prediction; empty without one."""
+"""Fields of a kernel's prediction by column; these columns are empty without a prediction."""
 
 
 def render(rows: Sequence[KernelRow]) -> str:

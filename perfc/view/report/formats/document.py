@@ -67,7 +67,7 @@ Cell: TypeAlias = "str | float | Name | Amount | None"
 """Text, a number in the unit of its column, a name, a number with its unit, or None if unknown."""
 
 UNITS = {"s": Unit.SECOND, "bytes": Unit.BYTE}
-"""Units of names in data formats, by their last part."""
+"""Units by the last part of a column's name in data formats."""
 
 
 @record

@@ -25,8 +25,6 @@ CONVENTIONS = {
     "formula": "over the symbols of assumptions.symbols; a // b is the floor of a / b",
 }
 
-Json = "dict[str, Json] | list[Json] | str | int | float | bool | None"
-
 
 def render(views: Views) -> str:
     """Return the JSON document as text."""
@@ -47,8 +45,8 @@ def enveloped(schema: str, views: object) -> dict[str, object]:
 
 def document_text(schema: str, views: object, *, sort_keys: bool = False) -> str:
     """Return views as the indented text of a document with its schema."""
-    tree = enveloped(schema, views)
-    return json.dumps(tree, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
+    body = enveloped(schema, views)
+    return json.dumps(body, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
 
 
 def strict(tree: object, indent: int | None = None) -> str:

@@ -23,7 +23,7 @@ _ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 """Fields with their words in a docstring of Google's style, as descriptions of the schema."""
 
 OF_VIEWS = {cls.__name__: cls for cls in (Counts, Critical, Memory, Summary)}
-"""Types that ``views`` imports for its type checker alone."""
+"""Types that `views` imports for type checkers only, so that its hints do not resolve to them."""
 AMOUNT: dict[str, object] = {
     "type": "object",
     "description": "A number with its unit and its symbolic formula.",

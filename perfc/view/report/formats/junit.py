@@ -49,7 +49,7 @@ def render(suite: str, cases: Sequence[TestCase]) -> str:
         names = {"name": printable(case.name), "classname": printable(case.group)}
         element = Xml.SubElement(parent, "testcase", names)
         if case.failures:
-            # One element whatever there is: GitLab reads the first and no other.
+            # one element for all failures, as GitLab reads only the first element of a case
             first, *others = case.failures
             message = printable(first) + (f" and {len(others)} more" if others else "")
             child = Xml.SubElement(element, "failure", {"message": message})

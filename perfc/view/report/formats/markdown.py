@@ -42,7 +42,7 @@ def part_lines(part: Part) -> Iterator[str]:
         case Bars(values, _, caption):
             yield escaped(caption)
             yield ""
-            yield f"`{spark(values, 60)}`"
+            yield f"`{spark(values, 60)}`"  # of more than 60 values, several share a bar
 
 
 def table_lines(table: Table) -> Iterator[str]:

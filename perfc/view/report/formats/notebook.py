@@ -27,7 +27,7 @@ TEMPLATE = "notebook.html.j2"
 SPANS = 64
 """Maximum number of bars in the memory chart."""
 NO_LIMIT = 10_000
-"""Columns of a line that a browser wraps."""
+"""Width of lines that a browser wraps: larger than any text."""
 LONGEST_NAME = 200
 """Maximum number of characters shown of a name."""
 GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
@@ -83,7 +83,7 @@ def render(views: Views) -> str:
             facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
             grade="" if v.confidence is None else GRADES[v.confidence.grade],
             strip=strip(v),
-            limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
+            limits=[part(x, p) for x, p in zip(v.limits, percents(v.limits), strict=True) if p],
             kinds=kinds(ordered[:KINDS], v.time_s),
             rest=rest.replace("(--top all)", "").strip(),  # a notebook has no options
             gain=gain_title(useful(views), v),
@@ -97,7 +97,7 @@ def render(views: Views) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """Load a template of this folder with autoescaping."""
+    """Load a template of the package `perfc.view.report` with autoescaping."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -121,9 +121,9 @@ def strip(v: Verdict) -> dict[str, float]:
     return {name: round(100 * ratio(time_s, last_s), 2) for name, time_s in times_s.items()}
 
 
-def part(one: LimitShare, percent: int) -> BarPart:
+def part(limit: LimitShare, percent: int) -> BarPart:
     """Return one part of the bar of limits."""
-    return BarPart(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
+    return BarPart(f"{limit.title} {percent} %", round(100 * limit.share, 2), kind_of(limit.key))
 
 
 def kind_of(key: str) -> str:

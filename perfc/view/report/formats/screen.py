@@ -125,10 +125,12 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
         takes.append(throughput_words(v))
     if v.confidence is not None:
         takes.append(f"confidence {v.confidence.grade.value}")
-    needed, room, _ = memory_words(v)
+    # words before a colon are about the capacity; an unknown capacity has none
+    needed, words, _ = memory_words(v)
     could = [f"{LOWER_BOUND} {time_text(v.floor_s)}"]
     could += [f"limited by {v.limits[0].title}"] if v.limits else []
-    could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
+    available = f" {words.partition(':')[0]}" if ":" in words else ""
+    could.append(f"memory {needed}{available}")
     title = " · ".join([f"{model} on {machine}", *parts])
     return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
 
@@ -137,7 +139,7 @@ def running(views: Views) -> list[str]:
     """Return model, machine, sizes, runtime and precision as words."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
-    # at least two are left out: the words for one would be longer than it
+    # at least two sizes are left out, as "1 more sizes" is no shorter than the size itself
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     computed = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     stored = ", ".join(sorted(computed)) or "stored types"
@@ -156,7 +158,8 @@ def titles(views: Views, width: int) -> Iterator[Line]:
         words = printable(elided(part, width - 4))
         if columns_of(line) + columns_of(separator + words) > width:
             yield (StyledText(line, style),)
-            line = INDENT + separator.replace("·", "").strip() + " " * (separator == " on ") + words
+            # a continued line starts without the dot
+            line = f"{INDENT}{separator.replace('·', '').lstrip()}{words}"
         else:
             line += separator + words
     yield (StyledText(line, style),)
@@ -260,13 +263,13 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
     """Yield the limits of the predicted time, largest first: name, percent and bar."""
     label = f"{INDENT}{LIMITED_BY:{len(LOWER_BOUND)}}{GAP}"
     entries = [
-        (one, percent, f"{one.title} {percent} %")
-        for one, percent in zip(limits, percents(limits), strict=True)
+        (limit, percent, f"{limit.title} {percent} %")
+        for limit, percent in zip(limits, percents(limits), strict=True)
         if percent
     ]
     line: list[StyledText] = [StyledText(label, Style.FAINT)]
     used = len(label)
-    for one, percent, words in entries:
+    for limit, percent, words in entries:
         bar = FULL * round(percent / 5)  # a block is 5 %
         size = len(words) + 1 + len(bar)
         is_first = len(line) == 1
@@ -274,7 +277,7 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
             yield tuple(line)
             line, used, is_first = [StyledText(" " * len(label))], len(label), True
         gap = "" if is_first else GAP
-        style = LIMITS.get(one.key, Style.WAITING)
+        style = LIMITS.get(limit.key, Style.WAITING)
         line += [StyledText(f"{gap}{words} "), StyledText(bar, style)]
         used += len(gap) + size
     if entries:

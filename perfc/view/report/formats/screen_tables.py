@@ -35,7 +35,7 @@ LIMITS = {
     "l2": Style.TRAFFIC,
     "device": Style.TRAFFIC,
 }
-"""Styles of limits: work, traffic, and waiting for the others."""
+"""Styles of limits: work or traffic; the other limits have the style of waiting."""
 
 
 @record
@@ -142,15 +142,15 @@ def rest_lines(
         verdict: headline of the report.
         width: columns of the page; parts that do not fit are left out.
     """
-    fixed = [one for one in verdict.limits if one.key == FIXED]
-    printed = [*(g.predicted_share for g in kinds[:shown]), *(one.share for one in fixed)]
-    # less the shares as they are printed, in tenths of a percent: the column adds up to 100 %
-    rest_share = max(1 - math.fsum(round(one, 3) for one in printed), 0.0)
+    fixed = [limit for limit in verdict.limits if limit.key == FIXED]
+    printed = [*(g.predicted_share for g in kinds[:shown]), *(limit.share for limit in fixed)]
+    # the rest of the shares as printed, in tenths of a percent: the column adds up to 100 %
+    rest_share = max(1 - math.fsum(round(part, 3) for part in printed), 0.0)
     parts: list[str] = []
     if kinds[shown:]:
         more = plural(len(kinds) - shown, "more kind")
         parts.append(f"{share(rest_share)} in {more} (--top all)")
-    parts += [f"{share(one.share)} {one.title}" for one in fixed]
+    parts += [f"{share(limit.share)} {limit.title}" for limit in fixed]
     line = f"{INDENT}… {', '.join(parts)}"
     while len(parts) > 1 and columns_of(line) > width:
         parts.pop()

@@ -125,7 +125,7 @@ def part_lines(part: Part, width: int) -> Iterator[tuple[StyledText, ...]]:
                 yield (StyledText(INDENT), StyledText(line))
             yield (
                 StyledText(INDENT),
-                StyledText(spark(values, min(width, WIDEST_TEXT) - 4), Style.BAR),
+                StyledText(spark(values, min(width, WIDEST_TEXT) - 2 * len(INDENT)), Style.BAR),
             )
 
 
@@ -142,7 +142,7 @@ def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
 
 
 def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[StyledText, ...]]:
-    """Return labels, numbers and words with short formulas in columns."""
+    """Return labels, numbers and words in columns; short formulas are part of the words."""
     figures: list[ScreenFigure] = []
     for r in rows:
         words = printable(r.words)
@@ -180,7 +180,7 @@ def spark(values: Sequence[float], count: int) -> str:
     if top <= 0:
         return LEVELS[0] * len(heights)
     steps = len(LEVELS) - 1
-    # rounded up: any value above zero is seen
+    # rounded up, so that any value above zero is higher than the lowest bar
     return "".join(LEVELS[min(math.ceil(h / top * steps), steps)] for h in heights)
 
 
@@ -207,7 +207,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[StyledText, ...]]:
             cells = [
                 padded(text, w, align_right=r)
                 for text, w, r in zip(line, widths, right, strict=True)
-                if w
+                if w  # a column without any text takes no place
             ]
             yield (StyledText(INDENT), StyledText(GAP.join(cells), style))
 
@@ -225,7 +225,7 @@ def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
 def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     """Drop spare columns that do not fit, and return their titles.
 
-    If names still do not fit, only the first column of names remains.
+    If names still do not fit, the last column of names is dropped too.
     """
     if not any(c.is_spare for c in table.columns):
         return table, []
@@ -246,8 +246,7 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     if len(names) > 1 and other_width + len(names) * (LEAST_NAME + len(GAP)) > width:
         shown.remove(names[-1])
     left_out = [c.heading for i, c in enumerate(table.columns) if i not in shown]
-    rows = tuple(tuple(row[i] for i in shown) for row in table.rows)
-    return Table(tuple(table.columns[i] for i in shown), rows), left_out
+    return table.only(shown), left_out
 
 
 def shortened(cell: Cell, text: str, width: int) -> str:
@@ -334,8 +333,7 @@ def cell_text(cell: Cell, scale: Scale) -> str:
         case Amount():
             return str(cell)
         case _:
-            number = scale.format(cell) if math.isfinite(cell) else DASH
-            return number
+            return scale.format(cell) if math.isfinite(cell) else DASH
 
 
 def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -344,7 +342,7 @@ def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int
     names = sorted((i for i, c in enumerate(columns) if c.is_name), key=lambda i: widths[i])
     used = sum(w for i, w in enumerate(widths) if not columns[i].is_name)
     room = width - used - len(GAP) * (sum(1 for w in widths if w) - 1)
-    # shortest first: what a name leaves of its share goes to the longer ones
+    # shortest first: the room that a short name does not need goes to longer ones
     for place, i in enumerate(names):
         fair = room // (len(names) - place)
         widths[i] = min(widths[i], max(fair, LEAST_NAME))
@@ -382,6 +380,7 @@ def columns_of(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width
 
+    # wide (W) and full-width (F) characters take two columns
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -389,6 +388,7 @@ ASCII = str.maketrans(
     {"≥": ">=", "µ": "u", "×": "x", "—": "-", "…": "...", "\N{REPLACEMENT CHARACTER}": "?"}
     | dict(zip(LEVELS, "_.:-=+*#", strict=True))
 )
+"""Characters of the output in encodings that lack them."""
 
 
 def encodable(text: str, encoding: str) -> str:

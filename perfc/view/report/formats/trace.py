@@ -37,7 +37,7 @@ def written(title: str, events: Sequence[dict[str, object]]) -> str:
 
 
 def named(process: int, words: str, track: int | None = None) -> Iterator[dict[str, object]]:
-    """Yield the name of a process, or of one of its tracks, which has the place of its number."""
+    """Yield the name of a process, or of one of its tracks; tracks are sorted by number."""
     event = {"ph": "M", "pid": process} | ({} if track is None else {"tid": track})
     yield {
         **event,
@@ -78,6 +78,7 @@ def slices(views: Views) -> Iterator[dict[str, object]]:
         stamp = round(start_us, 4)  # to a tenth of a nanosecond
         yield {**about, "tid": DEVICE, "ts": stamp, "dur": round(time_us, 4), "args": facts(row)}
         yield {**about, "tid": FLOOR, "ts": stamp, "dur": round(row.floor_s * 1e6, 4)}
+        # live bytes are those of a node: of a kernel's nodes the largest count
         alive = max((live[n] for n in row.nodes if n in live), default=None)
         if alive is not None:
             counter = {"ph": "C", "pid": PROCESS, "name": "live activation bytes", "ts": stamp}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment.step import training_types
 from perfc.ir import Basis, DType, record
+from perfc.ir.record import project
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.roofline import TILE, launch_s
@@ -166,34 +167,33 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
     if overhead is not None:
         names.setdefault(overhead.source)
     sources = [machine.sources[n] for n in names if n in machine.sources]
-    return Assumptions(
-        report.path,
-        report.source.name,
-        origin.digest,
-        origin.producer,
-        origin.ir_version,
-        dict(origin.opsets),
-        tuple(symbol_values(report, unset)),
-        machine.name,
-        machine.description,
-        tuple(SourceUsed(s.title, s.date, str(s.origin)) for s in sources),
-        runtime.name,
-        runtime.title,
-        runtime.source,
-        runtime.launch.value,
-        launch_s(machine, runtime.launch),
-        str(overhead.origin) if overhead else "",
-        report.dtype,
-        training_types(report.deployment),
-        report.tf32.value,
-        rates,
-        uncertainty.collect(report),
-        dict(MEMORY_MODEL),
+    return project(
+        Assumptions,
+        origin,
+        path=report.path,
+        graph=report.source.name,
+        opsets=dict(origin.opsets),
+        symbols=tuple(symbol_values(report, unset)),
+        target=machine.name,
+        target_description=machine.description,
+        target_sources=tuple(SourceUsed(s.title, s.date, str(s.origin)) for s in sources),
+        runtime=runtime.name,
+        runtime_title=runtime.title,
+        runtime_source=runtime.source,
+        launch=runtime.launch.value,
+        launch_s=launch_s(machine, runtime.launch),
+        launch_origin=str(overhead.origin) if overhead else "",
+        dtype=report.dtype,
+        trained_in=training_types(report.deployment),
+        tf32=report.tf32.value,
+        rates=rates,
+        uncertain_rates=uncertainty.collect(report),
+        memory_model=dict(MEMORY_MODEL),
     )
 
 
 def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolValue]:
-    """Yield every symbol with the value used for it."""
+    """Yield every symbol with the value used for it; ``unset`` are data-dependent extents."""
     for s in report.source.symbols:
         value = report.env[s.name]
         if s.name in report.given:
@@ -237,14 +237,14 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
             (Engine.INTEGER, c.integer, DType.I32),
         ):
             if count:
-                # f32 has two rates, in TF32 and without
+                # f32 may have two rates, with TF32 allowed and without; other types have one
                 needed.setdefault((engine, dtype, k.tf32 or dtype is not DType.F32))
     order = list(Engine)
     # by unit as the target lists them, then by type, with TF32 first
-    for engine, dtype, is_narrow in sorted(
+    for engine, dtype, allow_tf32 in sorted(
         needed, key=lambda n: (order.index(n[0]), n[1].code, not n[2])
     ):
-        peak = machine.entry(engine, dtype.code, allow_tf32=is_narrow)
+        peak = machine.entry(engine, dtype.code, allow_tf32=allow_tf32)
         sustained = peak.sustained or peak.nominal
         yield used(engine.value, dtype.code, peak.peak, sustained)
     for level in machine.memory:
@@ -255,14 +255,14 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     """Return one row of the table of rates."""
     names = dict.fromkeys([*floor.source.split("+"), *sustained.source.split("+")])
     return RateUsed(
-        ceiling,
-        dtype,
-        floor.key,
-        floor.value,
-        str(floor.origin),
-        sustained.value,
-        str(sustained.origin),
-        "+".join(names),
+        ceiling=ceiling,
+        dtype=dtype,
+        key=floor.key,
+        floor_per_s=floor.value,
+        floor_origin=str(floor.origin),
+        sustained_per_s=sustained.value,
+        sustained_origin=str(sustained.origin),
+        source="+".join(names),
     )
 
 

@@ -109,7 +109,7 @@ def collect(
         limits: shares of its time by limit.
         useful: its `changes`.
     """
-    shares = {one.key: one.share for one in limits}
+    shares = {limit.key: limit.share for limit in limits}
     roof, run = report.roofline, ChangedRun.of(report, kernels)
     bottlenecks: list[Bottleneck] = []
     for c in Ceiling:
@@ -120,14 +120,14 @@ def collect(
         doubled, lifted = (run.retimed(scaled(c, factor)) for factor in (0.5, 0.0))
         bottlenecks.append(
             Bottleneck(
-                key(c),
-                sum(k.count for k in bound),
-                shares.get(key(c), 0.0),
-                doubled,
-                lifted,
-                max(run.total_s - doubled, 0.0),
-                max(run.total_s - lifted, 0.0),
-                ADVICE[c],
+                ceiling=key(c),
+                bound_kernels=sum(k.count for k in bound),
+                bound_share=shares.get(key(c), 0.0),
+                time_doubled_s=doubled,
+                time_lifted_s=lifted,
+                saving_doubled_s=max(run.total_s - doubled, 0.0),
+                saving_lifted_s=max(run.total_s - lifted, 0.0),
+                remedy=ADVICE[c],
             )
         )
     return Bottlenecks(
@@ -143,11 +143,11 @@ Factor = Callable[[KernelBound, Ceiling], float]
 def scaled(ceiling: Ceiling, factor: float) -> Factor:
     """Return a function that scales the time of ``ceiling`` by ``factor`` and keeps the others.
 
-    Partial waves are matrix unit time too: a faster matrix unit also shortens them, and with full
-    waves the plain matrix time remains.
+    Time in partial waves is time of matrix units: faster units shorten it too. If only the waves
+    are full, the plain time of matrix units remains.
     """
-    both = (Ceiling.MATRIX, Ceiling.WAVES) if ceiling is Ceiling.MATRIX else (ceiling,)
-    return lambda k, c: factor if c in both else 1.0
+    changed = (Ceiling.MATRIX, Ceiling.WAVES) if ceiling is Ceiling.MATRIX else (ceiling,)
+    return lambda k, c: factor if c in changed else 1.0
 
 
 @record

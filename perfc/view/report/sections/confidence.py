@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 LEAST_MEASURED = 0.5
-"""Minimum share of the time in kernel kinds measured on the machine to name it as the reason."""
+"""Minimum share of the time in kernels of kinds measured on the machine, for that to be the reason
+of a high grade."""
 LEAST_RESIDUAL = 0.05
-"""Relative difference of measured runs and their kernels from which it is said."""
+"""Relative difference of measured runs from the sum of their kernels, above which it is part of the
+words."""
 
 NOUNS: dict[str, str] = data_next_to(__file__)
-"""Nouns for kernel classes and kinds; the others use their own name."""
+"""Nouns for kernel classes and kinds; the noun of any other is its name."""
 
 
 class Grade(Enum):
@@ -136,7 +138,8 @@ def unknown(report: Report, table: PredictionTable) -> str:
         return "host-bound, and launch times on a host vary"
     if table.is_host_bound:
         return "host-bound, and the launch overhead of the host is assumed, not measured"
-    # kernels that rest on the same measurements; the group with the widest intervals is the reason
+    # kernels are grouped by the measurements behind them; the group whose intervals are the widest
+    # in sum is the reason
     by_basis: dict[tuple[object, ...], list[int]] = {}
     for i, k in enumerate(table.kernels):
         by_basis.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)

@@ -130,13 +130,13 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
     def tier_row(t: Tier) -> TierCoverage:
         f, b = flop[t], nbytes[t]
         return TierCoverage(
-            t.value,
-            len(by_tier[t]),
-            ratio(len(by_tier[t]), executed),
-            f,
-            None if f.value is None or not known_flop else ratio(f.value, known_flop),
-            b,
-            None if b.value is None or not known_bytes else ratio(b.value, known_bytes),
+            tier=t.value,
+            nodes=len(by_tier[t]),
+            node_share=ratio(len(by_tier[t]), executed),
+            flop=f,
+            flop_share=None if f.value is None or not known_flop else ratio(f.value, known_flop),
+            nbytes=b,
+            bytes_share=None if b.value is None or not known_bytes else ratio(b.value, known_bytes),
         )
 
     operators = [
@@ -158,14 +158,14 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
 def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
     """Return the operations of a tier; without a value if they are unknown."""
     if tier in (Tier.BYTES, Tier.UNKNOWN) and costs:
-        return Amount(None, Unit.FLOP, None, True)
+        return Amount(None, Unit.FLOP, is_bound=True)
     return amount(dim_sum(c.work.flop * c.repeat for c in costs), report.env, Unit.FLOP)
 
 
 def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
     """Return the compulsory bytes of a tier; without a value if they are unknown."""
     if tier is Tier.UNKNOWN and costs:
-        return Amount(None, Unit.BYTE, None, True)
+        return Amount(None, Unit.BYTE, is_bound=True)
     return amount(dim_sum(c.traffic.nbytes * c.repeat for c in costs), report.env, Unit.BYTE)
 
 
@@ -190,6 +190,6 @@ def section(view: Coverage) -> Section:
         ),
         view.opaque,
     )
-    note = Note(view.line, not view.is_complete)
+    note = Note(view.line, is_warning=not view.is_complete)
     parts = (tiers, unknown, note) if unknown.rows else (tiers, note)
     return Section("coverage", "coverage", parts)

@@ -48,7 +48,7 @@ class Critical:
 
 
 def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
-    """Select the fewest groups of equal kernels that take ``CARRIED`` of the time of all."""
+    """Select the fewest groups of equal kernels that take ``CARRIED`` of all kernels' time."""
     chosen: list[KernelGroup] = []
     covered = 0.0
     ordered = groups(rows)
@@ -71,7 +71,10 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
 
 
 def reason(row: KernelRow, launch_s: float) -> str:
-    """Explain the time of a kernel by its limiting ceiling."""
+    """Explain the time of a kernel by its limiting ceiling.
+
+    ``launch_s`` is the time between the starts of two empty kernels.
+    """
     is_above = row.margin and row.next_bound and row.held_by == row.bound
     above = f", {row.margin:.1f} × as long as {title(row.next_bound)}" if is_above else ""
     limiting = row.ceilings.get(row.held_by)
@@ -85,7 +88,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
                 f"for {time_text(each_s)} of work"
             )
         case "waves" if limiting and matrix:
-            # time of the matrix unit at full waves over that of whole waves
+            # time of full waves over the time with the partial last wave
             idle = 1 - matrix.sustained_s / limiting.sustained_s
             text = f"{share(idle)} of tile slots empty in partial waves{above}"
         case "matrix":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.ir import record
 from perfc.ir.graph import CHECKPOINTED
+from perfc.ir.record import project
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from .. import names
@@ -121,7 +122,7 @@ class KernelRow:
 
 
 SHARED = tuple([f.name for f in fields(KernelRow)][6:])
-"""Fields that equal kernels share: all except their indices, label, names and code."""
+"""Fields that equal kernels share: all but the first six, which are indices, label, names, code."""
 
 
 def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
@@ -139,7 +140,8 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
         predicted, energies, whole_s = table.kernels, table.energies, table.total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         local = names_and_frames(bound.kernel)
-        # numbers alone distinguish most kernels; the full identity is compared once per twin
+        # most equal kernels share these objects; only the first kernel with them is compared by its
+        # full identity, which takes long
         twin = (bound.kernel.identity, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
             same = (*identity(bound), prediction)
@@ -176,7 +178,7 @@ def row(
     env: Mapping[str, int],
     predicted: Forecast | None = None,
 ) -> KernelRow:
-    """Return the row of one kernel."""
+    """Return the row of one kernel, as the first of the kernels that are equal to it."""
     kernel = bound.kernel
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
     unsized = traffic.is_bound
@@ -186,46 +188,46 @@ def row(
     writes = amount(traffic.write_bytes * repeat, env, Unit.BYTE, is_bound=unsized)
     is_bound = flop.is_bound or reads.is_bound or writes.is_bound
     next_bound, margin = ("", None) if is_bound else runner_up(bound)
-    return KernelRow(
-        index,
-        index,
-        kernel.label,
-        *names_and_frames(kernel),
-        names.title(kernel),
-        kernel.kind.name.lower(),
-        bound.dtype.code,
-        kernel.tier.value,
-        bound.launches,
-        ratio(bound.time_s, total_s),
-        bound.time_s,
-        bound.floor_s,
-        bound.sustained_s,
-        bound.launch_gap_s,
-        key(bound.binding),
-        next_bound,
-        margin,
-        None if is_bound else bound.intensity_flop_per_byte,
-        flop,
-        amount(work.mac * repeat, env, Unit.MAC, is_bound=partial),
-        reads,
-        writes,
-        bound.device_bytes,
-        {
+    nodes, anchor, frames = names_and_frames(kernel)
+    return project(
+        KernelRow,
+        bound,
+        index=index,
+        alike=index,
+        label=kernel.label,
+        nodes=nodes,
+        anchor=anchor,
+        frames=frames,
+        title=names.title(kernel),
+        kind=kernel.kind.name.lower(),
+        dtype=bound.dtype.code,
+        tier=kernel.tier.value,
+        roofline_share=ratio(bound.time_s, total_s),
+        roofline_time_s=bound.time_s,
+        bound=key(bound.binding),
+        next_bound=next_bound,
+        margin=margin,
+        intensity_flop_per_byte=None if is_bound else bound.intensity_flop_per_byte,
+        flop=flop,
+        mac=amount(work.mac * repeat, env, Unit.MAC, is_bound=partial),
+        read_bytes=reads,
+        write_bytes=writes,
+        ceilings={
             key(c): CeilingTime(bound.floor.get(c, 0.0), bound.sustained.get(c, 0.0))
             for c in Ceiling
             if c in bound.floor or c in bound.sustained
         },
-        predicted,
+        predicted=predicted,
     )
 
 
 def runner_up(bound: KernelBound) -> tuple[str, float | None]:
     """Return the ceiling after the limiting one, and the ratio of their times.
 
-    Whole waves and the matrix unit count as one ceiling.
+    Partial waves and matrix units count as one ceiling.
     """
     top = bound.binding
-    # partial waves are time of the matrix unit
+    # partial waves are time of matrix units
     same = {top} if top not in (Ceiling.WAVES, Ceiling.MATRIX) else {Ceiling.WAVES, Ceiling.MATRIX}
     others = {c: t for c, t in bound.sustained.items() if c not in same and t > 0}
     if not others:
@@ -328,7 +330,8 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     columns = (c for c in COLUMNS if c.name not in left_out)
     parts: list[Table | Note] = [tabulate(columns, shown)]
     if any(g.first.is_bound for g in shown):
-        parts.append(Note("≥ marks lower bounds: part of the kernel's cost is unknown", True))
+        words = "≥ marks lower bounds: part of the kernel's cost is unknown"
+        parts.append(Note(words, is_warning=True))
     return Section("kernels", heading, tuple(parts))
 
 

@@ -57,12 +57,12 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
         else [(k.device_s, k.gap_s) for k in table.kernels]
     )
     spent: dict[Ceiling, list[float]] = {}
-    limit: dict[int, tuple[float, Ceiling]] = {}
+    known: dict[int, tuple[float, Ceiling]] = {}
     for k, (device_s, gap_s) in zip(roof.kernels, parts_s, strict=True):
-        # equal kernels share their times
-        if id(k.sustained) not in limit:
-            limit[id(k.sustained)] = k.idle_share, k.unit
-        idle_share, unit = limit[id(k.sustained)]
+        # equal kernels share one object of times, for which both values are computed once
+        if id(k.sustained) not in known:
+            known[id(k.sustained)] = k.idle_share, k.unit
+        idle_share, unit = known[id(k.sustained)]
         partial_s = idle_share * device_s
         # the idle part of partial waves, the rest of the kernel, and the gap before it
         spent.setdefault(Ceiling.WAVES, []).append(partial_s)
@@ -72,5 +72,7 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
     if table is not None:
         times_s |= {(HOST, HOST): table.wait_s, (FIXED, FIXED): table.total.fixed_s}
     whole_s = math.fsum(times_s.values())
-    shares = (LimitShare(*name, ratio(s, whole_s)) for name, s in times_s.items() if s > 0)
-    return tuple(sorted(shares, key=lambda one: (-one.share, one.key)))
+    shares = (
+        LimitShare(name, title, ratio(s, whole_s)) for (name, title), s in times_s.items() if s > 0
+    )
+    return tuple(sorted(shares, key=lambda limit: (-limit.share, limit.key)))

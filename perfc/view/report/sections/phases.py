@@ -80,15 +80,15 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
     """Return one phase from time, lower bound, limit and wait of each of its kernels."""
     spent: dict[str, float] = {}
     for time_s, _, limit, wait_s in rows:
-        # the device waits for a launch: not time of the kernel's own limit
+        # while the device waits for a launch, the ceiling of the kernel does not limit it
         spent[limit] = spent.get(limit, 0.0) + time_s - wait_s
         spent["launches"] = spent.get("launches", 0.0) + wait_s
     time_s = math.fsum(t for t, *_ in rows)
     return PhaseShare(
-        phase.value,
-        time_s,
-        ratio(time_s, whole_s),
-        math.fsum(f for _, f, _, _ in rows),
-        len(rows),
-        max(spent, key=spent.__getitem__, default=HOST),
+        phase=phase.value,
+        time_s=time_s,
+        share=ratio(time_s, whole_s),
+        floor_s=math.fsum(floor_s for _, floor_s, _, _ in rows),
+        kernels=len(rows),
+        limited_by=max(spent, key=spent.__getitem__, default=HOST),
     )

@@ -17,8 +17,9 @@ OPTIMIZER = "transformers optimizer"
 
 def optimizer_of(report: Report) -> Runtime | None:
     """Return the table of the graph optimizer that merges attention here; None where none does."""
-    now = report.kernels.runtime.name.partition(":")[0]
-    table = next((t for t in tables() if t.optimizes == now), None)
+    # the name of a variant of a runtime has a colon
+    runtime = report.kernels.runtime.name.partition(":")[0]
+    table = next((t for t in tables() if t.optimizes == runtime), None)
     kernels = report.kernels
     if table is None or not kernels.once("softmax", {}, lambda: has_softmax(kernels)):
         return None
@@ -31,18 +32,19 @@ def has_softmax(table: KernelTable) -> bool:
 
 
 def optimizer_title(report: Report) -> str:
-    """Return what to do: the optimizer reads attention as modules of eager attention write it.
+    """Return the remedy: the optimizer, which merges attention only as modules export it if eager.
 
     Source: onnxruntime 1.32, where no type of model has a pattern for the export of
     ``scaled_dot_product_attention``, which splits its scale.
     """
-    is_split = merges_attention(report, of_steps(Steps.EAGER))
+    # eager PyTorch runs as one kernel what was exported from `scaled_dot_product_attention`
+    is_fused = merges_attention(report, of_steps(Steps.EAGER))
     return (
-        f"attn_implementation='eager', {OPTIMIZER}" if is_split else f"ONNX Runtime's {OPTIMIZER}"
+        f"attn_implementation='eager', {OPTIMIZER}" if is_fused else f"ONNX Runtime's {OPTIMIZER}"
     )
 
 
 def merges_attention(report: Report, table: Runtime) -> bool:
-    """Return True if a runtime runs attention of the graph, written as several, as one kernel."""
+    """Return True if a runtime runs the several nodes of attention as one kernel."""
     kernels = report.analyses.get(Fuse(table.name), report.module).kernels
     return any(k.pattern == "attention" for k in kernels)

@@ -197,39 +197,41 @@ def forecast(
         estimate,
         share=ratio(estimate.time_s, total_s),
         bound=key(held_by(bound, estimate.time_s, estimate.idle_s)),
-        energy_j=None if energy is None else energy.energy_j,
-        energy_low_j=None if energy is None else energy.low_j,
-        energy_high_j=None if energy is None else energy.high_j,
-        power_w=None if energy is None else energy.power_w,
+        **fields_of(energy),
     )
+
+
+def fields_of(energy: Energy | None) -> dict[str, float | None]:
+    """Return the fields of an energy in views; None without a fitted power model."""
+    names = ("energy_j", "energy_j"), ("energy_low_j", "low_j"), ("energy_high_j", "high_j")
+    return {name: getattr(energy, of, None) for name, of in (*names, ("power_w", "power_w"))}
 
 
 def collect(report: Report) -> Prediction:
     """Collect the prediction of ``report``."""
     table = report.prediction
-    total, energy = table.total, table.energy
-
-    return Prediction(
-        Amount(total.floor_s, Unit.SECOND, None, True),
-        in_seconds(total.time_s),
-        total.predictor,
-        table.whole,
-        in_seconds(table.kernels_s),
-        in_seconds(total.fixed_s),
-        table.run_factor,
-        in_seconds(total.low_s),
-        in_seconds(total.high_s),
-        in_seconds(table.wait_s),
-        in_seconds(table.gap_s),
-        Amount(None if energy is None else energy.energy_j, Unit.JOULE),
-        Amount(None if energy is None else energy.low_j, Unit.JOULE),
-        Amount(None if energy is None else energy.high_j, Unit.JOULE),
-        Amount(None if energy is None else energy.power_w, Unit.WATT),
-        shares(table),
-        table.notes,
-        tuple(map(OtherRun.of, report.other_runs)),
-        dict(table.other_quantities),
-        mig_slice(report) if table.other_quantities else None,
+    total = table.total
+    energies = {
+        name: Amount(value, Unit.WATT if name == "power_w" else Unit.JOULE)
+        for name, value in fields_of(table.energy).items()
+    }
+    return project(
+        Prediction,
+        table,
+        floor_s=Amount(total.floor_s, Unit.SECOND, is_bound=True),
+        time_s=in_seconds(total.time_s),
+        predictor=total.predictor,
+        kernels_s=in_seconds(table.kernels_s),
+        fixed_s=in_seconds(total.fixed_s),
+        low_s=in_seconds(total.low_s),
+        high_s=in_seconds(total.high_s),
+        wait_s=in_seconds(table.wait_s),
+        gap_s=in_seconds(table.gap_s),
+        **energies,
+        predictors=shares(table),
+        others=tuple(map(OtherRun.of, report.other_runs)),
+        other_quantities=dict(table.other_quantities),
+        mig_profile=mig_slice(report) if table.other_quantities else None,
     )
 
 
@@ -303,6 +305,6 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         rows.append(Fact("MIG slice", None, f"{view.mig_profile}: {words}"))
     table = (tabulate(COLUMNS, view.predictors),) if view.predictors else ()
     reason = "" if confidence is None else confidence.reason
-    # the row of the confidence has this reason already
+    # a note that is the reason of the confidence is in its row already
     notes = tuple(Note(n, is_warning=True) for n in view.notes if not reason or reason not in n)
     return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))

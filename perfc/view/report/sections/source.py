@@ -39,13 +39,14 @@ def with_margin(rows: Sequence[KernelRow], path: str) -> str:
     """Return a source file with share, time and traffic of its kernels before each line."""
     sizes = {k: sums(of_line) for k, of_line in by_line(rows).items()}
     place = Path(path).resolve().as_posix()
+    # frames name a file by the end of its path
     name = max((f for f, _ in sizes if place.endswith(f"/{f}")), default="")
     rows_of_text = [("share", "time", "traffic", "")]
     for i, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-        of_line = sizes.get((name, i))
-        cells = (
-            (share(of_line[0]), time_text(of_line[1]), str(of_line[2])) if of_line else ("",) * 3
-        )
+        cells = ("",) * 3
+        if of_line := sizes.get((name, i)):
+            part, time_s, moved = of_line
+            cells = share(part), time_text(time_s), str(moved)
         rows_of_text.append((*cells, f"| {text}"))
     return "".join(
         f"{a:>7}  {b:>8}  {c:>8}  {text}".rstrip() + "\n" for a, b, c, text in rows_of_text
@@ -72,13 +73,14 @@ def traffic(rows: Sequence[KernelRow]) -> Amount:
     """Return the compulsory bytes of kernels."""
     amounts = [a for r in rows for a in (r.read_bytes, r.write_bytes)]
     total = sum(a.value or 0 for a in amounts)
-    return Amount(total, Unit.BYTE, None, any(a.is_bound for a in amounts))
+    return Amount(total, Unit.BYTE, is_bound=any(a.is_bound for a in amounts))
 
 
 def code(file: str, line: int) -> str:
     """Return the text of a line of a Python source below the working folder, or "".
 
-    A model file names any path: others are not read, nor are pipes, which would wait for a writer.
+    A model file may name any path: other paths are not read, nor are pipes, which would wait for a
+    writer.
     """
     if not file.endswith(".py") or "\0" in file:
         return ""

@@ -98,33 +98,35 @@ def collect(report: Report, memory: Memory) -> Summary:
     bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
 
     def seconds(value: float) -> Amount:
-        return Amount(value, Unit.SECOND, None, bounded)
+        return Amount(value, Unit.SECOND, is_bound=bounded)
 
     capacity = report.deployment.capacity(report.machine)
     return Summary(
-        Amount(roof.floor_s, Unit.SECOND, None, True),
-        seconds(roof.sustained_s),
-        in_seconds(roof.launch_gap_s),
-        seconds(roof.time_s),
-        sum(k.launches for k in roof.kernels),
-        flop,
-        amount(executed, env, Unit.FLOP, is_bound=is_bound),
-        amount(work.mac, env, Unit.MAC, is_bound=is_bound),
-        amount(work.floor_mac, env, Unit.MAC, is_bound=is_bound),
-        amount(work.integer, env, Unit.COUNT, is_bound=is_bound),
-        reads,
-        writes,
-        Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
-        evaluate(executed, env) / moved if moved and not bounded else None,
-        elements(parameters.count(Role.PARAMETER)),
-        elements(tied),
-        elements(copies),
-        elements(parameters.count(Role.STATISTIC)),
-        elements(parameters.count(Role.QUANTIZATION)),
-        amount(report.weight_bytes, env, Unit.BYTE),
-        memory.peak_bytes,
-        "" if memory.peak_step is None else memory.nodes[memory.peak_step],
-        float(capacity.usable_bytes) if capacity is not None else None,
+        floor_s=Amount(roof.floor_s, Unit.SECOND, is_bound=True),
+        sustained_s=seconds(roof.sustained_s),
+        launch_gap_s=in_seconds(roof.launch_gap_s),
+        roofline_time_s=seconds(roof.time_s),
+        launches=sum(k.launches for k in roof.kernels),
+        flop=flop,
+        executed_flop=amount(executed, env, Unit.FLOP, is_bound=is_bound),
+        mac=amount(work.mac, env, Unit.MAC, is_bound=is_bound),
+        effective_mac=amount(work.floor_mac, env, Unit.MAC, is_bound=is_bound),
+        integer=amount(work.integer, env, Unit.COUNT, is_bound=is_bound),
+        read_bytes=reads,
+        write_bytes=writes,
+        device_bytes=Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, is_bound=bounded),
+        intensity_flop_per_byte=(
+            evaluate(executed, env) / moved if moved and not bounded else None
+        ),
+        parameters=elements(parameters.count(Role.PARAMETER)),
+        tied_parameters=elements(tied),
+        tied_copies=elements(copies),
+        running_statistics=elements(parameters.count(Role.STATISTIC)),
+        quantization_parameters=elements(parameters.count(Role.QUANTIZATION)),
+        weight_bytes=amount(report.weight_bytes, env, Unit.BYTE),
+        peak_activation_bytes=memory.peak_bytes,
+        peak_node="" if memory.peak_step is None else memory.nodes[memory.peak_step],
+        device_capacity_bytes=float(capacity.usable_bytes) if capacity is not None else None,
     )
 
 
@@ -167,7 +169,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
             view.peak_activation_bytes.symbolic,
         ),
     )
-    parts = (Facts(rows), Note(coverage.line, not coverage.is_complete))
+    parts = (Facts(rows), Note(coverage.line, is_warning=not coverage.is_complete))
     return Section("summary", "summary", parts)
 
 

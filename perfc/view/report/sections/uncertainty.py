@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perfc.ir import Origin, record
+from perfc.ir.record import project
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
@@ -105,15 +106,21 @@ def collect(report: Report) -> tuple[UncertainRate, ...]:
 def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
     spread = rate.spread
     assert spread is not None
-    return UncertainRate(
-        ceiling, rate.key, rate.value, spread.worst, spread.best, spread.rounds, time_share
+    return project(
+        UncertainRate,
+        spread,
+        ceiling=ceiling,
+        key=rate.key,
+        median=rate.value,
+        time_share=time_share,
     )
 
 
 def in_doubt(report: Report, table: PredictionTable) -> str:
-    """Describe the doubtful rate that limits most of the run; empty if less than half does.
+    """Describe the doubtful rate that limits most of the run.
 
-    Kernels of kinds that were measured on the machine do not depend on its declared rates.
+    The text is empty if doubtful rates limit less than `LEAST_IN_DOUBT` of the time. Kernels of
+    kinds that were measured on the machine do not depend on its declared rates.
     """
     machine, spent_s = report.machine, dict[str, float]()
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):

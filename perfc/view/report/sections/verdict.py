@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.device import runtimes_for
 from perfc.ir import DType, Value, evaluate, record
+from perfc.ir.record import project
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
 
@@ -163,27 +164,33 @@ class Verdict:
         table = report.prediction if predict else None
         roof = report.roofline
         time = table.total.time if table is not None else Interval.exactly(roof.time_s)
-        energy = None if table is None or table.energy is None else table.energy
+        energy = None
+        if table is not None and (total := table.energy) is not None:
+            energy = Interval(total.low_j, total.energy_j, total.high_j)
         return cls(
-            PurePath(report.path.removesuffix("/config.json")).name or report.source.name,
-            report.machine.name,
-            machine_title(report.machine),
-            runtime_words(report),
-            time,
-            table is not None,
-            roof.floor_s,
-            throughput(report, time.mid),
-            memory_need(report),
-            None if energy is None else Interval(energy.low_j, energy.energy_j, energy.high_j),
-            None if table is None else confidence(report, table),
-            limits(roof, table),
-            step_of(report, table),
-            report.cost.count(Tier.UNKNOWN) > 0,
+            model=PurePath(report.path.removesuffix("/config.json")).name or report.source.name,
+            target=report.machine.name,
+            machine=machine_title(report.machine),
+            runtime=runtime_words(report),
+            expected=time,
+            is_predicted=table is not None,
+            floor_s=roof.floor_s,
+            throughput=throughput(report, time.mid),
+            memory=memory_need(report),
+            energy=energy,
+            confidence=None if table is None else confidence(report, table),
+            limits=limits(roof, table),
+            step=step_of(report, table),
+            is_bound=report.cost.count(Tier.UNKNOWN) > 0,
         )
 
 
 def runtime_words(report: Report) -> str:
-    """Return the title of the runtime, that it stands in for the model's own, a plain export."""
+    """Return the title of the runtime.
+
+    The words also say that the runtime stands in for that of the model, and that the model is a
+    plain export.
+    """
     deployment, title = report.deployment, runtime_title(report.kernels.runtime)
     usual = runtimes_for(report.model) if "runtime" in deployment.usual else ()
     words = f"as under {title}" if usual and deployment.table not in usual else title
@@ -194,13 +201,12 @@ def memory_need(report: Report) -> MemoryNeed:
     """Return the memory of a run as in `perfc fit`: what the allocator reserves, and context."""
     need = report.footprint
     weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
-    return MemoryNeed(
-        weights,
-        need.reserved_bytes - weights,
-        need.capacity_bytes,
-        need.is_bound,
-        need.margin_bytes,
-        need.context_bytes,
+    return project(
+        MemoryNeed,
+        need,
+        weight_bytes=weights,
+        activation_bytes=need.reserved_bytes - weights,
+        held_bytes=need.margin_bytes,
     )
 
 
