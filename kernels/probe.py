@@ -1,6 +1,7 @@
 """Definitions of measurements: the probes, their sizes, and the work of one run.
 
-Every probe defines a correct answer, so that a kernel is verified before it is timed.
+Most probes define a correct answer, so that a kernel is verified before it is timed. Kernels of
+networks check themselves when they are prepared; clocks, launches and links have no answer.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ProbeQuantity(Enum):
 
 
 class Scope(Enum):
-    """Part of the device that works on it."""
+    """Part of the device that works on a case: one core, or all."""
 
     ONE = "one"
     ALL = "all"
@@ -59,19 +60,19 @@ class Probe:
 
     Args:
         id: ``matrix.f32``; names the samples.
-        key: key of its rate in a target file, with ``{}`` in the place of ``sustained`` for all
-            cores and ``one_core`` for one; empty if the samples have another use.
-        note: what the file says of it.
         quantity: what the result is.
         unit: unit of the result, ``flop/s``.
         sizes: measured sizes for a device; fewer if the second argument is True. Extents of a
             square product, bytes of all buffers together, 0 for probes without sizes.
-        work: work of one count, in ``unit`` times seconds; a multiply–accumulate is two FLOP. A
-            run returns its count.
+        work: work of one count, in ``unit`` times seconds: a run counts multiply–accumulates, which
+            are two FLOP, or bytes.
         dtype: element type, empty if there is none.
         scopes: whether all cores, one core or both are measured.
-        inputs: returns operands of the verification for a seed.
+        inputs: returns operands of the verification for a seed; None without a verification.
         expected: returns the answer for these operands, with a tolerance.
+        key: key of the rate in a target file, with ``{}`` in the place of ``sustained`` for all
+            cores and ``one_core`` for one; empty if the samples have another use.
+        note: note on the rate in the target file.
     """
 
     id: str
@@ -171,6 +172,7 @@ def _nears(device: Device, quick: bool) -> tuple[int, ...]:
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     """Return bytes of cycles of pointers, from 8 KiB to beyond the last cache."""
     multiple = 2 if quick and device.kind == "cpu" else 8
+    # at least 128 MiB, which few caches hold; at most 512 MiB, as cycles take long to prepare
     last = min(max(multiple * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
     if quick:  # quarters of the largest, so that it is one of them and memory is measured
         return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
@@ -190,7 +192,7 @@ def _matrix(dtype: str) -> Probe:
     """Return the probe of square products; on one core of the types that BLAS multiplies."""
     scopes = BOTH if dtype in ("f32", "f64") else (Scope.ALL,)
     key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
-    pair = reference.product(dtype)
+    pair = reference.product(dtype)  # `inputs` and `expected`
     return Probe(
         f"matrix.{dtype}", ProbeQuantity.MATRIX, "flop/s", _products, 2.0, dtype, scopes, *pair, key
     )

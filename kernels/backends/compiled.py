@@ -34,7 +34,8 @@ FLAGS = (
     "-fno-math-errno",
     "-ffp-contract=fast",
 )
-"""Square roots inline, without errno, and multiplications with their additions as one operation."""
+"""The last two compile square roots inline, without errno, and a multiplication with the addition
+of its result as one operation."""
 TIMEOUT_S = 60
 """Time limit of a compiler in seconds."""
 LINE = 64

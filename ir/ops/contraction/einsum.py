@@ -91,10 +91,11 @@ def in_pairs(equation: str, operands: int) -> tuple[str, ...]:
     for i, second in enumerate(terms[1:], 1):
         later = {*result, *"".join(terms[i + 1 :])}
         is_last = i == operands - 1
+        # letters of both terms, each once; those that nothing reads later are summed
         joined = "".join(dict.fromkeys(first + second))
-        product_of = result if is_last else "".join(c for c in joined if c in later)
-        pairs.append(f"{first},{second}->{product_of}")
-        first = product_of
+        product = result if is_last else "".join(c for c in joined if c in later)
+        pairs.append(f"{first},{second}->{product}")
+        first = product
     return tuple(pairs)
 
 

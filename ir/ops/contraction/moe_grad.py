@@ -48,7 +48,7 @@ class MoEGrad(MoE):
     Traffic: gradients and activations once; of the experts as MoE.
     """
 
-    onnx = ""
+    onnx = ""  # not that of the forward pass
     operands = (
         "dY input router_probs fc1_experts_weights fc1_experts_bias? fc2_experts_weights "
         "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias? kept?"
@@ -137,6 +137,7 @@ class MoEWeightGrad(MoEGrad):
         return each_once(ins[:3], outs)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+        # as in `MoEInputGrad`
         if has(ins, 7):
             return None
         dense = Dense(tape, self, ins)
@@ -171,10 +172,10 @@ class Dense:
         self.tape, self.op, self.ins = tape, op, ins
         name = "silu" if op.activation_type == "swiglu" else op.activation_type
         x, scores = self.given(1), self.given(2)
-        width = shape_at(ins, 1) or ()
-        tokens = tape.reshape(x, (1, *_rows(width)))
+        n, i = _rows(shape_at(ins, 1) or ())
+        tokens = tape.reshape(x, (1, n, i))
         experts = (shape_at(ins, 3) or ())[0]
-        self.tokens = tape.expand(tokens, (experts, *_rows(width)))
+        self.tokens = tape.expand(tokens, (experts, n, i))
         self.probabilities = tape.apply(Softmax(), scores)
         best, _ = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 2)
         # chosen are the experts with at least the k-th largest probability
@@ -189,8 +190,8 @@ class Dense:
         active = activated(tape, gate, name)
         self.between = tape.mul(active, up) if up is not None else active
         self.second = self.biased(tape.apply(FusedMatMul(transB=1), self.between, self.given(5)), 6)
-        self.dy = tape.reshape(self.given(0), (1, *_rows(width)))
-        share = tape.reshape(self.turned(self.share), (experts, _rows(width)[0], 1))
+        self.dy = tape.reshape(self.given(0), (1, n, i))
+        share = tape.reshape(self.turned(self.share), (experts, n, 1))
         # backward through both layers; `slope` is the derivative of the activation
         self.of_second = tape.mul(self.dy, share)
         inner = tape.apply(MatMul(), self.of_second, self.given(5))
