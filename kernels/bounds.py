@@ -171,12 +171,12 @@ def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[N
         # Products run on the vector unit: both get the larger bound of the two.
         units = ["vector", "matrix"] if matrix in ceilings else ["vector"]
         for unit in units:
-            at = f"compute.{unit}.{dtype}"
+            table = f"compute.{unit}.{dtype}"
             if measured:
                 value, note = _above(measured, COMPUTE_HEADROOM)
-                yield Number(f"{at}.peak_flop_per_s", value, "bound", note)
+                yield Number(f"{table}.peak_flop_per_s", value, "bound", note)
             width = f"{lanes(device)} 32-bit lanes, two multiply-add pipes"
-            yield Number(f"{at}.flop_per_clock_per_sm", per_clock, "bound", width)
+            yield Number(f"{table}.flop_per_clock_per_sm", per_clock, "bound", width)
     for dtype, feature in (("bf16", {"avx512_bf16", "amx_bf16", "bf16"}), ("i8", {"amx_int8"})):
         if device.features & feature:
             rate = flop_per_clock(device, dtype, matrix=True)
@@ -194,24 +194,24 @@ def _caches(
     for level in levels:
         if level.name == "device":
             continue
-        at = f"memory.{level.name}"
+        table = f"memory.{level.name}"
         # a level without a name of its own is the last cache that the system reports
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
         reported_bytes = device.caches.get(name, 0)
         # The size that the system reports of a private cache is taken as it is. The last cache may
         # have several parts, of which the system reports one: there a larger capacity counts.
         if reported_bytes >= level.capacity or (reported_bytes and level.name != "l2"):
-            yield Number(f"{at}.capacity_bytes", reported_bytes, "system", _step(level))
+            yield Number(f"{table}.capacity_bytes", reported_bytes, "system", _step(level))
         else:
             yield _seen(level)
-        key = f"{at}.sustained_bandwidth_bytes_per_s"
+        key = f"{table}.sustained_bandwidth_bytes_per_s"
         if key in ceilings:
             value, note = _above([ceilings[key]], CACHE_HEADROOM)
-            yield Number(f"{at}.bandwidth_bytes_per_s", value, "bound", note)
+            yield Number(f"{table}.bandwidth_bytes_per_s", value, "bound", note)
         note = "two 64-byte loads and a store"
         if level.name != "l1":
             note = "that of L1: between kernels data may stay in a core's own caches"
-        yield Number(f"{at}.bytes_per_clock_per_sm", _L1_BYTES_PER_CLOCK, "bound", note)
+        yield Number(f"{table}.bytes_per_clock_per_sm", _L1_BYTES_PER_CLOCK, "bound", note)
 
 
 def _step(level: SweepLevel) -> str:

@@ -118,6 +118,7 @@ class ChainRun:
         """Time one launch that repeats inside the kernel."""
         import numpy as np
 
+        # 64 is the number of start values
         arguments = (self.out, *self.operands, np.int32(64), np.int32(repeats))
         return _elapsed(self.cuda, lambda: self.kernel((self.blocks,), (THREADS,), arguments))
 
@@ -138,6 +139,7 @@ class StreamRun:
         # Two blocks of 512 threads with 64 registers each run on a multiprocessor at once. Small
         # buffers get fewer threads, so that each has four words or more.
         self.threads = min(512, max(64, self.words // 4 // 32 * 32))
+        # 32-bit words of a buffer
         size = self.blocks * self.words * 4
         # at most 64 MiB of random words, repeated over larger buffers
         random = cuda.cupy.random.randint

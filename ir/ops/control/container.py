@@ -61,12 +61,12 @@ def sequence(ins: Inputs, index: int = 0) -> SequenceType:
 def place(ins: Inputs, index: int, length: Dim | None) -> int | None:
     """Return the position given by an operand, counted from the front; None if unknown."""
     content = known(ins, index)
-    at = None if content is None else content.item
-    if not isinstance(at, int) or isinstance(at, bool):
+    position = None if content is None else content.item
+    if not isinstance(position, int) or isinstance(position, bool):
         return None
-    if at < 0:
-        at += length if isinstance(length, int) else 0  # from the end
-    return at if at >= 0 else None
+    if position < 0:
+        position += length if isinstance(length, int) else 0  # from the end
+    return position if position >= 0 else None
 
 
 def contents_of(ins: Inputs, index: int) -> tuple[Known | None, ...] | None:
@@ -138,10 +138,10 @@ class SequenceInsert(Container):
         elem = new if before.length == 0 else join(before.elem, new)
         length = None if before.length is None else before.length + 1
         items = first_items(before)
-        at = place(ins, 2, before.length) if has(ins, 2) else before.length
-        if isinstance(at, int):
-            if at <= len(items):
-                items = (*items[:at], new, *items[at:])
+        position = place(ins, 2, before.length) if has(ins, 2) else before.length
+        if isinstance(position, int):
+            if position <= len(items):
+                items = (*items[:position], new, *items[position:])
         elif has(ins, 2) and any(t != new for t in items):
             # the new element is at an unknown position, and its type differs from the others
             items = ()
@@ -149,11 +149,11 @@ class SequenceInsert(Container):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         before, length = contents_of(ins, 0), sequence(ins).length
-        at = place(ins, 2, length) if has(ins, 2) else length
-        if not isinstance(at, int) or not isinstance(length, int) or at > length:
+        position = place(ins, 2, length) if has(ins, 2) else length
+        if not isinstance(position, int) or not isinstance(length, int) or position > length:
             return ()
         contents = (None,) * length if before is None else before
-        return (sequence_contents((*contents[:at], known(ins, 1), *contents[at:])),)
+        return (sequence_contents((*contents[:position], known(ins, 1), *contents[position:])),)
 
 
 class SequenceErase(Container):
@@ -170,9 +170,9 @@ class SequenceErase(Container):
         length = None if before.length is None else before.length - 1
         items = first_items(before)
         # without a position the last element goes, whose position is the new length
-        at = place(ins, 1, before.length) if has(ins, 1) else length
-        if isinstance(at, int):
-            items = (*items[:at], *items[at + 1 :])
+        position = place(ins, 1, before.length) if has(ins, 1) else length
+        if isinstance(position, int):
+            items = (*items[:position], *items[position + 1 :])
         elif has(ins, 1) and any(t != items[0] for t in items):
             # an unknown element goes, and their types differ
             items = ()
@@ -186,11 +186,11 @@ class SequenceErase(Container):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         contents, length = contents_of(ins, 0), sequence(ins).length
-        at = place(ins, 1, length) if has(ins, 1) else -1
-        if contents is None or at is None or not -1 <= at < len(contents):
+        position = place(ins, 1, length) if has(ins, 1) else -1
+        if contents is None or position is None or not -1 <= position < len(contents):
             return ()
-        at %= len(contents)
-        return (sequence_contents((*contents[:at], *contents[at + 1 :])),)
+        position %= len(contents)
+        return (sequence_contents((*contents[:position], *contents[position + 1 :])),)
 
 
 class SequenceAt(Container):
@@ -202,9 +202,9 @@ class SequenceAt(Container):
 
     def infer(self, ins: Inputs) -> Types:
         type_ = sequence(ins)
-        items, at = first_items(type_), place(ins, 1, type_.length)
-        if at is not None and at < len(items):
-            return (items[at],)
+        items, position = first_items(type_), place(ins, 1, type_.length)
+        if position is not None and position < len(items):
+            return (items[position],)
         elem = type_.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
@@ -216,8 +216,12 @@ class SequenceAt(Container):
         return single(elem.dtype, dims)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        contents, at = contents_of(ins, 0), place(ins, 1, sequence(ins).length)
-        return () if contents is None or at is None or at >= len(contents) else (contents[at],)
+        contents, position = contents_of(ins, 0), place(ins, 1, sequence(ins).length)
+        return (
+            ()
+            if contents is None or position is None or position >= len(contents)
+            else (contents[position],)
+        )
 
 
 class SequenceLength(Container):

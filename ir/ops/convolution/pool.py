@@ -137,16 +137,16 @@ class Pool(InLayout):
             return None
         kernels, strides, dilations, pads = zip(*self._axes(len(x) - 2), strict=True)
         return SlidingWindow(
-            x[0],
-            x[1],
-            y[1],
-            x[2:],
-            y[2:],
-            kernels,
-            strides,
-            dilations,
-            pads,
-            self.auto_pad,
+            batch=x[0],
+            in_channels=x[1],
+            out_channels=y[1],
+            in_extents=x[2:],
+            out_extents=y[2:],
+            extents=kernels,
+            strides=strides,
+            dilations=dilations,
+            pads=pads,
+            auto_pad=self.auto_pad,
             form=WindowOperation.POOL,
         )
 

@@ -38,8 +38,8 @@ def sliding(
     """Return the window of a convolution of maps in N, C, spatial order.
 
     Args:
-        op: its strides, dilations, pads and groups.
-        e: its extents.
+        op: the operator, of which strides, dilations, pads and groups are read.
+        e: values of its letters: n images, c input and k output channels.
         x: shape of the feature maps.
         y: shape of the result.
         kernel: extents of the filters.
@@ -47,18 +47,18 @@ def sliding(
     """
     rank = len(kernel)
     return SlidingWindow(
-        e["n"],
-        e["c"],
-        e["k"],
-        x[2:],
-        y[2:],
-        kernel,
-        per_axis(op.strides, rank, 1, "strides"),
-        per_axis(op.dilations, rank, 1, "dilations"),
-        pad_pairs(op.pads, rank),
-        op.auto_pad,
-        op.group,
-        form,
+        batch=e["n"],
+        in_channels=e["c"],
+        out_channels=e["k"],
+        in_extents=x[2:],
+        out_extents=y[2:],
+        extents=kernel,
+        strides=per_axis(op.strides, rank, 1, "strides"),
+        dilations=per_axis(op.dilations, rank, 1, "dilations"),
+        pads=pad_pairs(op.pads, rank),
+        auto_pad=op.auto_pad,
+        groups=op.group,
+        form=form,
     )
 
 

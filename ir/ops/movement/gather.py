@@ -146,13 +146,13 @@ class GatherElements(Taking):
         strides = strides_of(data.shape)
         items: list[Item] = []
         for i, k in zip(indices(index.shape), index.items, strict=True):
-            at = position(k, data.shape[axis])
-            where = (*i[:axis], at or 0, *i[axis + 1 :])
+            from_front = position(k, data.shape[axis])
+            where = (*i[:axis], from_front or 0, *i[axis + 1 :])
             # the indices exceed another axis of the data: the model is ill-formed
             if any(p >= d for p, d in zip(where, data.shape, strict=True)):
                 return ()
             flat = sum(p * s for p, s in zip(where, strides, strict=True))
-            items.append(None if at is None else data.items[flat])
+            items.append(None if from_front is None else data.items[flat])
         return (Known.of(index.shape, items),)
 
 
@@ -201,8 +201,8 @@ class GatherND(Taking):
             # the batch axes, then the index vector, address a slice in row-major order
             flat: int | None = sum(p * s for p, s in zip(lead[:b], strides, strict=False))
             for j in range(k):
-                at = position(index.items[row * k + j], data.shape[b + j])
-                flat = None if at is None or flat is None else flat + at * strides[b + j]
+                entry = position(index.items[row * k + j], data.shape[b + j])
+                flat = None if entry is None or flat is None else flat + entry * strides[b + j]
             items += (None,) * width if flat is None else data.items[flat : flat + width]
         return (Known.of((*index.shape[:-1], *data.shape[b + k :]), items),)
 

@@ -109,10 +109,10 @@ class ScatterElements(Scattering):
         strides = strides_of(data.shape)
         items = list(data.items)
         for i, k, new in zip(indices(index.shape), index.items, updates.items, strict=True):
-            at = position(k, data.shape[axis])
-            where = (*i[:axis], at or 0, *i[axis + 1 :])
+            from_front = position(k, data.shape[axis])
+            where = (*i[:axis], from_front or 0, *i[axis + 1 :])
             # an unknown index may change any element
-            if at is None or any(p >= d for p, d in zip(where, data.shape, strict=True)):
+            if from_front is None or any(p >= d for p, d in zip(where, data.shape, strict=True)):
                 return ()
             flat = sum(p * s for p, s in zip(where, strides, strict=True))
             items[flat] = reduced(self.reduction, items[flat], new)
@@ -150,10 +150,10 @@ class ScatterND(Scattering):
         for row in range(rows):
             flat = 0
             for j in range(k):
-                at = position(index.items[row * k + j], data.shape[j])
-                if at is None:
+                entry = position(index.items[row * k + j], data.shape[j])
+                if entry is None:
                     return ()
-                flat += at * strides[j]
+                flat += entry * strides[j]
             for offset in range(width):
                 new = updates.items[row * width + offset]
                 items[flat + offset] = reduced(self.reduction, items[flat + offset], new)
@@ -201,9 +201,9 @@ class TensorScatter(Op):
         return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if has_indices else 0
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        update, at = self._bytes(ins)
-        return moved([update, at], [update])
+        update, index_bytes = self._bytes(ins)
+        return moved([update, index_bytes], [update])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        update, at = self._bytes(ins)
-        return {"u": update or 0, "i": at or 0}
+        update, index_bytes = self._bytes(ins)
+        return {"u": update or 0, "i": index_bytes or 0}

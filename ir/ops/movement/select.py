@@ -101,14 +101,14 @@ class Compress(Op):
     def _taken(self, ins: Inputs, extent: Dim | None) -> list[int] | None:
         """Return the selected positions; a condition may be longer than the axis."""
         condition = known(ins, 1)
-        at = _true_positions(condition)
-        if at is None or condition is None:
+        positions = _true_positions(condition)
+        if positions is None or condition is None:
             return None
         if isinstance(extent, int):
-            return [i for i in at if i < extent]
+            return [i for i in positions if i < extent]
         lo = None if extent is None else interval(extent)[0]
         # the extent is unknown or symbolic: only positions below its minimum are surely on the axis
-        return at if not at or (lo is not None and lo > at[-1]) else None
+        return positions if not positions or (lo is not None and lo > positions[-1]) else None
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = known(ins, 0)
@@ -116,8 +116,8 @@ class Compress(Op):
             return ()
         axis = 0 if self.axis is None else normal_axis(self.axis, len(data.shape))
         flat = Known((len(data.items),), data.items) if self.axis is None else data
-        at = self._taken(ins, flat.shape[axis])
-        return () if at is None else (picked(flat, axis, at),)
+        positions = self._taken(ins, flat.shape[axis])
+        return () if positions is None else (picked(flat, axis, positions),)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         read = [taken(tensor(ins, 0), outs[0]), stored(tensor(ins, 1))]
@@ -142,22 +142,22 @@ class NonZero(Op):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        at = _true_positions(known(ins, 0))
-        nonzeros = or_data(None if at is None else len(at), x.numel)
+        positions = _true_positions(known(ins, 0))
+        nonzeros = or_data(None if positions is None else len(positions), x.numel)
         # of a scalar ONNX and onnxruntime disagree: 0 or 1
         rank = data_extent() if x.shape is None else len(x.shape) or data_extent(1)
         return single(I64, (rank, nonzeros))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         x = known(ins, 0)
-        at = _true_positions(x)
-        if x is None or at is None or not x.shape:
+        positions = _true_positions(x)
+        if x is None or positions is None or not x.shape:
             return ()
         strides = strides_of(x.shape)
         # position along an axis from the flat one: by its stride, modulo its extent
         axes = list(zip(strides, x.shape, strict=True))
-        items = [flat // stride % extent for stride, extent in axes for flat in at]
-        return (Known.of((len(x.shape), len(at)), items),)
+        items = [flat // stride % extent for stride, extent in axes for flat in positions]
+        return (Known.of((len(x.shape), len(positions)), items),)
 
     extents = first_counted
 
@@ -207,8 +207,8 @@ class Unique(Op):
         if x is None or any(i is None or isinstance(i, Poly) or i != i for i in x.items):
             return None
         first: dict[tuple[Item, ...], int] = {}
-        for at, items in enumerate(self._slices(x)):
-            first.setdefault(items, at)
+        for position, items in enumerate(self._slices(x)):
+            first.setdefault(items, position)
         if self.sorted:
             order = sorted(first, key=lambda items: [_sort_key(i) for i in items])
             return {items: first[items] for items in order}
@@ -219,7 +219,7 @@ class Unique(Op):
         if self.axis is None:
             return [(i,) for i in x.items]
         axis = normal_axis(self.axis, len(x.shape))
-        parts = [picked(x, axis, [at]) for at in range(x.shape[axis])]
+        parts = [picked(x, axis, [i]) for i in range(x.shape[axis])]
         # never None: a slice of a tracked tensor is small enough to be tracked
         return [() if part is None else part.items for part in parts]
 
@@ -234,9 +234,9 @@ class Unique(Op):
         counts = [0] * len(first)
         for k in inverse:
             counts[k] += 1
-        at = list(first.values())
-        vectors = (Known.vector(v) for v in (at, inverse, counts))
-        return picked(flat, axis, at), *vectors
+        positions = list(first.values())
+        vectors = (Known.vector(v) for v in (positions, inverse, counts))
+        return picked(flat, axis, positions), *vectors
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         e = count(tensor(ins, 0))

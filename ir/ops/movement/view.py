@@ -151,8 +151,9 @@ class Flatten(View):
         if data.shape is None:
             return single(data.dtype, (data_extent(), data_extent()))
         rank = len(data.shape)
-        at = rank if self.axis == rank else normal_axis(self.axis, rank) if rank else 0
-        rows, columns = element_count(data.shape[:at]), element_count(data.shape[at:])
+        # the axis may equal the rank: all extents are rows then
+        axis = rank if self.axis == rank else normal_axis(self.axis, rank) if rank else 0
+        rows, columns = element_count(data.shape[:axis]), element_count(data.shape[axis:])
         return single(data.dtype, (rows, columns))
 
 

@@ -91,15 +91,15 @@ class CausalConvWithState(Op):
         histories = [(d - 1) * self.dilation for d in window]
         pads = tuple([(past if isinstance(past, int) else 0, 0) for past in histories])
         return SlidingWindow(
-            batch,
-            channels,  # of the input and of the output
-            channels,
-            extents,
-            extents,
-            window,
-            (1,) * rank,
-            (self.dilation,) * rank,
-            pads,
+            batch=batch,
+            in_channels=channels,
+            out_channels=channels,
+            in_extents=extents,
+            out_extents=extents,
+            extents=window,
+            strides=(1,) * rank,
+            dilations=(self.dilation,) * rank,
+            pads=pads,
             groups=channels,
             carried=self.sequences(ins),
         )

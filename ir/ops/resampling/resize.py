@@ -61,7 +61,8 @@ def scaled_exactly(extent: Dim, scale: float) -> Dim:
     """Return ``floor(extent * scale)`` for symbolic extents, with the exact fraction."""
     from fractions import Fraction
 
-    # a scale such as 1/3 is rounded in the file; the nearest fraction restores it
+    # A scale is a quotient of two extents, such as 1/3, and rounded in the file. The nearest
+    # fraction restores it; no image has an extent above 2^20.
     exact = Fraction(scale).limit_denominator(1 << 20)
     return extent * exact.numerator // exact.denominator
 

@@ -99,15 +99,15 @@ US_PER_MS = 1000
 MAX_SHEET_BYTES = 1 << 20
 """Maximum bytes of a data sheet of a system."""
 RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sglang"}
-"""Frameworks whose folders are spelt in several ways."""
+"""Frameworks by the spellings of their folders."""
 MISFILED = {"NVIDIA GB300": "gb300"}
-"""Rows that lie in the folder of another system."""
+"""Systems by the device of rows that lie in the folder of another system."""
 ABOVE_PEAK = {
     ("a100_sxm", "trtllm", "1.0.0"),
     ("b200_sxm", "trtllm", "1.3.0rc15"),
     ("gb200", "trtllm", "1.3.0rc17"),
 }
-"""Tables whose decode steps would read memory up to 1.8 times faster than it is."""
+"""Tables by whose times decode steps would read memory up to 1.8 times faster than its peak."""
 
 
 class Place(NamedTuple):
@@ -119,8 +119,9 @@ class Place(NamedTuple):
 
 
 class AiConfigurator(PublicSource):
-    """Replays of recorded graphs, several copies of the weights, average; collectives; data sheets.
+    """Kernels, collectives and data sheets.
 
+    Times are means over replays of recorded graphs that go through several copies of the weights.
     Of each system and framework the newest version is kept, and every version with power.  Products
     whose time is the host's, those of vLLM in blocked fp8, are marked ``host_bound``, decode steps
     of versions that read faster than memory ``suspect``.
