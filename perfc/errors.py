@@ -31,7 +31,7 @@ class PerfcError(Exception):
 
     @property
     def reason(self) -> str:
-        """Return what one of several parts is left out for."""
+        """Return why a part of a result is left out."""
         return self.message
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class PerfcError(Exception):
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of a standard library parser in one short line."""
+    """Return the message of a parser of the standard library, in one line of 200 characters."""
     said = str(error) or type(error).__name__
     if "integer string conversion" in said:
         return "a whole number of more than 4,300 digits"

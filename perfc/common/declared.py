@@ -17,7 +17,7 @@ def modules(package: str) -> tuple[ModuleType, ...]:
     """Return all modules of a package, imported in the order of their names; cached."""
     folder = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
-    return tuple([importlib.import_module(f"{package}.{name}") for name in names])
+    return tuple(importlib.import_module(f"{package}.{name}") for name in names)
 
 
 def instances(package: str, of: type[T]) -> Iterator[T]:

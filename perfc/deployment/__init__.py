@@ -140,13 +140,14 @@ class Deployment:
         long as in f16.
         """
         if self.usual and self.table.is_trainer:
-            return ""  # lowered in its types
+            return ""  # the step was lowered in these types
         table = self.table
         engine = table.engine
-        narrow = {dtype_of(one) for one in module.graph.weight_types} & {DType.F16, DType.BF16}
+        narrow = {dtype_of(name) for name in module.graph.weight_types} & {DType.F16, DType.BF16}
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
         if self.dtype or engine is None or engine.recording is None:
+            # TensorRT's table of GPUs below a compute capability is that of V100
             if self.dtype == "i8" and table.below and load_machine(self.target).takes("f16"):
                 return "f16"
             if self.dtype or narrow or not table.narrows:
@@ -181,7 +182,7 @@ class Deployment:
     def table_name(self) -> str:
         """Return the fusion table with its streams, as passes accept it: ``ort:3``."""
         table = runtime(self.stated_runtime)
-        # weights of measured steps have a version themselves, and the newest table
+        # fits of measured steps depend on the version; their table is the newest
         name = table.name if table.steps else of_version(table, self.version).name
         return name if self.streams == 1 else f"{name}:{self.streams}"
 
@@ -392,8 +393,6 @@ class Deployment:
             raise ParseError(message, where=where("layout"), hint=f"{offer} do")
         if self.runtime_version and not runtime(self.stated_runtime).tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
-            message, hint = (
-                f"versions of {table.name} were not measured separately",
-                f"those of {offer} were",
-            )
+            message = f"versions of {table.name} were not measured separately"
+            hint = f"those of {offer} were"
             raise ParseError(message, where=where("runtime_version"), hint=hint)

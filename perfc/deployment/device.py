@@ -46,7 +46,7 @@ def runtimes_for(model: object) -> tuple[Runtime, ...]:
     from perfc.frontend import format_name
 
     name = format_name(model)
-    return tuple([t for t in tables() if name in t.formats])
+    return tuple(t for t in tables() if name in t.formats)
 
 
 def usual_engine(model: object) -> str:

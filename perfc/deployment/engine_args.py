@@ -88,7 +88,9 @@ def read_engine_args(text: str) -> EngineArgs:
         workers = [EngineCommand(w) for w in commands_in(content)]
     else:
         workers = [
-            w for tree in documents_in(content, path) for w in workers_in(tree, {}, 1, False)
+            worker
+            for tree in documents_in(content, path)
+            for worker in workers_in(tree, names={}, replicas=1, is_prefill=False)
         ]
     where = str(path) if path else WHERE
     if not workers:
@@ -130,7 +132,7 @@ class _FlagReader:
         self.options: dict[str, Any] = {}
         self.degrees: dict[str, int] = {}
         self.unmodeled: list[str] = []
-        self.switched: set[str] = set()
+        self.switched: set[str] = set()  # switches of parallelism, which `_parallel` combines
         self.is_in_file = False
 
     def engine_args(self) -> EngineArgs:
@@ -156,8 +158,9 @@ class _FlagReader:
                 continue
             flag, has_value, value = word.partition("=")
             name = flag.lstrip("-").replace("_", "-")
-            takes = name not in self.table["switches"] and not has_value
-            if takes and i < len(words) and not re.match(r"--?[A-Za-z]", words[i]):
+            # a switch takes no value: the next word is an argument
+            takes_value = name not in self.table["switches"] and not has_value
+            if takes_value and i < len(words) and not re.match(r"--?[A-Za-z]", words[i]):
                 value = words[i]
                 i += 1
             yield name, value
@@ -181,11 +184,12 @@ class _FlagReader:
             case _ if option in DEGREES:
                 self.degrees[option] = self._count(name, value)
             case "max_model_len" if value == "0":
-                pass
+                pass  # llama.cpp: as long as the model's positions
             case "max_model_len":
                 is_auto = value in ("auto", "-1")
                 self.options[option] = "auto" if is_auto else self._count(name, value)
             case "token_budget" if value.startswith("-"):
+                # SGLang: -1 turns chunked prefill off
                 self.options["batching"] = "whole-prompts"
             case _ if option in COUNTS:
                 self.options[option] = self._count(name, value)
@@ -197,7 +201,7 @@ class _FlagReader:
                 self.options[option] = FORMATS[value]
             case "kv_dtype" | "dtype":
                 return value in AS_STORED or (option == "kv_dtype" and value in HALVES)
-            case "dtype-16":
+            case "dtype-16":  # option for the type of activations
                 return value in HALVES
             case "flash_attention" if value != "auto":
                 self.options[option] = value not in ("off", "0", "false")
@@ -216,6 +220,7 @@ class _FlagReader:
                 self._read_file(value)
             case "file":
                 return False
+        # values of the last cases that do not hold, such as a switch set to "false", are defaults
         return True
 
     def _speculate(self, given: Mapping[str, Any]) -> None:
@@ -262,7 +267,7 @@ class _FlagReader:
         return {key: n for key, n in degrees.items() if n > 1}
 
     def _count(self, name: str, value: str) -> int:
-        """Return the value of an option that is a positive integer."""
+        """Return the value of an option that is a positive integer of 31 bits."""
         number = self._number(name, value)
         if number != int(number) or not 1 <= number < 1 << 31:
             raise ParseError(f"{name} is {value[:32]!r}", where=self.where, hint="a whole number")

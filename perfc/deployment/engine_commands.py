@@ -57,7 +57,7 @@ def commands_in(script: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
 
     Variables that the script sets are replaced; a quoted command, as of ``sh -c``, is read too.
     """
-    # separators of commands are words of their own, line ends included
+    # separators of commands, line ends included, become words
     lines = CONTINUED.sub(" ", script)
     reader = shlex.shlex(lines, posix=True, punctuation_chars="\n;&|")
     reader.whitespace, reader.whitespace_split = " \t\r", True
@@ -167,11 +167,11 @@ def workers_in(
     if depth > DEEPEST or budget[0] < 0:
         raise ParseError("has too many or too deep entries", where=WHERE)
     if isinstance(tree, list):
-        for one in tree:
-            yield from workers_in(one, names, replicas, is_prefill, depth + 1, budget)
+        for item in tree:
+            yield from workers_in(item, names, replicas, is_prefill, depth + 1, budget)
     if not isinstance(tree, dict):
         return
-    # inner parts see the variables of outer ones, as containers those of their pod
+    # inner parts see the variables of outer ones, as a container sees those of its pod
     names = {**names, **_environment(tree)}
     count = tree.get("replicas")
     replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas
@@ -217,10 +217,11 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
     elif engine_at(words) and not any("\n" in w or " -" in w for w in words):
         yield tuple(words)
     else:
+        # a word with a line end or an option inside is a script, which may call an engine
         calls = [c for w in words if " " in w or "\n" in w for c in commands_in(w)]
         image = text_of(tree.get("image"))
         if not calls and engine_at([image]):
-            # a string is split as a shell does, a list has separate words already
+            # a string is split as a shell splits it, a list has separate words already
             is_list = any(isinstance(tree.get(key), list) for key in ("command", "args"))
             calls = [(image, *words)] if is_list else list(commands_in(" ".join([image, *words])))
         yield from calls

@@ -85,14 +85,14 @@ class NamedExtent:
         Raises:
             ParseError: the extent cannot have this size, such as one that is no multiple of 8.
         """
-        sizes = {key: solved(extent, key, size) for key, extent in self.extents.items()}
-        unsolved = next(
-            (str(self.extents[key]) for key, value in sizes.items() if value is None), ""
-        )
-        if unsolved:
-            what = f"{name} = {size} is not {unsolved} of the inputs"
-            raise ParseError(what, hint="the model allows no other size")
-        return {key: value for key, value in sizes.items() if value is not None}
+        sizes: dict[str, int] = {}
+        for key, extent in self.extents.items():
+            value = solved(extent, key, size)
+            if value is None:
+                what = f"{name} = {size} is not {extent} of the inputs"
+                raise ParseError(what, hint="the model allows no other size")
+            sizes[key] = value
+        return sizes
 
     @property
     def is_there(self) -> bool:
@@ -143,12 +143,14 @@ def _symbolic(
     extents: dict[str, Dim] = {}
     for _, place in matching:
         extent = place.shape[place.axis]
-        # an extent that is a multiple of a symbol, as 2 * batch, does not name the symbol
+        # a plain symbol has to count what is looked for, or something unknown; in a multiple of a
+        # symbol, as 2 * batch, the product counts it, whatever the symbol itself counts
         key, *others = [a.key for a in symbols(extent)] or [""]
         is_such = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
         if key in declared and not others and is_such:
             extents.setdefault(key, extent)
-    # an extent that is tied to another one gets its size from that
+    # an extent that is tied to another one gets its size from the other; the first one stays if
+    # all are tied to each other
     keys = [k for k in extents if not _follows(declared[k], [*extents])] or [*extents][:1]
     return NamedExtent({k: extents[k] for k in keys}) if keys else None
 
@@ -197,7 +199,7 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
     """
     given = sizes_of(dims)
     declared = {s.name for s in module.symbols}
-    # names of the command line that are no symbol of the model
+    # names that are no symbols of the model
     for name in [n for n in given if n not in declared]:
         size = given.pop(name)
         axis = axis_of(module, name) if name in AXES else NamedExtent()
@@ -262,14 +264,19 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
         rewriter.redefine(v, _reshaped(v, position, symbol(name, 1)))
     result = replace(
         with_graph(module, rewriter.result()),
-        symbols=(*module.symbols, SymbolDecl(name, size, 1, basis=basis)),
+        symbols=(*module.symbols, SymbolDecl(name, size, lo=1, basis=basis)),
     )
-    # the model is valid if shapes can be inferred, and every output with the constant changes too
+    # the model is valid if shapes can be inferred, and no output has the constant in an axis of the
+    # batch or of a sequence, one of the first two, as before
     before = _outputs(Analyses().apply(Sizes(), module))
     try:
         after = _outputs(Analyses().apply(Sizes((name,)), result))
-        unchanged = [v for v in after if v in before and axis.size in (v[1].shape or ())[:2]]
-        why = "".join(f"output {name}: {type_} stays as it is" for name, type_ in unchanged[:1])
+        unchanged = [
+            f"output {output}: {type_} stays as it is"
+            for output, type_ in after
+            if (output, type_) in before and axis.size in (type_.shape or ())[:2]
+        ]
+        why = next(iter(unchanged), "")
     except ShapeError as error:
         why = f"{error.where}: {error.message}" if error.where else error.message
     if why:

@@ -86,6 +86,7 @@ def _streams(value: object, where: str) -> int:
     """Parse the number of streams."""
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    # four digits show that a longer number is above the maximum, too
     if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
         raise ParseError(
             f"no number of streams: {text[:32]!r}", where=where, hint=f"1 to {MAX_STREAMS}"

@@ -80,6 +80,7 @@ def thread_count(text: object, where: str = "--threads") -> int | None:
     number = str(text)
     if number == "all":
         return None
+    # no machine has more threads; six digits show that a longer number is above this, too
     if not number.isdecimal() or not 1 <= int(number[:6]) <= 4096:
         raise ParseError(f"{number!r} is neither a number of threads nor 'all'", where=where)
     return int(number)
@@ -105,7 +106,7 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
     if not sizes:
         return fields
     dims = fields.get("dims") or {}
-    # no table: the parser of `dims` reports it
+    # anything but a table is an error of the parser of `dims`
     if not isinstance(dims, Mapping):
         return fields
     for name, value in sizes.items():

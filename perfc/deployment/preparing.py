@@ -16,7 +16,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     """
     module = am.apply(Canonicalize(how.runs_parameters, how.table.takes_exports), source)
     if how.train:
-        # exporters store equal parameters of several modules once; training needs them separate
+        # exporters store equal parameters of several modules once; training updates each of them
         from perfc.passes.rewriting.untie import Untie
 
         module = am.apply(Untie(), module)

@@ -111,7 +111,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     values: dict[str, object] = {}
     for key, value in tree.items():
         name = key.replace("-", "_")
-        # keys have dashes, as options do
+        # keys have hyphens, as options have
         if name not in known or "_" in key:
             written = [k.replace("_", "-") for k in known]
             hint = suggestion(key.replace("_", "-"), written)
@@ -154,6 +154,7 @@ def line_in(text: str, table: str, name: str) -> int:
     header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
     start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
     keys = {name, name.replace("_", "-")}
+    # without a name, the header is the place
     for i in range(start, len(lines) if name else start):
         if i > start and lines[i].lstrip().startswith("[") and not header.match(lines[i]):
             break

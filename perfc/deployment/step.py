@@ -27,7 +27,7 @@ MOST_BATCHES = 64
 MOST_RANK = 1 << 14
 """Maximum rank of a LoRA adapter; above the width of a layer it saves nothing."""
 MOST_DROPPED = 0.99
-"""Maximum dropout probability."""
+"""Maximum dropout probability; what is not dropped is multiplied by 1 / (1 - p)."""
 
 
 def one_of(kind: type[E], value: object, where: str) -> E:
@@ -79,7 +79,7 @@ def _share(value: object, where: str, most: float = 1.0) -> float:
 
 def _number(value: object, where: str, least: int, most: int) -> int:
     """Parse an integer within a range, given as a number or as text."""
-    # `isascii`, since `isdigit` accepts digits of other scripts; `int` gets a bounded text
+    # `isascii`, since `isdigit` accepts digits of other scripts; at most nine digits are converted
     text = str(value)
     is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
     if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
@@ -121,7 +121,7 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
     Raises:
         ParseError: a field has no effect.
     """
-    # a field is given if it differs from that of a deployment without any argument
+    # a field counts as given if it differs from the default
     usual = type(how)()
     given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
     if given and not how.train:
@@ -146,7 +146,7 @@ def of_configuration(how: Deployment) -> Deployment:
     is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
     if not is_trainer or how.dtype.startswith("amp-"):
         return replace(how, runtime=how.stated_runtime)
-    # explicit fields stay; the others take the defaults, and `usual` lists these
+    # fields that the user gives stay; the others get the defaults, and `usual` lists them
     dtype = how.dtype or usual_type(machine.takes)
     keeps = dtype not in SINGLE_TYPES if how.master_weights is None else how.master_weights
     step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)

@@ -118,7 +118,7 @@ def plan(
     if not results:
         raise failed or undivided(work, gpus, training.seq, fixed)
     fitting = [c for c in results if c.fits]
-    front = tuple([covering(c, work, others) for c in pareto(fitting)])
+    front = tuple(covering(c, work, others) for c in pareto(fitting))
     cluster = cluster_of(work)
     least = None if fitting else min(results, key=lambda c: c.memory.total)
     return PlanView(

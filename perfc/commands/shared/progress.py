@@ -35,6 +35,7 @@ class ProgressBar:
     def __init__(self) -> None:
         self.done = 0
         self.bar: Bar | None = None
+        # guards the bar, which the timer's thread creates
         self.lock = threading.Lock()
         self.is_over = False
         self.timer: threading.Timer | None = None

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from perfc.view.report import Format, Views
 
 PIPED_WIDTH = WIDTH
-"""Columns of text in a pipe, unless COLUMNS is set."""
+"""Characters in a line of text in a pipe, unless COLUMNS is set."""
 
 
 def width_of(output: Path | None = None) -> int:
     """Return the columns of the terminal; those of a pipe for a file."""
+    # the fallback is a pair; only its number of columns is used
     return PIPED_WIDTH if output else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
 
 
@@ -63,6 +64,7 @@ class Unset(Enum):
 
 
 UNSET = Unset.TOP
+"""Value of ``--top`` if it is not given; None stands for all kernels."""
 
 
 def parse_top(text: str) -> int | None:
@@ -73,6 +75,7 @@ def parse_top(text: str) -> int | None:
     """
     if text == "all":
         return None
+    # nine digits are more kernels than any model has
     if not text.isdecimal() or len(text) > 9:
         raise ParseError(f"{text!r} is neither a number nor 'all'", where="--top")
     return int(text)
@@ -138,8 +141,9 @@ def show(
         views: views of the report.
         form: output format.
         shown: names of views; without any, text is the summary and other formats use their default.
-        top: number of kinds of kernels; ``UNSET`` for the default of the screen or view.
-        output: output file.
+        top: number of kinds of kernels; None for all, ``UNSET`` for the default of the screen or
+            view.
+        output: output file; None for standard output.
     """
     from perfc.view.report import DEFAULT, TOP, document, written
     from perfc.view.report.formats import screen

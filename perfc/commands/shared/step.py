@@ -51,9 +51,9 @@ class StepSettings:
 def step_options(function: Any) -> Any:
     """Add the options of multi-GPU training steps.
 
-    ``function`` gets the deployment options and the degrees of parallelism first.
+    The first arguments of ``function`` are the deployment options and the degrees of parallelism.
     """
-    # decorators run from the inside: `reads` and `by_default` need the options that exist by then
+    # each call adds options: `reads` and `by_default` apply to those that were added before
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = model_options(degree_options(function))
     read = (
@@ -96,7 +96,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
     seq = options.seq or ""
-    # nine digits at most, so that no number is too long to convert
+    # of a longer number only nine digits are converted, which are above any limit as well
     if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(
@@ -114,7 +114,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
 def option_value(options: DeploymentOptions, field: str, default: str) -> str:
     """Return a field from the command line, the project file or ``default``."""
     value = getattr(options, field)
-    # what is typed wins over the file
+    # the command line takes precedence over the file
     if value is None:
         value = options.of_file.values.get(field)
     return value if isinstance(value, str) and value else default

@@ -43,7 +43,7 @@ KINDS: Mapping[str, Callable[[Any], click.ParamType[Any]]] = {
     "file": lambda more: click.Path(**more),
     "kind": NUMBERS.__getitem__,
 }
-"""Types of values, by the key of an entry that has their data."""
+"""Functions that return the type of a value, by the key of an entry that has their argument."""
 
 
 def table_options(command: str, table: Table = TABLE) -> Callable[[F], F]:
@@ -58,10 +58,11 @@ def table_options(command: str, table: Table = TABLE) -> Callable[[F], F]:
 
 
 def option(key: str, flags: Sequence[str] = (), **entry: Any) -> Callable[[F], F]:
-    """Return the option of an entry; its flag is the key unless it has others."""
-    if made := next((make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry), None):
-        entry["type"] = made
-    # ``--a/--no-a``: None if neither is given, where click would say False
+    """Return the option of an entry; its flag is the key unless the entry has ``flags``."""
+    types = (make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry)
+    if value_type := next(types, None):
+        entry["type"] = value_type
+    # ``--a/--no-a``: the value is None if neither is given, whereas click's default is False
     if any("/" in flag for flag in flags):
         entry.setdefault("default", None)
     return click.option(*(flags or (f"--{key}",)), **entry)

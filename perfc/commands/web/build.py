@@ -167,10 +167,10 @@ class Sources:
 
 def files_of(root: Path) -> Iterator[tuple[str, Path]]:
     """Yield relative name and path of every file in a folder, links followed, in order."""
-    for at, folders, names in os.walk(root, followlinks=True):
+    for folder, folders, names in os.walk(root, followlinks=True):
         folders.sort()
         for name in sorted(names):
-            path = Path(at) / name
+            path = Path(folder) / name
             yield path.relative_to(root).as_posix(), path
 
 
@@ -222,7 +222,7 @@ def licenses(page: Path, sources: Sources) -> None:
 
 def packed(root: Path) -> bytes:
     """Return a zip archive of a folder, compressed as a whole, the same for the same contents."""
-    # stored, not deflated: gzip around all of it finds what files have in common
+    # stored, not deflated, so that gzip around the archive finds what its files have in common
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, path in files_of(root):
@@ -248,7 +248,8 @@ def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
     )
     offline = page.folder / "offline.js"
     every = [n for n, p in files_of(page.folder) if p != offline and not n.startswith("licenses")]
-    # a change of any file changes the name of the cache, so that browsers load the new build
+    # a change of any file changes the name of the browser's cache, so that it loads the new build;
+    # 9 bytes are 12 letters of base64, without padding
     digest = hashlib.sha256(b"".join((page.folder / n).read_bytes() for n in every)).digest()
     text = offline.read_text(encoding="utf-8")
     text = text.replace("@BUILD@", base64.urlsafe_b64encode(digest[:9]).decode())

@@ -29,7 +29,8 @@ class UiLimits:
         upload_bytes: bytes of all files of a job.
         time_s: seconds until its answer.
         memory_bytes: address space of its process.
-        jobs: jobs that run at the same time; more wait.
+        jobs: jobs that run at the same time, others wait; by default one processor is left to the
+            server.
     """
 
     upload_bytes: int
@@ -56,7 +57,7 @@ async def answered(
         **child_environment(),
         NO_CODE: "1",  # uploads are data: no module is imported
         "HF_HUB_OFFLINE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",  # jobs share the processors
         "TMPDIR": str(folder),
     }
     process = await asyncio.create_subprocess_exec(
@@ -87,5 +88,6 @@ async def answered(
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+        # the killed process is collected, however it ended
         with suppress(Exception):
             await asyncio.wait_for(work, 10)

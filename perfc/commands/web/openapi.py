@@ -21,6 +21,7 @@ def schema_of(setting: PageSetting, catalogue: dict[str, Any]) -> dict[str, obje
     """Return the JSON Schema of a setting."""
     schema: dict[str, object] = {"description": f"{setting.label}: {setting.flag}"}
     if setting.kind is SettingKind.NUMBER:
+        # as `operations.checked` accepts it
         return {**schema, "type": "integer", "minimum": 1, "maximum": 9_999_999}
     if catalogue.get(setting.choices):
         return {**schema, "type": "string", "enum": [*catalogue[setting.choices]]}

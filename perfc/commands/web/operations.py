@@ -199,6 +199,7 @@ def command_line(
     """
     words = operation_named(name).words
     options = arguments(name, settings, answer)
+    # no project file of a folder above applies
     return [*words, model, *options, "--isolated", "--output-format", form]
 
 
@@ -215,7 +216,7 @@ def shown_line(name: str, model: str, settings: Mapping[str, str]) -> str:
 
 
 def opened(names: Sequence[str]) -> str:
-    """Return the file that a set of files is opened by; "" for their folder.
+    """Return the file of a set by which its model is opened; "" for the folder of all of them.
 
     Raises:
         ParseError: no name of a model, or a name that no file has.
@@ -254,12 +255,12 @@ def catalogue(*, is_local: bool = False) -> dict[str, object]:
         "sets_of_predictors": lambda: (ALL, *names.predictors()),
     }
     return {
-        "operations": [form_of(one, is_local=is_local) for one in OPERATIONS],
+        "operations": [form_of(o, is_local=is_local) for o in OPERATIONS],
         "suffixes": list(SUFFIXES),
         "samples": list(samples()),
         "models": list(shipped()),
         "encoders": [name for name in shipped() if read_config(name).decoder is None],
-        "machines": [[one.name, one.description] for one in (*list_machines(), *list_clusters())],
+        "machines": [[m.name, m.description] for m in (*list_machines(), *list_clusters())],
         "is_local": is_local,
         **{key: list(known()) for key, known in lists.items()},
     }
@@ -303,7 +304,7 @@ def samples() -> Mapping[str, str]:
 
 
 def named(name: str, *, has_hub: bool = False) -> str:
-    """Return what the command line calls a model with this name.
+    """Return the path or name by which the command line opens a model.
 
     Args:
         name: name of a sample, a shipped configuration, or ORG/NAME on the hub.
@@ -321,6 +322,6 @@ def named(name: str, *, has_hub: bool = False) -> str:
         return path
     if _HUB.fullmatch(name) and has_hub:
         return name
-    close = nearest(plain[:80])
+    close = nearest(plain[:80])  # comparing a very long name takes long
     hint = f"did you mean {' or '.join(close)}?" if close else "drop a file instead"
     raise ParseError(f"no model {name[:64]!r} comes with perfc", hint=hint)

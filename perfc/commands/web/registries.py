@@ -85,7 +85,7 @@ def pyodide(folder: Path) -> Path:
     """
     pinned = lock()["pyodide"]
     name = f"pyodide@{pinned['version']}"
-    # without a network npm would try for minutes, in silence
+    # with npm's defaults, a build without a network would wait for minutes in silence
     retries = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
     ran(["npm", "pack", name, "--silent", *retries], folder, name)
     path = next(iter(folder.glob("pyodide-*.tgz")))

@@ -71,18 +71,19 @@ class Guard:
             return
         request = Request(scope)
         if refused := self.refusal(request):
-            # else a client that is still sending sees a closed connection instead of the reason
+            # the body is read, as a client that is still sending it would see a closed connection
+            # instead of the reason
             with suppress(TimeoutError):
                 await asyncio.wait_for(discarded(receive, MOST_DISCARDED), LONGEST_DISCARDING_S)
             await refused(scope, receive, send)
             return
-        left = self.most_bytes
+        remaining = self.most_bytes
 
         async def counted() -> Message:
-            nonlocal left
+            nonlocal remaining
             message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
+            remaining -= len(message.get("body", b""))
+            if remaining < 0:
                 raise HTTPException(413, "files above the limit")
             return message
 
@@ -91,7 +92,7 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         """Return the response to a request that is not answered; None if it is."""
         host = request.headers.get("host", "")
-        # without the port; ``[::1]`` is an address of IPv6 without one
+        # the name without its port; ``[::1]``, an address of IPv6, has none
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         if self.hosts and name not in self.hosts:
             return JSONResponse(failed("another host name than the server's"), 400)
@@ -100,7 +101,7 @@ class Guard:
             return JSONResponse(failed("a request of another site"), 403)
         needs_token = request.url.path.startswith(("/api/", "/catalogue.json"))
         given = request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-        # in constant time, so that no time betrays how much of a guess is right
+        # compared in constant time, so that the time does not show how much of a guess is right
         if self.token and needs_token and not hmac.compare_digest(given, self.token.encode()):
             return JSONResponse(failed("no token, or another one"), 401)
         length = request.headers.get("content-length", "0")
@@ -209,7 +210,7 @@ async def index(request: Request) -> Response:
 async def asset(request: Request) -> Response:
     """Return a file of the page."""
     path = PAGE / request.path_params["name"]
-    # a listed name only, so that no path leaves the folder
+    # only names of files in the folder, so that no path leaves it
     if path.name not in {p.name for p in PAGE.iterdir()}:
         raise HTTPException(404)
     return FileResponse(path)

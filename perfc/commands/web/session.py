@@ -69,7 +69,7 @@ def run_command(words: Sequence[str]) -> Reply:
 
 def message(errors: str, output: str) -> str:
     """Return the errors of a run without an answer; "" if there is one."""
-    # with an answer, standard error has notes alone
+    # with an answer, standard error has only notes; else its last lines say what is wrong
     lines = [e.removeprefix("error: ") for e in errors.splitlines() if e.strip()]
     return "" if output else "\n".join(lines[-3:]) or "no answer"
 

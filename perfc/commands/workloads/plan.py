@@ -118,4 +118,4 @@ def numbers(text: str) -> tuple[int, ...]:
         raise ParseError(
             f"{text[:32]!r} are no numbers of devices", where="--gpus", hint="8,64,512"
         )
-    return tuple([int(p[:6]) for p in parts])
+    return tuple(int(p[:6]) for p in parts)

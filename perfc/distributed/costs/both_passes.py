@@ -32,7 +32,7 @@ class Waiter(Enum):
     INPUT = "input"
     WEIGHT = "weight"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 @record
@@ -62,7 +62,7 @@ class BothPasses:
         table: distinct kernels by role, without collectives.
         counts: number of each kernel.
         roles: roles of each kernel.
-        whole: all kernels in order.
+        whole: all kernels in order, the forward ones first.
     """
 
     module: Module
@@ -97,19 +97,20 @@ class BothPasses:
         return cls(
             step.module,
             step.inputs,
-            # many kernels of a step are in flight, so that their launches are hidden
+            # many kernels of a step are in flight, so that their launches are hidden; the last
+            # argument, nodes without kernels, is not needed
             KernelTable(
                 replace(fused.runtime, launch=LaunchMode.GRAPH), tuple(firsts.values()), ()
             ),
             tuple(count.values()),
-            tuple([role for _, role in firsts]),
+            tuple(role for _, role in firsts),
             fused.kernels,
         )
 
     @cached_property
     def forward(self) -> tuple[Kernel, ...]:
         """Return the kernels of the forward pass, collectives included."""
-        return tuple([k for k in self.whole if k.anchor.loc.phase is Phase.FORWARD])
+        return tuple(k for k in self.whole if k.anchor.loc.phase is Phase.FORWARD)
 
     @cached_property
     def saved(self) -> tuple[Value, ...]:
@@ -119,18 +120,18 @@ class BothPasses:
 
     @cached_property
     def again(self) -> tuple[int, ...]:
-        """Return how many kernels of each row make what the backward pass reads, from the inputs.
+        """Return for each row of the table how many of its kernels checkpointing runs again.
 
-        Checkpointing runs these again.
+        They are those that compute, from the inputs, what the backward pass reads.
         """
-        # backwards: a kernel is needed if what comes after it reads its result
+        # from the last one: a kernel is needed if a needed kernel or the backward pass reads it
         needed, count = set(self.saved), Counter[int]()
         for kernel in reversed(self.forward):
             if not needed.isdisjoint(kernel.writes):
                 needed.update(kernel.reads)
                 count[kernel.identity] += 1
         rows = zip(self.table.kernels, self.roles, strict=True)
-        return tuple([count[k.identity] if role is Waiter.FORWARD else 0 for k, role in rows])
+        return tuple(count[k.identity] if role is Waiter.FORWARD else 0 for k, role in rows)
 
 
 @lru_cache(maxsize=512)

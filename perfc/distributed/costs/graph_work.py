@@ -4,8 +4,8 @@ A graph is only data parallel: each copy has other samples, and matrix products 
 Kernels are those of the training graph (`perfc.passes.training.train`). A backward kernel belongs
 to the part of its forward kernel. The loss is the last part.
 
-Trainers of transformers run fused pointwise kernels; so do the default fusion rules of a graph.
-Fits of single operators to published steps are of networks that ran operator by operator.
+Trainers of transformers fuse pointwise kernels, and so do the default fusion rules of a graph.
+Networks whose published steps have a fit ran operator by operator, as `CLUSTER_DEFAULT` does.
 """
 
 from __future__ import annotations
@@ -93,8 +93,9 @@ class GraphWork(TrainingWork):
     def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead on kernels of a graph.
 
-        A configuration has fewer pointwise kernels, on which the fits of language models are:
-        their factor is relative to the reference. Fitted convolutional networks have none.
+        The factor on pointwise kernels was fitted to configurations, which have fewer of them than
+        graphs: a graph takes it relative to the reference, which runs such kernels as predicted.
+        Steps with a fit take no factors.
         """
         if self.has_step_law:
             return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
@@ -115,6 +116,7 @@ class GraphWork(TrainingWork):
 
     def _parts(self, samples: int) -> RankParts:
         """Return the parts of a copy: its forward kernels cut by time, with their backward ones."""
+        # `_times` finds out whether published steps of such networks have a fit
         report = self._report(samples, self.runtime or CLUSTER_DEFAULT)
         times = self._times(report)
         if not self.runtime:
@@ -134,16 +136,16 @@ class GraphWork(TrainingWork):
             i for i in forward_rows if rows[i].bound.kernel.anchor.loc.phase is not Phase.LOSS
         ]
         loss_row = next((i for i in forward_rows if i > max(layer_rows, default=-1)), len(rows))
-        cuts = cuts_of([rows[i].time.time_s for i in layer_rows])
+        starts = [layer_rows[i] for i in cuts_of([rows[i].time.time_s for i in layer_rows])[:-1]]
         parts = []
-        # between two cuts are forward kernels and, after each, its backward kernels
-        for first, last in pairwise([*[layer_rows[i] for i in cuts[:-1]], loss_row, len(rows)]):
+        # between two starts are forward kernels and, after each, its backward kernels
+        for first, last in pairwise([*starts, loss_row, len(rows)]):
             forward = [r.bound.kernel for r in rows[first:last] if r.role is Waiter.FORWARD]
             backward = [r.bound.kernel for r in rows[first:last] if r.role is not Waiter.FORWARD]
             parts.append(part_of(forward, rows[first:last], env, saved_values(backward, written)))
         # a parameter that several parts read counts in each of them, but is stored once
         distinct = sum(parameters_of([rows[i].bound.kernel for i in forward_rows]))
-        tied = sum([p.parameters + p.expert_parameters for p in parts]) - distinct
+        tied = sum(p.parameters + p.expert_parameters for p in parts) - distinct
         # a fused loss saves logits in the type of products in place of log probabilities
         logits = parts[-1].saved_bytes * self.recipe.weight_bytes / LOG_BYTES
         parts[-1] = replace(parts[-1], saved_bytes=logits)
@@ -193,17 +195,19 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
         times: times of the kernels.
     """
     forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
-    places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}
+    places = {n.loc.name: p for p, i in enumerate(forward) for n in bounds[i].kernel.nodes}
     backward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase is Phase.BACKWARD]
-    # of: position of the forward kernel by index of the backward kernel; the first backward
-    # kernels without one belong to the last forward kernel
-    at, of = len(forward) - 1, dict[int, int]()
+    # position of the forward kernel by index of the backward kernel; backward kernels before the
+    # first one with a forward node belong to the last forward kernel
+    place_of: dict[int, int] = {}
+    place = len(forward) - 1
     for i in backward:
         names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
-        at = of[i] = next((places[name] for name in names if name in places), at)
-    waited_for = read_elsewhere(bounds, of)
+        place = next((places[name] for name in names if name in places), place)
+        place_of[i] = place
+    waited_for = read_elsewhere(bounds, place_of)
     behind: list[list[Ran]] = [[Ran(1, bounds[i], times[i], Waiter.FORWARD)] for i in forward]
-    for i, place in of.items():
+    for i, place in place_of.items():
         role = Waiter.INPUT if i in waited_for else Waiter.WEIGHT
         behind[place].append(Ran(1, bounds[i], times[i], role))
     return [row for rows in behind for row in rows]
@@ -241,9 +245,9 @@ def cuts_of(times_s: list[float]) -> list[int]:
     [0, 2, 4, 6]
     """
     total, cuts, elapsed_s = sum(times_s), [0], 0.0
-    for at, time_s in enumerate(times_s):
-        # a part begins where those before it have had their shares of the time
+    for i, time_s in enumerate(times_s):
+        # a part begins where the parts before it have taken their shares of the time
         if elapsed_s >= total * len(cuts) / PARTS:
-            cuts.append(at)
+            cuts.append(i)
         elapsed_s += time_s
     return [*cuts, len(times_s)]

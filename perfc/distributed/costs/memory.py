@@ -51,9 +51,9 @@ class MemoryParts:
 def memory_of(work: StageWork) -> MemoryParts:
     """Return the memory of a rank; that of the first stage has the most micro-batches in flight."""
     # parameters, and the number of copies among which ZeRO divides their states
-    zero = work.parallel.zero
-    dense = work.parameters, max(work.copies.size, 1)
-    experts = work.expert_parameters, max(work.expert_copies.size, 1)
+    zero, copies = work.parallel.zero, work.copies.size
+    dense = work.parameters, copies
+    experts = work.expert_parameters, work.expert_copies.size
 
     def share(from_stage: int, item: float) -> float:
         """Return the bytes of a state that ZeRO divides from a given stage on.
@@ -72,15 +72,14 @@ def memory_of(work: StageWork) -> MemoryParts:
     if work.stage == work.parallel.pipeline - 1:
         saved += work.parts.last.saved_bytes
     summed = work.parts.last.summed_bytes
-    # Embedding and head with one weight have two gradients that are summed. The head's is computed
-    # while all activations are saved; when the embedding's comes, they have been freed.
+    # The gradients of embedding and head are summed if both have one weight. The head's is computed
+    # while all activations are saved; they have been freed when the embedding's is computed.
     working = max(_working(work), summed, 2 * summed - saved)
     gradients = 0.0 if is_frozen else share(2, recipe.gradient_bytes)
     states = 0.0 if is_frozen else share(1, recipe.state_bytes(work.training.optimizer))
-    frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
+    frozen = work.frozen_bytes / (copies if zero >= 3 else 1)
     # the sharded master copy, counted with the states, is then the only copy of the weights
     is_copy = zero >= 3 and recipe.master_bytes > 0 and not is_frozen
-    # FRAGMENTS is reserved over allocated memory of PyTorch's allocator
     weights = frozen + (0.0 if is_copy else share(3, recipe.weight_bytes))
     used = weights + gradients + states + saved + working
     return MemoryParts(
@@ -89,13 +88,14 @@ def memory_of(work: StageWork) -> MemoryParts:
         states,
         saved,
         working,
+        # FRAGMENTS is the ratio of reserved to allocated memory of PyTorch's allocator
         CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * used,
     )
 
 
 def _saved(work: StageWork, layer: int) -> float:
     """Return the bytes that one layer saves for one micro-batch."""
-    part = work.layers[layer][1]
+    _, part = work.layers[layer]
     match work.training.checkpointing:
         case RecomputePolicy.BLOCK:
             saved = part.boundary_bytes
@@ -104,7 +104,7 @@ def _saved(work: StageWork, layer: int) -> float:
         case _:
             saved = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
-        # sequence parallelism divides what tensor parallelism replicates, as inputs of norms
+        # sequence parallelism divides what tensor parallelism replicates, such as inputs of norms
         # (V. Korthikanti et al., 2022, Reducing activation recomputation, equations 2 and 4)
         replicated = min(part.replicated_bytes, saved)
         saved -= replicated * (1 - 1 / work.parallel.tensor)

@@ -71,7 +71,8 @@ class TrainingWork(ABC):
 
         Args:
             known: fit of the framework.
-            reference: fit of the framework that runs a graph's pointwise kernels as predicted.
+            reference: fit of the framework that runs a graph's pointwise kernels at their predicted
+                times; only graphs use it.
         """
         return known
 
@@ -170,7 +171,10 @@ class LanguageWork(TrainingWork):
         )
 
     def kv_share(self, layer: int) -> float:
-        """Return the bytes of keys and values of a token over those of the layer's input."""
+        """Return the bytes of keys and values of a token over those of the layer's input.
+
+        Layers without such attention count as 1, as if they sent their input.
+        """
         from perfc.frontend.config.model import Attention
 
         for m in mixers(self.stack.layers[layer]):
@@ -190,7 +194,7 @@ class LanguageWork(TrainingWork):
             message = f"{seq} tokens do not divide among {parallel.context} ranks"
             raise ModelError(message, where=self.name)
         local = seq // parallel.context
-        # sizes that a search needs anyway are estimated and cached together
+        # sizes that a search needs in any case are estimated and cached together
         several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
         share = parallel.tensor, parallel.expert
         return parts_of(self, share, several, local, (seq - local) // 2)[several.index(samples)]
@@ -198,9 +202,9 @@ class LanguageWork(TrainingWork):
     def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead on kernels of the runtime.
 
-        Factors on attention and pointwise kernels are of those that frameworks ran in their place:
-        PyTorch's pointwise ones, as eager. Another named runtime runs its own, within the interval
-        of any framework.
+        The factors correct predictions of the kernels of trainers. Another runtime has other
+        kernels of attention, and other pointwise ones except for eager PyTorch, whose pointwise
+        ones trainers run: no factor applies to these, and the interval covers any framework.
         """
         if self.runtime == TRAINER:
             return known
@@ -208,9 +212,6 @@ class LanguageWork(TrainingWork):
         low, high = min(known.low, every.low), max(known.high, every.high)
         pointwise = known.pointwise if runtime(self.runtime).steps is Steps.EAGER else 1.0
         return replace(known, attention=1.0, pointwise=pointwise, low=low, high=high)
-
-    # objects of this class compare by identity
-    __hash__ = object.__hash__
 
 
 @lru_cache(maxsize=512)
@@ -220,7 +221,7 @@ def parts_of(
     """Return the parts of a language model for several micro-batches at once.
 
     Args:
-        work: the model.
+        work: the model, which the cache compares by identity.
         share: tensor-parallel and expert-parallel degrees.
         samples: samples of each micro-batch.
         seq: tokens of each sample on this rank.
@@ -232,7 +233,7 @@ def parts_of(
     def cost(module: Module) -> list[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
 
-    # most layers of a model are equal: each kind is costed once, at all sizes
+    # most layers of a model are equal: each distinct one is costed once, at all sizes
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
         lowered = partial(layer_part, expert_groups=groups_of(layer, share, model.name))
@@ -247,9 +248,9 @@ def parts_of(
     # a frozen table has no gradients to sum, but is stored once as well
     tied, tied_bytes = (0.0, each * tied) if work.lora_rank else (tied, 0.0)
     last = [part.adding(tied, work.recipe.sent_bytes, load_machine(work.target)) for part in last]
-    layers = [tuple([kinds[layer][i] for layer in work.stack.layers]) for i in range(len(samples))]
-    parts = zip(first, layers, last, strict=True)
-    return tuple([RankParts(*ends, tied, tied_bytes) for ends in parts])
+    layers = [tuple(kinds[layer][i] for layer in work.stack.layers) for i in range(len(samples))]
+    of_sizes = zip(first, layers, last, strict=True)
+    return tuple(RankParts(*of_size, tied, tied_bytes) for of_size in of_sizes)
 
 
 def frozen_layer(
@@ -273,11 +274,9 @@ def frozen_layer(
     for name, nbytes in wide.items():
         scope = name.removesuffix("weight")
         codes = sum(
-            [
-                n
-                for other, n in stored.items()
-                if other in (name, f"{scope}absmax", f"{scope}scales", f"{scope}zeros")
-            ]
+            n
+            for other, n in stored.items()
+            if other in (name, f"{scope}absmax", f"{scope}scales", f"{scope}zeros")
         )
         moved += codes + nbytes if codes < nbytes else 0.0
     rate = device_bytes_per_s(load_machine(work.target))
@@ -313,7 +312,8 @@ def tied_elements(stack: Stack, ranks: int) -> float:
 def groups_of(layer: Layer, share: tuple[int, int], name: str) -> int:
     """Return the groups of ranks among which the experts of a layer are divided; 1 without experts.
 
-    A rank receives as many tokens as it sends, so its experts process as many rows as all would.
+    Tokens spread evenly over experts, so that a rank receives as many as it sends: its share of the
+    experts processes as many rows as all experts would process for the tokens of the rank.
 
     Raises:
         ModelError: the number of experts is not divisible by the groups.

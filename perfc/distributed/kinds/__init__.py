@@ -48,4 +48,4 @@ class Parallelism:
 @cache
 def kinds() -> tuple[Parallelism, ...]:
     """Return the ``KIND`` of every file here, by name of file."""
-    return tuple([m.KIND for m in modules(__name__)])
+    return tuple(m.KIND for m in modules(__name__))

@@ -91,7 +91,7 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
 def shipped() -> tuple[str, ...]:
     """Return the names of the configurations that come with perfc."""
     files = sorted(os.listdir(CONFIGS))
-    return tuple([f.removesuffix(".json") for f in files if f.endswith(".json")])
+    return tuple(f.removesuffix(".json") for f in files if f.endswith(".json"))
 
 
 def is_gguf(path: str) -> bool:

@@ -52,7 +52,8 @@ def load_config(
         source: path, folder or shipped name.
         dims: values for the symbols; they become their defaults.
         is_trained: whether a training step is made of it: the scores of every token, no caches.
-        code: code of the modules of transformers that run; None for kernels of serving engines.
+        code: code of the modules of transformers that run, which training steps ignore; None for
+            kernels of serving engines.
         trained_in: element types of a step that runs as trainers' kernels; None for other steps.
 
     Raises:

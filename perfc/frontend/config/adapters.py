@@ -29,4 +29,4 @@ def adapted(model: LanguageModel, rank: int, count: int) -> LanguageModel:
 
 
 WITHOUT = "what adapters change in routed experts"
-"""Engines differ in whether they adapt those; nobody published how many adapters do."""
+"""Part that is left out: engines differ in whether adapters change routed experts."""

@@ -28,7 +28,8 @@ def token_predictor(model: LanguageModel) -> LanguageModel:
             where=model.name,
             hint="--draft CONFIG names a model that drafts",
         )
-    # a product of twice the width has the weights and the work of two of the width
+    # the projection of two concatenated rows has the weights and the work of two products of one
+    # row, which an MLP of the hidden width has
     joined = Mlp(decoder.hidden, Activation.SILU, is_gated=False)
     layers = ((Residual((Branch(joined),)), *decoder.layers[-1]),)
     stack = replace(decoder, name="predictor", layers=layers)

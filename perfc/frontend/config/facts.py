@@ -41,7 +41,7 @@ class ParameterCounts:
 
 @lru_cache(maxsize=64)
 def parameters(model: LanguageModel) -> ParameterCounts:
-    """Return the parameters of the whole model, counted on what it is lowered to."""
+    """Return the number of parameters of the whole model, counted in its lowered module."""
     # unquantised and on one rank: each stored element is then one parameter
     module = lower(model, ForwardStep.PREFILL, ServingPrecision())
     resident = _held(module)
@@ -85,8 +85,8 @@ def weight_bytes(
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
     # tables that are computed as they are used are stored nowhere
-    loaded = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
-    sizes = (v.nbytes for v in loaded)
+    weights = module.graph.weights
+    sizes = (v.nbytes for v in weights if v.weight is None or v.weight.nbytes != 0)
     return sum(n for n in sizes if isinstance(n, int))
 
 
@@ -113,8 +113,9 @@ def cache_bytes(
 def cache_rates(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> tuple[tuple[float, float], ...]:
-    """Return bytes that a token leaves on one machine, with the tokens up to which each adds up.
+    """Return the bytes that a token leaves on one machine, by the limit of tokens of its layers.
 
+    Up to its limit, which is infinite for layers without a window, a cache grows with each token.
     Finished chunks stay cached. Sources: vLLM, config/vllm.py, where chunked attention turns the
     hybrid KV cache manager off; TensorRT-LLM, `modeling_llama.py`, which declares no window.
     """
@@ -130,15 +131,16 @@ def cache_rates(
 def token_bits(m: object, precision: ServingPrecision, parallel: Parallel, where: str) -> float:
     """Return bits that a token leaves in the cache of a layer on one rank, scales included.
 
-    Eight bits of sparse latents have f32 scales for 128 and rotated parts in 16 bits. Sources:
-    vLLM, mla_attention.py and deepseek_v2.py; SGLang 0.5.9.
+    In sparse attention, latents of 8 bits have an f32 scale per 128 elements, and their rotated
+    parts have 16 bits. Sources: vLLM, mla_attention.py and deepseek_v2.py; SGLang 0.5.9.
     """
     cached_bits = precision.cached.bits
     bits = token_elements(m, parallel, where) * (cached_bits + precision.scale_bits)
     if isinstance(m, LatentAttention) and m.indexer is not None:
         bits += index_bits(m.indexer)
-        # for 8 bits: 32 bits of scale for 128 elements, and 8 more bits for each rotated element
-        bits += (m.kv_rank // 4 + 8 * m.rope_dim) * (cached_bits == 8)
+        # a quarter of a bit of scale per element, and 8 more bits per rotated element
+        if cached_bits == 8:
+            bits += m.kv_rank // 4 + 8 * m.rope_dim
     return bits
 
 
@@ -166,7 +168,7 @@ def token_elements(m: object, parallel: Parallel, where: str) -> int:
 def _kept(m: object, tokens: int) -> int:
     """Return the tokens of a sequence that a layer keeps."""
     if isinstance(m, Attention) and m.window:
-        # the next token sees itself and the window less one before it
+        # the window of the next token has the token itself and the others before it
         return min(tokens, m.window - 1)
     if isinstance(m, Attention) and m.chunk:
         return min(tokens, m.chunk)

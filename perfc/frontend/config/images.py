@@ -41,7 +41,7 @@ def scaled(tower: Tower, edge: int) -> Tower:
         case ImageScaling.FIXED:
             return tower
         case ImageScaling.TILES:
-            # of canvases that need no shrinking the smallest; else the largest there is
+            # the smallest square of tiles that holds the image without shrinking, else the largest
             along = min(-(-edge // patches.image), math.isqrt(tower.most))
             return replace(tower, tiles=1 if along == 1 else along * along + 1)
         case ImageScaling.NATIVE:

@@ -82,7 +82,7 @@ class Keys:
             value = self.get(name)
             if value is None:
                 continue
-            # a bool is an int in Python; 2048.0 is a whole number in JSON
+            # a bool is an int in Python; JSON may write the whole number 2048 as 2048.0
             if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
                 raise self.wrong(name, value, "a whole number")
             if not least <= value <= LARGEST:
@@ -198,7 +198,7 @@ class Keys:
     def wrong(self, name: str, value: object, wanted: str) -> ModelError:
         """Return the error for a key whose value is none of its kind."""
         shown = repr(value) if isinstance(value, int | float | str | bool) else type(value).__name__
-        # a long value would fill the line
+        # a long value would fill the line of the error
         shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
         return ModelError(f"{name!r} is {shown}, not {wanted}", where=self.where)
 

@@ -20,19 +20,19 @@ class Activation(Enum):
     GELU = "gelu"
     FAST_GELU = "fastgelu"
     NEW_GELU = "gelu_new"
-    """The same function, but written with elementary operators in its module."""
+    """`FAST_GELU` whose module has elementary operators instead of one."""
     QUICK_GELU = "quickgelu"
     SILU = "silu"
     TANH = "tanh"
     XIELU = "xielu"
-    """A square where positive, an exponential elsewhere, with two learned factors."""
+    """xIELU: a square where positive, an exponential elsewhere, each with a learned factor."""
     IDENTITY = "identity"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
     @property
     def kernel(self) -> str:
-        """Return the name that fused kernels have for it."""
+        """Return the name of the activation in fused kernels."""
         return Activation.FAST_GELU.value if self is Activation.NEW_GELU else self.value
 
 
@@ -42,7 +42,7 @@ class NormKind(Enum):
     RMS = "rms"
     LAYER = "layer"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 class QueryKeyNorm(Enum):
@@ -53,7 +53,7 @@ class QueryKeyNorm(Enum):
     EACH = "each head, a scale for each"
     ALL = "all heads together"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 @record
@@ -94,7 +94,7 @@ class Attention:
         is_norm_scaled: whether that normalisation has stored scales.
         is_causal: whether a query sees only tokens up to its position.
         is_gated: whether the output is multiplied by the sigmoid of a further projection.
-        has_sinks: whether each head has a score that no token has.
+        has_sinks: whether each head has a learned score that belongs to no token.
         has_softcap: whether scores are capped by a tanh.
         buckets: number of buckets of a learned bias of relative positions that this layer stores; 0
             for none.
@@ -106,8 +106,8 @@ class Attention:
         is_value_normed: whether values are normalised too, without a stored scale.
         is_cache_shared: whether the layer stores no keys and values, but reads those of the last
             layer of its ``kind`` that does.
-        distances: rows of a table of relative positions, shared by all layers, that queries and
-            keys are projected from and scored with too, arXiv:2006.03654; 0 for none.
+        distances: rows of a table of relative positions that all layers share: projected as queries
+            and keys, they are scored with keys and queries, too (arXiv:2006.03654); 0 for none.
     """
 
     heads: int
@@ -180,7 +180,7 @@ class LatentAttention:
         value_dim: extent of a value.
         is_biased: whether the projections to latents and the output have biases.
         is_rotated: whether ``rope_dim`` elements are in fact rotated.
-        indexer: scores by which the tokens that a query reads are chosen; None where it reads all.
+        indexer: scores that choose the tokens which a query reads; None where it reads all tokens.
 
     Source: arXiv:2405.04434 section 2.1.
     """
@@ -217,7 +217,7 @@ class Mamba:
         rank: inner width of the low-rank projection to time steps.
         is_conv_biased: whether the convolution has a bias.
         is_biased: whether the input and output projections have biases.
-        has_norms: whether time steps and both projections of the state are normalised.
+        has_norms: whether time steps, B and C are normalised.
         is_norm_scaled: whether these normalisations have stored scales.
 
     Source: arXiv:2312.00752.

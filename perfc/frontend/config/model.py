@@ -178,7 +178,7 @@ class ImageScaling(Enum):
     TILES = "tiles of one size, and all of it in one more"
     NATIVE = "its own size"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 @record
@@ -210,11 +210,11 @@ class Projector:
 
 
 OF_IMAGES = "the tower of images"
-"""Part that a model leaves out for text only."""
+"""Words for the images that steps of text leave out, among the parts of ``left_out``."""
 OF_SOUNDS = "the tower of sounds"
 """Like ``OF_IMAGES``, for the encoder of sounds."""
 NEAREST_FAMILY = "which has no reader here, is read like"
-"""Words of the entry of ``left_out`` that says which family an unknown one is read like."""
+"""Words in the entry of ``left_out`` that names the family like which an unknown one is read."""
 
 
 @record
@@ -258,7 +258,7 @@ class Sampling(Enum):
     TOP_P = "top-p"
     """Drawn from the likeliest, whose number or share is limited."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
 
 @record
@@ -282,7 +282,7 @@ class LanguageModel:
         name: name of the file or folder it was read from.
         family: ``model_type`` of the configuration.
         architecture: class that the configuration names.
-        dtype: element type that the weights are published in.
+        dtype: element type in which the weights are published.
         stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
             compared.
         max_positions: longest sequence, 0 if not given.
@@ -291,7 +291,7 @@ class LanguageModel:
         predictors: separate layers that predict tokens beyond the next; not part of ``stacks``.
         drafted: draft tokens that a decode step verifies per sequence, in addition to the next
             token.
-        adapters: LoRA adapters that its decoder is served with; None for none.
+        adapters: LoRA adapters that are served with its decoder; None for none.
         tower: encoder of images; None for none, or for one that is not read.
         sampling: sampling at the end of a step; None where a step ends with scores.
         context: tokens of the longest sequence for which it has positions, those of scaled rotary
@@ -301,7 +301,8 @@ class LanguageModel:
         cached_bytes: bytes that a token leaves in the caches of all layers, set by
             --kv-bytes-per-token; 0 for those of its layers.
         state_type: element type of its states that the configuration names; "" for none.
-        source: tokens that its encoder reads for each served request; 0 for any number.
+        source: tokens that its encoder reads for each served request, which servers set; 0 for any
+            number.
     """
 
     name: str
@@ -321,7 +322,7 @@ class LanguageModel:
     context: int = 0
     cached_bytes: int = 0
     state_type: str = ""
-    source: int = field(default=0, repr=False)
+    source: int = field(default=0, repr=False)  # of no configuration
 
     @property
     def assumption(self) -> str:
@@ -336,7 +337,7 @@ class LanguageModel:
     @property
     def encoders(self) -> tuple[Stack, ...]:
         """Return the stacks that read all of their input at once."""
-        return tuple([s for s in self.stacks if not s.is_decoder])
+        return tuple(s for s in self.stacks if not s.is_decoder)
 
     @property
     def has_experts(self) -> bool:
@@ -347,4 +348,4 @@ class LanguageModel:
 
 def mixers(layer: Layer) -> tuple[Mixer, ...]:
     """Return the mixers of a layer in order, without normalizations."""
-    return tuple([b.mixer for residual in layer for b in residual.branches])
+    return tuple(b.mixer for residual in layer for b in residual.branches)

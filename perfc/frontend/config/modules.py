@@ -44,6 +44,7 @@ def names_of(name: str) -> tuple[int, tuple[str, ...]]:
     match = _PRODUCT.match(name)
     if match is None:
         return 0, ()
+    # fused experts are one product, without a leaf: it stands for the first of their two
     leaves = _LEAVES.get(match[3] or "gate_up", ())
     return int(match[1]), tuple(
         f"{scope}.{leaf}" for scope in _SCOPES.get(match[2], ()) for leaf in leaves
@@ -58,7 +59,7 @@ def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
     compressed-tensors.
     """
     if pattern.startswith("re:"):
-        choices = _choices(pattern[3:])
+        choices = _choices(pattern.removeprefix("re:"))
         return any(
             _accepts(choice, f"model.layers.{layer}.{name}") for name in names for choice in choices
         )
@@ -67,9 +68,11 @@ def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
         whole = [f"model.layers.{layer}.{name}" for name in names]
         return any(fnmatchcase(name, glob) for name in whole for glob in globs)
     plain = pattern.removesuffix(".weight").rstrip(".")
-    if at := _LAYER.search(plain):
-        start = f"{at[2]}." if at[2] else ""
-        return int(at[1]) == layer and any(f"{name}.".startswith(start) for name in names)
+    if match := _LAYER.search(plain):
+        number, parent = match.groups("")
+        start = f"{parent}." if parent else ""
+        return int(number) == layer and any(f"{name}.".startswith(start) for name in names)
+    # a module of every layer
     return any(f".{plain}." in f".{name}." for name in names)
 
 
@@ -81,7 +84,7 @@ def checked(pattern: str, where: str) -> str:
     """
     if len(pattern) > MOST_CHARACTERS:
         raise ModelError(f"a pattern of {len(pattern)} characters", where=where)
-    if pattern.startswith("re:") and _choices(pattern[3:]) == ():
+    if pattern.startswith("re:") and _choices(pattern.removeprefix("re:")) == ():
         raise ModelError(
             f"cannot match the modules of {pattern[:64]!a}",
             where=where,
@@ -109,7 +112,7 @@ def _alternatives(expression: str) -> Iterator[str]:
     Raises:
         ValueError: groups lie in one another, are repeated, or have too many alternatives.
     """
-    # text, group, text, group, … text
+    # texts and groups in turn; the first and the last one are texts
     parts = _GROUP.split(expression)
     choices = [part.split("|") for part in parts[1::2]]
     count = 1
@@ -118,8 +121,9 @@ def _alternatives(expression: str) -> Iterator[str]:
     if count > MOST_CHOICES:
         raise ValueError(expression)
     for chosen in product(*choices):
-        whole = "".join([a + b for a, b in zip(parts[::2], (*chosen, ""), strict=True)])
-        yield from whole.split("|")
+        texts = zip(parts[::2], (*chosen, ""), strict=True)
+        # bars outside of groups separate alternatives of the whole expression
+        yield from "".join(text + choice for text, choice in texts).split("|")
 
 
 def _atoms(expression: str) -> Atoms:
@@ -128,15 +132,15 @@ def _atoms(expression: str) -> Atoms:
     Raises:
         ValueError: the expression has something else.
     """
-    is_whole, at, atoms = expression.endswith("$"), 0, []
+    is_whole, place, atoms = expression.endswith("$"), 0, []
     text = expression.removesuffix("$")
-    while at < len(text):
-        atom = _ATOM.match(text, at)
+    while place < len(text):
+        atom = _ATOM.match(text, place)
         if atom is None:
             raise ValueError(expression)
         single = re.compile(atom[1])
         atoms.append((frozenset(c for c in _ALPHABET if single.fullmatch(c)), atom[2]))
-        at = atom.end()
+        place = atom.end()
     return tuple(atoms if is_whole else [*atoms, (frozenset(_ALPHABET), "*")])
 
 
@@ -145,13 +149,13 @@ def _accepts(atoms: Atoms, text: str) -> bool:
 
     def closed(states: set[int]) -> set[int]:
         """Add the states that are reached without a character: behind what may be absent."""
-        for at in sorted(states):
-            while at < len(atoms) and atoms[at][1] in ("*", "?"):
-                at += 1
-                states.add(at)
+        for state in sorted(states):
+            while state < len(atoms) and atoms[state][1] in ("*", "?"):
+                state += 1
+                states.add(state)
         return states
 
-    # a non-deterministic automaton: all positions in the atoms that the text may be at
+    # a non-deterministic automaton: a state is the number of atoms that the text so far has passed
     states = closed({0})
     for character in text:
         passed = [s for s in states if s < len(atoms) and character in atoms[s][0]]

@@ -21,7 +21,7 @@ class WeightFormat(Enum):
     """Format in which weights of linear layers are stored and multiplied."""
 
     HALF = "half"
-    """16 bits, products in 16 bits."""
+    """Not quantised: the type of activations, which has 16 bits in serving."""
     F8 = "f8"
     """8-bit floats with one scale per tensor; activations are quantised too."""
     F8_BLOCK = "f8-block"
@@ -55,7 +55,7 @@ class WeightFormat(Enum):
     IQ3_XXS, IQ3_S, IQ4_NL, IQ4_XS = "iq3_xxs", "iq3_s", "iq4_nl", "iq4_xs"
     TQ1_0, TQ2_0 = "tq1_0", "tq2_0"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 
     @property
     def bits(self) -> int:
@@ -88,7 +88,7 @@ WEIGHT_FORMATS = {
     "mxfp4": WeightFormat.MXFP4,
     "nvfp4": WeightFormat.MXFP4,
 }
-"""Formats by tensor type of GGML; 4-bit floats are widened in its kernels."""
+"""Formats by tensor type of GGML; its kernels widen 4-bit floats."""
 _ALIASES = {other: name for name, row in _TABLE.items() for other in row.get("aliases", ())}
 HALVES = {
     "float16": DType.F16,
@@ -96,7 +96,8 @@ HALVES = {
     "fp16": DType.F16,
     "float32": DType.F16,
 }
-"""Stored types that serving engines run in f16; all others run in bf16."""
+"""Stored types that serving engines run in f16; all others run in bf16. Source: vLLM, whose default
+for float32 is float16."""
 
 
 @record
@@ -168,12 +169,12 @@ class ServingPrecision:
 
     @property
     def of_experts(self) -> WeightFormat:
-        """Format of the experts."""
+        """Return the format of the experts."""
         return self.experts or self.weights
 
     @property
     def in_halves(self) -> ServingPrecision:
-        """Return the same with all weights in 16 bits."""
+        """Return the precision with all weights in 16 bits."""
         return replace(self, weights=WeightFormat.HALF, experts=None, rules=(), stored=None)
 
     def block(self, form: WeightFormat, contracted: int, name: str) -> int:
@@ -183,7 +184,7 @@ class ServingPrecision:
         return contracted if group < 0 else group or form.block
 
     def format_of(self, name: str, usual: WeightFormat) -> WeightFormat:
-        """Format of a product of the lowered model; ``usual`` where no rule names it."""
+        """Return the format of a product of the lowered model; ``usual`` where no rule names it."""
         rule = self._rule_of(name)
         return usual if rule is None else rule.weights
 
@@ -198,7 +199,7 @@ def _rule_of(name: str, rules: tuple[FormatRule, ...]) -> FormatRule | None:
 
     layer, names = names_of(name)
     named = (rule for rule in rules if any(matches(p, layer, names) for p in rule.modules))
-    return next(named, None) if names else None
+    return next(named, None)
 
 
 def weight_format(name: str) -> WeightFormat:
@@ -256,10 +257,10 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
     return replace(
         in_half(precision, takes),
         weights=weights,
-        # blocks of 16 stay 16 when NVFP4 is widened
+        # a widened format keeps its blocks if those of the new format are larger: 16 of NVFP4
         group=precision.group or (block if block < weights.block else 0),
         experts=None if experts is None else form(experts),
-        rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),
+        rules=tuple(replace(rule, weights=form(rule.weights)) for rule in precision.rules),
     )
 
 
@@ -285,16 +286,14 @@ def precision_of(
         half = HALVES[plain]
     dtype, scale_bits = _cached(cache)
     base = ServingPrecision(half=half, cache=dtype, scale_bits=scale_bits)
-    if quantization is not None and quantization.experts and plain in ("", *_OF_EXPERTS):
-        # gpt-oss: only experts are stored in four bits
-        experts = WeightFormat(plain) if plain else quantization.experts
-        q = quantization
-        return replace(base, weights=q.weights, experts=experts, rules=q.rules)
-    if quantization is None or plain:
-        return replace(base, weights=weight_format(plain or "half"))
     q = quantization
+    # gpt-oss stores only experts in four bits: such a format replaces theirs alone
+    is_of_experts = q is not None and q.experts is not None and plain in _OF_EXPERTS
+    if q is None or (plain and not is_of_experts):
+        return replace(base, weights=weight_format(plain or "half"))
+    experts = WeightFormat(plain) if plain else q.experts
     return replace(
-        base, weights=q.weights, experts=q.experts, group=q.group, rules=q.rules, stored=q.stored
+        base, weights=q.weights, experts=experts, group=q.group, rules=q.rules, stored=q.stored
     )
 
 
@@ -323,7 +322,7 @@ SINGLE_TYPES = ("f32", "tf32")
 
 
 def usual_type(takes: Callable[[str], bool]) -> str:
-    """Return the type that models are trained in on a machine: 16 bits if it multiplies them.
+    """Return the type in which models are trained on a machine: 16 bits if it multiplies them.
 
     Args:
         takes: whether the machine multiplies a type.
@@ -342,7 +341,7 @@ def training_precision(dtype: str, takes: Callable[[str], bool]) -> ServingPreci
         ParseError: an unknown format, autocast, or one whose weights have no gradient.
     """
     if dtype in SINGLE_TYPES:
-        return ServingPrecision(WeightFormat.HALF, DType.F32)
+        return ServingPrecision(half=DType.F32)
     return in_half(trained_in(usual_type(takes), dtype), takes)
 
 

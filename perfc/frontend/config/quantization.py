@@ -26,9 +26,9 @@ class Method:
 
     Args:
         types: format by the name of a type, in lower case.
-        type_keys: keys that may name the type, the first with a value first. A flag or a list
-            names itself.
-        usual: type where none of them does; "" where one has to.
+        type_keys: keys that may name the type; the first one with a value counts. If the value is a
+            flag or a list, the type has the name of the key.
+        usual: type where none of these keys has a value; "" where one must have.
         group: keys of the number of weights that share a scale.
         skipped: keys of modules that stay in 16 bits.
         only: key of the modules that are quantised, where not all are.
@@ -115,17 +115,17 @@ def _read(keys: Keys, method: Method) -> Quantization:
     rules = [FormatRule((*_skipped(keys, method),), Form.HALF), *_overrides(keys, method)]
     groups = list(_schemes(keys, method)) if method.types is _SCHEMES else []
     if groups:
-        form, group = groups[0][1:]
+        _, form, group = groups[0]
         rules += [FormatRule(*scheme) for scheme in groups[1:]]
     else:
         is_mixed = _said(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
         group = _group(keys, method)
-    # the listed modules have the format, all others 16 bits
+    # only the listed modules have the format, and all others 16 bits
     if only := _only(keys, method):
         rules.append(FormatRule(only, form, group))
         form = Form.HALF
-    # a rule without modules was for whole classes: it is the format itself
+    # a rule without modules names whole classes, whose format is the one above
     retained = tuple(rule for rule in rules if rule.modules)
     if method.is_of_experts:
         return Quantization(Form.HALF, form, group, retained)
@@ -160,7 +160,7 @@ def _said(keys: Keys, path: str) -> str:
 
 
 def _form(keys: Keys, method: Method) -> Form:
-    """Format that the keys of a method name.
+    """Return the format that the keys of a method name.
 
     Raises:
         ModelError: they name none that is known.
@@ -172,7 +172,7 @@ def _form(keys: Keys, method: Method) -> Form:
         name = f"{bits / weights:g}"
     else:
         each = (_said(keys, path) for path in method.type_keys)
-        name = next((one for one in each if one), method.usual)
+        name = next(filter(None, each), method.usual)
     return _typed(keys, method, name)
 
 
@@ -199,11 +199,12 @@ def _group(keys: Keys, method: Method) -> int:
     for path in method.group:
         value = _at(keys, path)
         if isinstance(value, list):
-            value = value[-1] if value else None  # of a block [rows, columns] the columns
+            value = value[-1] if value else None  # the columns of a block [rows, columns]
         if value is None:
             continue
         holder = Keys({"group_size": value}, keys.where)
         group = holder.whole("group_size", least=-1)
+        # some files have 0 for a whole column
         return -1 if group == 0 else group
     return 0
 
@@ -232,7 +233,8 @@ def _overrides(keys: Keys, method: Method) -> Iterator[FormatRule]:
     for pattern in listed.values if listed is not None else ():
         assert listed is not None
         single = listed.inner(pattern)
-        # GPTQModel: "-:" leaves modules in 16 bits, "+:" gives them other settings
+        # GPTQModel: "-:" leaves modules in 16 bits, "+:" gives them other settings; behind these
+        # stands a regular expression
         name = pattern[1:] if pattern[:2] in ("-:", "+:") else pattern
         plain = f"re:{name[1:]}" if name[:1] == ":" else name
         is_half = pattern.startswith("-:") or single is None

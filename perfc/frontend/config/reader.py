@@ -86,10 +86,10 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         what = "neither 'model_type' nor 'architectures' says what it is"
         raise ModelError(what, where=where, hint=hint)
     parts = _like(keys, family, like) if like else _parts(keys, family)
-    # readers of wrappers return a tower and what is left out, too
+    # some readers return stacks alone, others also a tower and the parts that are left out
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
-    # the class says more than the family: it may have the encoder alone
+    # the class is more specific than the family: it may have the encoder alone
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
     if is_known(keys, family) and not like:
@@ -100,19 +100,20 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
             holder.check_kinds()
     dtype = _dtype(keys)
     check_experts(keys, stacks)
+    text = keys.inner("text_config") or keys
     return LanguageModel(
         name,
         family,
         classes[0] if classes else "",
         dtype,
         stacks,
-        (keys.inner("text_config") or keys).whole(*POSITIONS, default=0),
-        quantization_of(keys),
-        left_out,
-        keys.whole(*PREDICTORS, default=0, least=0),
+        max_positions=text.whole(*POSITIONS, default=0),
+        quantization=quantization_of(keys),
+        left_out=left_out,
+        predictors=keys.whole(*PREDICTORS, default=0, least=0),
         tower=tower,
         context=_context(keys),
-        state_type=next(filter(None, map((keys.inner("text_config") or keys).text, STATES)), ""),
+        state_type=next(filter(None, map(text.text, STATES)), ""),
     )
 
 
@@ -130,7 +131,7 @@ def _like(keys: Keys, family: str, row: str) -> Any:
     if row not in _rows.rows():
         raise _unknown(row, "--like")
     inner = _rows.inside(keys) or keys
-    # fresh keys: those that this row reads do not count as read by the family
+    # another `Keys`: the keys that this row reads do not count as read by the family
     stacks = _rows.reader_of(row)(Keys(inner.values, keys.where))
     return stacks, None, (_assumption(inner, family, row),)
 
@@ -138,8 +139,8 @@ def _like(keys: Keys, family: str, row: str) -> Any:
 def _parts(keys: Keys, family: str) -> Any:
     """Return what the reader of a family returns; of an unknown family that of the nearest row.
 
-    The nearest row leaves the fewest keys unread, of those that some family reads. The keys it
-    leaves are listed among the parts that are left out.
+    Of the keys that some family reads, the nearest row leaves the fewest unread. All keys that it
+    leaves unread are listed among the parts that are left out.
 
     Raises:
         ModelError: the family is unknown, and no row reads the configuration.
@@ -153,7 +154,7 @@ def _parts(keys: Keys, family: str) -> Any:
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     # keys that no family reads say nothing about which row is near
     known_keys = given & set(_structural()) - HARMLESS
-    # ties: Llama first, then rows that read fewer keys
+    # rows that leave equally many keys unread: Llama first, then those that read fewer keys
     size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
     unread = {row: len(known_keys - _rows.keys_of(row)) for row in size}
     rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
@@ -167,7 +168,7 @@ def _parts(keys: Keys, family: str) -> Any:
 
 
 def _assumption(keys: Keys, family: str, row: str) -> str:
-    """Return a sentence: like which row an unknown family is read, and without which keys."""
+    """Return the words that name the row which reads an unknown family, and the unread keys."""
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
     rest = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
@@ -226,7 +227,7 @@ def _context(keys: Keys) -> int:
     factor = scaling.number("factor", 1.0)
     if factor < 1:
         raise scaling.wrong("factor", factor, "1 or more")
-    # files have positions before scaling or after it: the larger number counts
+    # files have the positions before scaling, or those after it: the larger number counts
     first = scaling.whole("original_max_position_embeddings", default=positions, least=0)
     return max(positions, int(first * factor))
 
@@ -253,16 +254,16 @@ def families() -> dict[str, str]:
         if file.endswith(".py") and not file.startswith("_"):
             with open(os.path.join(folder, file), encoding="utf-8") as source:
                 text = source.read()
-            # the text is enough: importing all families would slow every start
-            listed = text.partition("\nREADERS")[2]
-            files.update(dict.fromkeys(_READER.findall(listed), file[:-3]))
+            # read as text, since importing all families would slow every start
+            _, _, listed = text.partition("\nREADERS")
+            files.update(dict.fromkeys(_READER.findall(listed), file.removesuffix(".py")))
     return files
 
 
 def _of_class(name: str) -> str:
     """Return the family of a class such as ``LlamaForCausalLM``; the stem if none matches."""
     stem = re.split(r"For[A-Z]|LMHead|Model$|Config$", name)[0].lower()
-    # names of classes are families in camel case: compared without separators
+    # names of classes have families in camel case: they are compared without separators
     plain = {family.replace("_", "").replace("-", ""): family for family in families()}
     return plain.get(stem, stem)
 
@@ -305,6 +306,7 @@ def check_unread(keys: Keys, family: str) -> None:
         readers = _structural()[name]
         from difflib import get_close_matches  # a slow import, only for an error
 
+        # the nearest one, however different
         close = get_close_matches(family, readers, 1, 0.0)
         raise ModelError(
             f"{name!r} is no part of the family {family}",

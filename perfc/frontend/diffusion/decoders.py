@@ -11,7 +11,7 @@ from perfc.errors import ModelError, ParseError
 from .pipeline import DiffusionPipeline, Latent, PartRole, Picture, PipelinePart, Tensor
 
 EDGE, TIME = 8, 4
-"""Default upsampling factors of decoders of videos."""
+"""Upsampling factors of edges and of time of a decoder of videos whose configuration has none."""
 MOST = 64
 """Maximum upsampling factor: a damaged configuration may widen a video beyond any memory."""
 
@@ -19,8 +19,8 @@ MOST = 64
 class Decoder:
     """Decoder of images that doubles edges between blocks.
 
-    Those are the autoencoder of Stable Diffusion, and the deep compression autoencoder of SANA
-    (Chen et al., 2024, arXiv:2410.10733), which doubles them by 32 in all.
+    Such are the autoencoder of Stable Diffusion, and the deep compression autoencoder of SANA (Chen
+    et al., 2024, arXiv:2410.10733), which enlarges edges 32 times in all.
     """
 
     channels: ClassVar[str] = "block_out_channels"
@@ -94,7 +94,7 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
                 where="--size",
                 hint=f"multiples of {edge}, as {nearest}",
             )
-    # the first frame has a latent frame alone, then every `time` frames have one
+    # the first frame has a latent frame for itself, then every `time` frames have one
     frames = 1 + math.ceil((picture.frames - 1) / time)
     # Wan calls it z_dim
     key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
@@ -108,6 +108,7 @@ def doubled(edges: object) -> int:
     Raises:
         ModelError: they are no list of channels.
     """
+    # more blocks would enlarge a picture beyond any memory
     if not isinstance(edges, Sequence) or not 0 < len(edges) < 16:
         raise ModelError("a decoder without channels of its blocks")
     return 1 << (len(edges) - 1)

@@ -1,4 +1,4 @@
-"""Exports a part of a pipeline to a graph, on PyTorch's meta device, and caches it.
+"""Export a part of a pipeline to a graph, on PyTorch's meta device, and cache it.
 
 No weight is allocated: parameters have only shapes. Exported graphs are in the user's cache, as
 PyTorch takes some ten seconds to export one. Graphs of the shipped pipelines come with perfc, for
@@ -68,7 +68,7 @@ def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, 
 
 def digest(part: PipelinePart, inputs: tuple[Tensor, ...]) -> str:
     """Return a digest that identifies the graph of a part."""
-    # the empty list is part of the names of shipped graphs: without it they would change
+    # the names of shipped graphs are digests with an empty list: without it they would change
     identity = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], []]
     content = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
@@ -151,7 +151,7 @@ def example(tensor: Tensor, batch: int) -> Any:
 
 
 def without_idle_squeezes(program: Any) -> None:
-    """Take out squeezes of axes that are not one: PyTorch ignores them, ONNX refuses them."""
+    """Remove squeezes of axes whose extent is not 1: PyTorch ignores them, ONNX refuses them."""
     import torch
 
     for node in list(program.graph.nodes):

@@ -27,7 +27,8 @@ ROLES: Mapping[str, PartRole] = {
 }
 """Parts that run on the device, by the names that pipelines have for them."""
 EDGE, FRAMES, STEPS, TOKENS = 1024, 1, 20, 300
-"""Defaults for pipelines from a folder, whose index has none."""
+"""Edge, frames, steps and tokens of a pipeline from a folder, whose index has none: those of
+PixArt-Sigma and SANA."""
 
 
 def shipped() -> tuple[str, ...]:
@@ -47,6 +48,7 @@ def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
     name = os.fspath(source)
     if name.lower() in shipped():
         return described(name.lower(), loaded(str(HERE / f"{name.lower()}.json")))
+    # names have versions and sizes behind them, so that even similar ones differ much
     hint = suggestion(name.lower(), shipped(), cutoff=0.4)
     raise ModelError(f"no pipeline or folder {name[:64]!r}", hint=hint)
 
@@ -93,7 +95,7 @@ def described(name: str, description: Mapping[str, Any]) -> DiffusionPipeline:
         description.get("tokens", TOKENS),
         description.get("guided", True),
     )
-    # a missing part is an error at once
+    # `part` raises the error for a missing part
     for role in (PartRole.DENOISER, PartRole.DECODER):
         pipeline.part(role)
     return pipeline

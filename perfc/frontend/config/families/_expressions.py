@@ -31,7 +31,9 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-# functions that rows may call; sizes are bounded, as configurations are files of strangers
+# functions that rows may call; sizes are bounded, as configurations are untrusted files:
+# "unrolled" takes pairs of kinds of layers and a number of repetitions (GPT-Neo), of which at most
+# 16 kinds are read
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "even": lambda x: int(x) // 2 * 2,
     "is_text": lambda x: isinstance(x, str),
@@ -105,7 +107,8 @@ class KeyScope:
         """Build the error for an expression whose keys have values of other kinds."""
         given = [self.names.get(n, n) for n in names_of(expression) if n not in self.bound]
         # the first key with a value is the likely cause
-        name = next((n for n in given if self.keys.get(n) is not None), (given or ["?"])[0])
+        first = next(iter(given), "?")
+        name = next((n for n in given if self.keys.get(n) is not None), first)
         return self.keys.wrong(name, self.keys.get(name), "a value of its kind")
 
     def _of(self, node: ast.expr) -> Any:
@@ -159,11 +162,13 @@ class KeyScope:
             name = self.names.get(name, name)
             if not isinstance(b, int) or b < 1:
                 raise self.keys.wrong(name, b, "a whole number above 0")
-            # a period in layers
+            # a modulus is a period in layers
             if isinstance(op, ast.Mod) and b > MOST_LAYERS:
                 raise self.keys.wrong(name, b, f"at most {MOST_LAYERS}")
             if isinstance(op, ast.Div):
-                return self.keys.divided(int(a), b, name.rpartition("_")[2])
+                # for the error: ``heads`` of ``num_attention_heads``
+                _, _, what = name.rpartition("_")
+                return self.keys.divided(int(a), b, what)
         return ARITHMETIC[type(op)](a, b)
 
     def _number(self, node: ast.expr) -> int | float:
@@ -174,6 +179,7 @@ class KeyScope:
             raise self.missing(name)
         if isinstance(result, bool) and not isinstance(node, ast.Name):
             return int(result)
+        # products of two keys may be as large as the upper limit; literals alone are negative
         if (
             isinstance(result, bool)
             or not isinstance(result, int | float)

@@ -57,7 +57,8 @@ def activation(keys: Keys, *names: str, default: str) -> Activation:
 def biased_mlp(keys: Keys, *, width: int | None = None, usual: str = "gelu") -> Mlp:
     """Return an MLP with biases, without a gate; ``width`` and ``usual`` are defaults of keys."""
     function = activation(keys, "hidden_act", "activation", default=usual)
-    return Mlp(keys.whole("intermediate_size", "hidden_dim", default=width), function, False, True)
+    inner = keys.whole("intermediate_size", "hidden_dim", default=width)
+    return Mlp(inner, function, is_gated=False, is_biased=True)
 
 
 def rms(width: int, *, is_scaled: bool = True) -> Norm:
@@ -72,12 +73,12 @@ def layer_norm(width: int, *, is_scaled: bool = True, is_biased: bool = True) ->
 
 def pre_norm(norm: Norm, *mixers: Mixer) -> Layer:
     """Return a pre-norm layer: one residual per mixer, ``x + mixer(norm(x))``."""
-    return tuple([Residual((Branch(m),), before=norm) for m in mixers])
+    return tuple(Residual((Branch(m),), before=norm) for m in mixers)
 
 
 def post_norm(norm: Norm, *mixers: Mixer) -> Layer:
     """Return a post-norm layer: one residual per mixer, ``norm(x + mixer(x))``."""
-    return tuple([Residual((Branch(m),), last=norm) for m in mixers])
+    return tuple(Residual((Branch(m),), last=norm) for m in mixers)
 
 
 def kinds_of(
@@ -97,7 +98,7 @@ def kinds_of(
     unknown = sorted(set(given) - known)
     if unknown:
         raise keys.unsupported(f"no kind of layer {unknown[0][:40]!r}")
-    return given[:count]  # without those of predictors
+    return given[:count]  # without the layers that predict further tokens
 
 
 def plain(heads: int, head_dim: int, *, is_biased: bool, kv_heads: int = 0) -> Attention:

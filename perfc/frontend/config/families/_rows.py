@@ -235,9 +235,9 @@ class _RowReader:
         result = []
         for i, kind in enumerate(kinds):
             bound |= {"i": i, "layer": kind}
-            layer = tuple([self.residual(entry, norm) for entry in self.row["residuals"]])
+            layer = tuple(self.residual(entry, norm) for entry in self.row["residuals"])
             # a layer may lack a part, as an MLP; its residual is then empty
-            layer = tuple([r for r in layer if r.branches])
+            layer = tuple(r for r in layer if r.branches)
             result.append(distinct.setdefault(layer, layer))
         return tuple(result)
 
@@ -261,11 +261,9 @@ class _RowReader:
         parts = [self.scope.of(name) for name in entry["parts"]]
         norm_at = dict.fromkeys(places, norm)
         branches = tuple(
-            [
-                Branch(self.mixer(name), norm_at.get("each"), norm_at.get("after"))
-                for name in parts
-                if name
-            ]
+            Branch(self.mixer(name), norm_at.get("each"), norm_at.get("after"))
+            for name in parts
+            if name
         )
         return Residual(branches, norm_at.get("before"), norm_at.get("last"), norm_at.get("sum"))
 

@@ -18,7 +18,7 @@ PATCHES_ALONG = 1540 // 14
 QWEN_ALONG = 3584 // 14
 """Most patches along an edge of Qwen2.5-VL, whose processor allows 12,845,056 = 3,584² pixels."""
 NATIVE_EDGE = 448
-"""Default edge of an image, in pixels."""
+"""Default edge of an image of any size, in pixels; a multiple of the 28 pixels of one token."""
 
 
 def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
@@ -56,8 +56,8 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     along = image // patch
     mlp = biased_mlp(vision, usual="gelu_pytorch_tanh")
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
-    embedding = PatchEmbedding(image, patch, 3, 0, True, has_positions=True)
-    # patches are averaged in squares, whose edge follows from the tokens that remain
+    embedding = PatchEmbedding(image, patch, channels=3, extra=0, has_positions=True)
+    # patches are averaged in squares, whose edge follows from the number of tokens that result
     tokens = keys.whole("mm_tokens_per_image", default=256)
     merge = keys.divided(along, max(1, round(tokens**0.5)), "tokens along an edge")
     layers = (layer,) * vision.layers("num_hidden_layers")
@@ -69,16 +69,17 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     """Return Llama 4's tower: tiles of one size, patches side by side behind an MLP."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     image, norm = vision.whole("image_size", default=336), layer_norm(hidden)
-    mlp = Mlp(vision.whole("intermediate_size"), Activation.GELU, False, True)
+    inner = vision.whole("intermediate_size")
+    mlp = Mlp(inner, Activation.GELU, is_gated=False, is_biased=True)
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=True), mlp)
-    embedding = PatchEmbedding(image, patch, 3, 1, False, has_positions=True, norm=norm)
+    embedding = PatchEmbedding(
+        image, patch, channels=3, is_biased=False, has_positions=True, norm=norm
+    )
     # a ratio of 0.5 joins two patches along each edge
     merge = max(1, round(1 / (vision.number("pixel_shuffle_ratio", 0.5) or 1.0)))
-    inner = vision.whole("projector_input_dim", default=4096)
-    outer = vision.whole("projector_output_dim", default=4096)
     products = (
-        Projection(inner, activation=Activation.GELU),
-        Projection(outer, activation=Activation.GELU),
+        Projection(vision.whole("projector_input_dim", default=4096), activation=Activation.GELU),
+        Projection(vision.whole("projector_output_dim", default=4096), activation=Activation.GELU),
         Projection(width),
     )
     layers = (layer,) * vision.layers("num_hidden_layers")
@@ -92,22 +93,22 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     merge = vision.whole("spatial_merge_size", default=2)
     function = activation(vision, "hidden_act", default="silu")
-    mlp = Mlp(vision.whole("intermediate_size"), function, True, True)
+    mlp = Mlp(vision.whole("intermediate_size"), function, is_biased=True)
     full = _attention(vision, "num_heads", is_biased=True, is_rotated=True)
     along = vision.whole("window_size", default=112) // patch
     whole = vision.wholes("fullatt_block_indexes") or (7, 15, 23, 31)
     norm = rms(hidden)
     count = vision.layers("depth")
     layers = tuple(
-        [pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)]
+        pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)
     )
     # a still image is two frames of a film
     channels = 3 * vision.whole("temporal_patch_size", default=2)
-    embedding = PatchEmbedding(NATIVE_EDGE, patch, channels, 0, False)
+    embedding = PatchEmbedding(NATIVE_EDGE, patch, channels, extra=0, is_biased=False)
     merged_width = hidden * merge * merge
     products = (
-        Projection(merged_width, True, Activation.GELU),
-        Projection(vision.whole("out_hidden_size", default=width), True),
+        Projection(merged_width, is_biased=True, activation=Activation.GELU),
+        Projection(vision.whole("out_hidden_size", default=width), is_biased=True),
     )
     projector = Projector(merge, products, before=norm)
     stack = Stack("image", hidden, embedding, layers)
@@ -115,7 +116,7 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
 
 
 def _windowed(full: Attention, along: int) -> Attention:
-    """Return attention within windows of ``along`` patches squared: such windows are chunks."""
+    """Return attention within square windows with ``along`` patches at an edge, as chunks."""
     return replace(full, chunk=along * along)
 
 
@@ -126,7 +127,7 @@ def pixtral(keys: Keys, vision: Keys, width: int) -> Tower:
     mlp = Mlp(vision.whole("intermediate_size"), function)
     norm = rms(hidden)
     layer = pre_norm(norm, _attention(vision, is_biased=False, is_rotated=True), mlp)
-    embedding = PatchEmbedding(NATIVE_EDGE, patch, 3, 0, False, norm=norm)
+    embedding = PatchEmbedding(NATIVE_EDGE, patch, channels=3, extra=0, is_biased=False, norm=norm)
     is_biased = keys.flag("multimodal_projector_bias")
     between = activation(keys, "projector_hidden_act", default="gelu")
     products = (

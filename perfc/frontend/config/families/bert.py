@@ -50,13 +50,15 @@ def text_heads(
     width = width or hidden
     vocab, kind = keys.whole("vocab_size"), task(keys)
     function = activation(keys, "hidden_act", "activation", default="gelu")
-    # pooler: a product over the first token, whose width is that of the labels or 0 for none
     tied = keys.flag("tie_word_embeddings", default=True)
+    # the product of a pooler is the inner one; a head of width 0 has no other
     pooler = OutputHead(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
     match kind:
         case "MaskedLM" | "PreTraining":
-            return (OutputHead(vocab, tied, True, width, True, function, layer_norm(width)),)
+            head = OutputHead(vocab, is_tied=tied, is_biased=True, inner=width)
+            return (replace(head, activation=function, norm=layer_norm(width)),)
         case "SequenceClassification":
+            # transformers writes a name per label, or its default of two labels
             labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
             return (replace(pooler, width=labels, is_biased=True),)
         case _:
@@ -75,10 +77,10 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
     embedding = TokenEmbedding(
         keys.whole("vocab_size"),
         width,
-        keys.whole("max_position_embeddings", default=512),
-        keys.whole("type_vocab_size", default=2, least=0),
-        layer_norm(width),
-        True,
+        positions=keys.whole("max_position_embeddings", default=512),
+        types=keys.whole("type_vocab_size", default=2, least=0),
+        norm=layer_norm(width),
+        is_projection_biased=True,
     )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     has_pooler = family != "electra"
@@ -114,10 +116,8 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
     first = replace(attention, buckets=buckets)
     norm = layer_norm(hidden)
     layers = tuple(
-        [
-            post_norm(norm, attention if i else first, mlp)
-            for i in range(keys.layers("num_hidden_layers"))
-        ]
+        post_norm(norm, attention if i else first, mlp)
+        for i in range(keys.layers("num_hidden_layers"))
     )
     return encoder(keys, layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
 
@@ -125,9 +125,10 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
 def deberta(keys: Keys) -> tuple[Stack, ...]:
     """Return DeBERTa 2 or 3: scores of contents and of relative positions."""
     hidden = keys.whole("hidden_size")
-    for name, wanted in (("relative_attention", True), ("share_att_key", True)):
-        if keys.flag(name) is not wanted:
+    for name in ("relative_attention", "share_att_key"):
+        if not keys.flag(name):
             raise keys.unsupported(f"DeBERTa without '{name}' is not modeled")
+    # a list, or a text with bars between
     kinds = keys.get("pos_att_type") or ()
     if {*(kinds.split("|") if isinstance(kinds, str) else kinds)} != {"c2p", "p2c"}:
         raise keys.unsupported("DeBERTa without c2p and p2c in 'pos_att_type' is not modeled")
@@ -145,9 +146,9 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
     embedding = TokenEmbedding(
         keys.whole("vocab_size"),
         width,
-        positions if has_positions else 0,
-        keys.whole("type_vocab_size", default=0, least=0),
-        layer_norm(hidden),
+        positions=positions if has_positions else 0,
+        types=keys.whole("type_vocab_size", default=0, least=0),
+        norm=layer_norm(hidden),
     )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     heads = text_heads(keys, hidden, has_pooler=False)
@@ -163,7 +164,7 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
     window = keys.whole("local_attention", default=128) // 2 * 2 + 1
     period = keys.whole("global_attn_every_n_layers", default=3)
     function = activation(keys, "hidden_activation", default="gelu")
-    mlp = Mlp(keys.whole("intermediate_size"), function, True, keys.flag("mlp_bias"))
+    mlp = Mlp(keys.whole("intermediate_size"), function, is_biased=keys.flag("mlp_bias"))
     norm = layer_norm(hidden, is_biased=keys.flag("norm_bias"))
     layers: list[Layer] = []
     for i in range(count):
@@ -175,12 +176,12 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
         (
             OutputHead(
                 vocab,
-                keys.flag("tie_word_embeddings", default=True),
-                True,
-                hidden,
-                keys.flag("classifier_bias"),
-                activation(keys, "classifier_activation", default="gelu"),
-                norm,
+                is_tied=keys.flag("tie_word_embeddings", default=True),
+                is_biased=True,
+                inner=hidden,
+                is_inner_biased=keys.flag("classifier_bias"),
+                activation=activation(keys, "classifier_activation", default="gelu"),
+                norm=norm,
             ),
         )
         if task(keys) == "MaskedLM"

@@ -13,42 +13,37 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     """Return T5, mT5 or UMT5, which has a separate relative bias in every layer."""
     hidden, heads = keys.whole("d_model"), keys.whole("num_heads")
     buckets = keys.whole("relative_attention_num_buckets", default=32)
-    # read so that it counts as known: the distance changes contents of the bias, not its size
+    # read only so that the key counts as known: it changes the contents of the bias, not its size
     keys.whole("relative_attention_max_distance", default=128)
-    is_each = keys.text("model_type") == "umt5"
+    is_stored_per_layer = keys.text("model_type") == "umt5"
     bidirectional = Attention(heads, heads, keys.whole("d_kv"), is_causal=False, is_biased=True)
     feed_forward = keys.text("feed_forward_proj", "relu")
-    # derived from feed_forward_proj by transformers, which writes both
+    # two more keys that count as known: transformers derives them from feed_forward_proj
     keys.text("dense_act_fn")
     keys.flag("is_gated_act")
     is_gated = feed_forward.startswith("gated-")
     # transformers reads "gated-gelu" as the tanh form, for the checkpoints of T5 1.1
     name = "gelu_new" if feed_forward == "gated-gelu" else feed_forward.removeprefix("gated-")
     function = activation(Keys({"act": name}, keys.where), "act", default="relu")
-    mlp, norm, vocab = (
-        Mlp(keys.whole("d_ff"), function, is_gated),
-        rms(hidden),
-        keys.whole("vocab_size"),
-    )
+    mlp = Mlp(keys.whole("d_ff"), function, is_gated)
+    norm, vocab = rms(hidden), keys.whole("vocab_size")
 
     def layers(attention: Attention, count: int, *, is_crossed: bool) -> tuple[Layer, ...]:
         # the table of the bias is stored in the first layer, or in each
         first = replace(attention, buckets=buckets)
         cross = replace(attention, is_cross=True, is_biased=False)
         return tuple(
-            [
-                pre_norm(
-                    norm,
-                    first if i == 0 or is_each else attention,
-                    *((cross,) if is_crossed else ()),
-                    mlp,
-                )
-                for i in range(count)
-            ]
+            pre_norm(
+                norm,
+                first if i == 0 or is_stored_per_layer else attention,
+                *((cross,) if is_crossed else ()),
+                mlp,
+            )
+            for i in range(count)
         )
 
     count = keys.layers("num_layers")
-    later = keys.layers("num_decoder_layers", default=count)
+    decoder_count = keys.layers("num_decoder_layers", default=count)
     embedding = TokenEmbedding(vocab, hidden)
     tied = keys.flag("tie_word_embeddings", default=True)
     encoder = Stack(
@@ -59,9 +54,9 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
         "decoder",
         hidden,
         embedding,
-        layers(causal, later, is_crossed=True),
+        layers(causal, decoder_count, is_crossed=True),
         norm,
-        (OutputHead(vocab, tied),),
+        (OutputHead(vocab, is_tied=tied),),
         is_decoder=True,
     )
     return encoder, decoder
@@ -99,7 +94,8 @@ def translator(
         keys: keys of the model.
         source: input of the encoder.
         target: input of the decoder.
-        is_before: whether layers are normalized before, with keys that have no bias, or behind.
+        is_before: True for norms before the mixers and keys without a bias (Whisper), False for
+            norms behind them and keys with a bias (BART).
     """
     hidden = keys.whole("d_model")
     function = activation(keys, "activation_function", default="gelu")
@@ -115,9 +111,10 @@ def translator(
         mixers: tuple[Mixer, ...] = (attention,)
         if is_last:
             mixers = (attention, replace(attention, is_cross=True))
-        mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, False, True)
+        mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, is_gated=False, is_biased=True)
         layer = (pre_norm if is_before else post_norm)(norm, *mixers, mlp)
-        head = OutputHead(keys.whole("vocab_size"), keys.flag("tie_word_embeddings", default=True))
+        is_tied = keys.flag("tie_word_embeddings", default=True)
+        head = OutputHead(keys.whole("vocab_size"), is_tied)
         return Stack(
             name,
             hidden,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from ..keys import Keys
 from ..model import (
     Activation,
-    Attention,
     OutputHead,
     PatchEmbedding,
     Stack,
@@ -34,11 +33,11 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
     embedding = PatchEmbedding(
         image,
         patch,
-        keys.whole("num_channels", default=3),
-        extra,
-        is_patch_biased,
-        True,  # a stored table of positions is added
-        norm if has_first_norm else None,
+        channels=keys.whole("num_channels", default=3),
+        extra=extra,
+        is_biased=is_patch_biased,
+        has_positions=True,
+        norm=norm if has_first_norm else None,
     )
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")
     return Stack("image", hidden, embedding, layers, norm)
@@ -53,7 +52,7 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
         raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
     # transformers writes a name per label, or its default of two labels
     labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
-    # of masked image modelling: checked and counted as read, without effect on these heads
+    # a key of masked image modelling, read so that it counts as known, without effect on the heads
     keys.whole("encoder_stride", default=16)
     head = OutputHead(labels, is_biased=True, is_first_token=True)
     pooler = OutputHead(0, inner=stack.hidden, activation=Activation.TANH, is_first_token=True)
@@ -81,7 +80,7 @@ def clip(keys: Keys) -> tuple[Stack, ...]:
 def _text(keys: Keys, *, is_causal: bool) -> Stack:
     """Return CLIP's encoder of text."""
     hidden = keys.whole("hidden_size", default=512)
-    attention: Attention = replace(own_attention(keys, hidden), is_causal=is_causal)
+    attention = replace(own_attention(keys, hidden), is_causal=is_causal)
     mlp = biased_mlp(keys, width=2048, usual="quick_gelu")
     embedding = TokenEmbedding(
         keys.whole("vocab_size", default=49408),

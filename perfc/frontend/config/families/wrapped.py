@@ -8,7 +8,7 @@ from ._rows import inside, wrappers
 from ._towers import tower_of
 
 TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
-"""Families of texts under another name."""
+"""Families of language models, by the other name that a wrapper has for them."""
 NOT_OF_TEXT = frozenset(
     {
         "architectures",
@@ -26,10 +26,10 @@ Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
 
 
 def unwrapped(keys: Keys) -> Parts:
-    """Return the language model inside, and its vision tower if that is known.
+    """Return the language model inside, its vision tower if the family is known, and other inputs.
 
     Raises:
-        ModelError: nothing says what is inside, or it wraps another one of no known name.
+        ModelError: no key says which language model is inside, or it wraps another one itself.
     """
     # the reader imports this module
     from ..reader import check_unread, reader_of
@@ -40,7 +40,7 @@ def unwrapped(keys: Keys) -> Parts:
         # the language model's keys lie among those of the tower
         inner = Keys({k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}, keys.where)
     family = inner.text("model_type") or wrappers().get(outer, "")
-    # wrappers can be nested: Qwen-Omni has the thinker's configuration, which has the text's
+    # wrappers can be nested: Qwen-Omni has the configuration of its thinker, which has that of text
     if inside(inner) is not None:
         result = unwrapped(inner)
         keys.read |= inner.read

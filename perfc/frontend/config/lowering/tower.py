@@ -66,20 +66,16 @@ def _chunks(layer: Layer) -> Iterator[int]:
 def _whole(layer: Layer) -> Layer:
     """Return the layer over sequences that are windows already."""
     return tuple(
-        [
-            replace(
-                residual,
-                branches=tuple(
-                    [
-                        replace(br, mixer=replace(br.mixer, chunk=0))
-                        if isinstance(br.mixer, Attention)
-                        else br
-                        for br in residual.branches
-                    ]
-                ),
-            )
-            for residual in layer
-        ]
+        replace(
+            residual,
+            branches=tuple(
+                replace(br, mixer=replace(br.mixer, chunk=0))
+                if isinstance(br.mixer, Attention)
+                else br
+                for br in residual.branches
+            ),
+        )
+        for residual in layer
     )
 
 
