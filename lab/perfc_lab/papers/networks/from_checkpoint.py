@@ -1,6 +1,6 @@
-"""Networks whose weights are read from the files that their authors publish.
+"""Base of networks whose weights come from the files that their authors published.
 
-`papers.checkpoints` reads such files; the classes are `dippm_authors` and `trappm_authors`.
+`papers.checkpoints` reads such files; `dippm_authors` and `trappm_authors` have the subclasses.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .several import SeveralQuantities
 
 
 class FromCheckpoint(SeveralQuantities):
-    """A faithful network that is not trained here.
+    """A faithful network, with its authors' weights, that cannot be trained here.
 
     Attributes:
-        mode: way of running of the rows that its authors trained it on.
-        framework: what those rows ran in, ``torch 2.0``.
+        mode: mode of the rows that its authors trained it on: inference or training steps.
+        framework: framework that ran those rows, ``torch 2.0``.
     """
 
     variants: ClassVar[tuple[str, ...]] = ()
@@ -29,10 +29,10 @@ class FromCheckpoint(SeveralQuantities):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Refuse: the weights are its authors'.
+        """Raise an error, as the weights are those of its authors.
 
         Raises:
             PerfcError: always.
         """
-        del train, validation, budget, say
+        del train, validation, budget, say  # the interface of all predictors
         raise PerfcError(f"{self.name} has its authors' weights", hint=self.begins_from)

@@ -1,6 +1,6 @@
-"""PCGrad: gradients of several tasks without what conflicts (Yu et al., NeurIPS 2020).
+"""PCGrad: combine the gradients of several tasks without their conflicts (Yu et al., NeurIPS 2020).
 
-`seernet_multi` takes its updates from it.
+`seernet_multi` updates its weights by the result.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 
 def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
-    """Sum of the tasks' gradients, each projected off those it conflicts with (Algorithm 1).
+    """Return the sum of the tasks' gradients, each without its conflicts with others (Algorithm 1).
 
-    Where ``gᵢ · gⱼ < 0``, ``gᵢ`` loses its part along the *original* ``gⱼ``; tasks ``j`` come in a
-    random order.
+    Where ``gᵢ · gⱼ < 0``, the part of ``gᵢ`` along the *original* ``gⱼ`` is subtracted. The tasks
+    ``j`` come in a random order.
 
     Args:
-        gradients: gradients of each task, ``[parameters]``.
+        gradients: gradient of each task, ``[parameters]``.
         generator: random generator of the order.
     """
     result: list[Tensor] = []
@@ -31,16 +31,16 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
             other = gradients[j]
             product = torch.dot(projected, other)
             if product < 0:
-                # the clamp: a task whose gradient is 0 has no direction
+                # the clamp avoids a division by 0 for a gradient without length
                 projected -= product / torch.dot(other, other).clamp(min=1e-30) * other
         result.append(projected)
     return torch.stack(result).sum(0)
 
 
 def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter]) -> list[Tensor]:
-    """Return the gradient of each loss over all parameters, flat.
+    """Return the gradient of each loss as a flat vector over all parameters.
 
-    Zero where a loss does not depend on one.
+    It is 0 for parameters that the loss does not depend on.
     """
     gradients: list[Tensor] = []
     for i, loss in enumerate(losses):

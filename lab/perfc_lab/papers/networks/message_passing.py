@@ -1,6 +1,7 @@
-"""Message passing on graphs side by side: the layers and read-outs that the papers name.
+"""Layers of message passing and read-outs that the papers name, for several graphs in one batch.
 
-Layers are those of PyTorch Geometric. Read-outs know that a node may stand for several.
+Layers are those of PyTorch Geometric. Read-outs count a node as often as the operators it stands
+for (`equal_nodes`).
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ __all__ = ("GATConv", "GCNConv", "gin", "in_degree", "incoming", "pooled", "sage
 
 
 def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:
-    """Sum over edges of what their sources send, at each target, ``[nodes, features]``.
+    """Return the sum of the messages that each node receives, ``[nodes, features]``.
 
     Args:
-        x: ``[edges, features]``, one message an edge.
-        edges: source and target, ``[2, edges]``.
+        x: message of each edge, ``[edges, features]``.
+        edges: source and target node of each edge, ``[2, edges]``.
         nodes: number of nodes.
     """
     return torch.zeros(nodes, x.shape[1], dtype=x.dtype, device=x.device).index_add(0, edges[1], x)
 
 
 def in_degree(edges: Tensor, nodes: int) -> Tensor:
-    """Return the edges that end at each node, ``[nodes]``."""
+    """Return the number of edges that end at each node, ``[nodes]``."""
     return torch.bincount(edges[1], minlength=nodes)
 
 
@@ -32,8 +33,8 @@ def sage(width_in: int, width_out: int, *, is_normalised: bool = False) -> nn.Mo
     """Return GraphSAGE with the mean (Hamilton et al. 2017, Algorithm 1): ``W₁x + W₂ mean(x)``.
 
     Args:
-        width_in: features of a node.
-        width_out: after the layer.
+        width_in: features of a node before the layer.
+        width_out: features of a node after it.
         is_normalised: whether each node's result is divided by its Euclidean norm, as line 7 of the
             algorithm does.
     """
@@ -49,20 +50,21 @@ def gin(width_in: int, width_out: int) -> nn.Module:
 def pooled(
     x: Tensor, graph_of_node: Tensor, graphs: int, how: str, count: Tensor | None = None
 ) -> Tensor:
-    """Return the nodes of each graph as one, ``[graphs, features]``.
+    """Return the sum, mean or maximum over the nodes of each graph, ``[graphs, features]``.
 
     Args:
-        x: ``[nodes, features]``, graphs one after another.
-        graph_of_node: ``[nodes]``, sorted; every graph has a node.
+        x: features of nodes, the graphs one after another, ``[nodes, features]``.
+        graph_of_node: number of each node's graph, ``[nodes]``, sorted; every graph has a node.
         graphs: number of graphs.
         how: ``sum``, ``mean`` or ``max``.
-        count: ``[nodes]``, nodes that each stands for; None for one each.
+        count: number of operators that each node stands for, ``[nodes]``; None for one each.
     """
     members = membership(graph_of_node, graphs, x.dtype, count)
     match how:
         case "max":
-            # segment_reduce gives wrong gradients for maxima that several nodes share, as equal
-            # operators do: the mean of those that are as large shares them equally.
+            # the mean of all nodes that have the maximum: segment_reduce gives wrong gradients
+            # where several nodes share it, as equal operators do, and a mean divides the gradient
+            # equally
             is_highest = (x == _highest(x, graph_of_node, graphs)[graph_of_node]).to(x.dtype)
             return members @ (x * is_highest) / (members @ is_highest)
         case "mean":
@@ -74,9 +76,10 @@ def pooled(
 def membership(
     graph_of_node: Tensor, graphs: int, dtype: torch.dtype, count: Tensor | None = None
 ) -> Tensor:
-    """Return how many nodes of each graph a node stands for, ``[graphs, nodes]``.
+    """Return a matrix that sums nodes by graph: the count of a node in the row of its graph.
 
-    Dense, as a mini-batch has few graphs: its products are faster than reductions of segments.
+    It is dense, ``[graphs, nodes]``: a mini-batch has few graphs, and products with it are faster
+    than reductions of segments.
     """
     matrix = torch.zeros(graphs, len(graph_of_node), dtype=dtype, device=graph_of_node.device)
     nodes = torch.arange(len(graph_of_node), device=graph_of_node.device)
@@ -93,7 +96,8 @@ def _highest(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
 def softmax_pooled(
     x: Tensor, graph_of_node: Tensor, graphs: int, count: Tensor | None = None
 ) -> Tensor:
-    """Return the mean of each graph's nodes, weighted by each feature's softmax over them."""
+    """Return the mean over each graph's nodes, weighted by each feature's softmax over them."""
+    # less the maximum, so that exponentials do not overflow
     highest = _highest(x, graph_of_node, graphs)
     weight = (x - highest.index_select(0, graph_of_node)).exp()
     members = membership(graph_of_node, graphs, x.dtype, count)

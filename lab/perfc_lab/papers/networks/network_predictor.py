@@ -1,6 +1,6 @@
-"""Base of all networks: tables to tensors, training, rows to numbers, weights to arrays.
+"""Base of all predictors that are networks: encoding, training, prediction, and weights as arrays.
 
-A paper's file names its features, recipe and network, and inherits the rest.
+The module of a paper defines features, recipe and network, and inherits the rest.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ from .train import (
     seeded,
 )
 
-# tables of features that are standardised separately
+# names of the tables of features, each of which is standardised
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
 """Minimum hidden units of a scaled-down network."""
 AT_BATCH = "graphs at the batch of their rows"
-"""Digest next to those of the schemas: weights of graphs encoded otherwise are refused."""
+"""Text next to the digests of the schemas in a card: weights that learned from graphs at other
+batch sizes are refused."""
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
@@ -61,23 +62,23 @@ def squared(network: nn.Module, batch: Batch) -> Tensor:
 
 
 class NetworkPredictor(GraphPredictor):
-    """A predictor that is one network, called with a `Batch`, ``[rows]`` of the log of a quantity.
+    """A predictor that is a network, which returns a scaled quantity of each row of a `Batch`.
 
-    A graph is encoded at each batch that it was measured at, and passed once for all rows of it.
+    A graph is encoded at each batch size that it was measured at, and passed once for all its rows.
 
     Attributes:
-        encoding: what is read of a graph.
-        layers: how often messages are passed, so that operators that are equal to that depth are
-            passed once; 0 to pass every one.
-        hidden: width in the paper.
-        recipe: of the training, as in the paper.
-        ours: recipe for an hour of a core in place of the paper's days.
-        is_faithful: whether recipe and sums are the paper's.
-        raw_encoding: what the authors' program reads of a graph, as plain numbers; a faithful
-            network reads it, and learns plain numbers of ``units``. None where there is no such
-            program.
-        units: units that the authors' program learns quantities in; 1 of what is not listed.
-        loss: of a batch.
+        encoding: tables that the network reads of a graph.
+        layers: number of times that messages are passed; operators that so many layers cannot
+            distinguish are passed once. 0 to pass every operator.
+        hidden: width of the layers in the paper.
+        recipe: recipe of the training in the paper.
+        ours: recipe for an hour of one core in place of the paper's days.
+        is_faithful: whether recipe and sums are those of the paper.
+        raw_encoding: tables that the authors' program reads, not standardised; a faithful network
+            reads these, and learns plain numbers in ``units``. None without such a program.
+        units: units in which the authors' program learns quantities; others are learned as they
+        are.
+        loss: returns the loss of a batch.
     """
 
     encoding: Encoding
@@ -95,16 +96,16 @@ class NetworkPredictor(GraphPredictor):
         self.is_faithful = False
         self.standards: dict[str, Standard] = {}
         self.scale: Scale = LogScale(0.0, 1.0)
-        self.made: nn.Module | None = None
+        self.made: nn.Module | None = None  # the network, from `fit` or `restore`
         self.trained: Trained | None = None
 
     @property
     def is_raw(self) -> bool:
-        """Return True if it reads and learns plain numbers, as the authors' program."""
+        """Return True if the network reads and learns plain numbers, as its authors' program."""
         return self.is_faithful and self.raw_encoding is not None
 
     def choose(self, is_faithful: bool) -> None:
-        """Set whether the paper's recipe and the features of its program are used."""
+        """Set whether the paper's recipe and the tables of its authors' program are used."""
         self.is_faithful = is_faithful
         if self.is_raw and self.raw_encoding is not None:
             self.encoding = self.raw_encoding
@@ -122,14 +123,14 @@ class NetworkPredictor(GraphPredictor):
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
     ) -> TrainingBudget:
-        """Prepare for the supervised training; return the budget that is left."""
+        """Prepare for the supervised training, if needed, and return the remaining budget."""
         del graphs, say
         return budget
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Standardise by the training rows, then train on one core."""
+        """Train on one core, with features standardised by the training rows."""
         seeded(budget.seed)  # before the network draws its weights
         self.choose(budget.is_faithful)
         self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
@@ -154,12 +155,12 @@ class NetworkPredictor(GraphPredictor):
             )
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
-        """Return the paper's or ours, with the budget's epochs where it states any."""
+        """Return the paper's recipe or ours, with the epochs of the budget if it has any."""
         recipe = self.recipe if budget.is_faithful else self.ours
         return recipe if budget.epochs is None else replace(recipe, epochs=budget.epochs)
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """Return one update of the supervised training; None for that by ``loss``."""
+        """Return a function that updates weights; None for the usual update by ``loss``."""
         del train, recipe, seed
         return None
 
@@ -179,9 +180,9 @@ class NetworkPredictor(GraphPredictor):
         )
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph as the network is given it: standardised, equal operators once.
+        """Return one graph as the network reads it: standardised, with equal operators once.
 
-        Where the authors' tables are read, every operator is passed, with its own dropout.
+        With the authors' tables every operator is passed, so that dropout falls on each separately.
         """
         tensors = self.tensors(graph, batch)
         return merged(tensors, self.layers) if self.layers and not self.is_raw else tensors
@@ -208,6 +209,7 @@ class NetworkPredictor(GraphPredictor):
         )
 
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        """Return the standardised features of a row that its graph does not have."""
         features = torch.tensor(row_features(data, row), dtype=torch.float32)
         standardised: list[float] = self.standards[ROWS](features).tolist()
         return standardised
@@ -218,8 +220,8 @@ class NetworkPredictor(GraphPredictor):
         self.standards = {ROWS: plain_indicators(Standard.of([rows]), ROW)}
         if self.is_raw:
             return
-        # each graph at its largest batch alone: this shows the range of the columns, with a fourth
-        # of all tables in memory
+        # each graph at its largest batch size alone: that shows the range of columns well enough,
+        # and takes a fourth of the memory of all tables
         batches: dict[str, int] = {}
         for row in train.rows:
             batches[row.graph] = max(batches.get(row.graph, 0), row.batch)
@@ -234,11 +236,11 @@ class NetworkPredictor(GraphPredictor):
             self.standards[WHOLE] = Standard.of([torch.stack(vectors)])
 
     def modules(self) -> Mapping[str, nn.Module]:
-        """Return every module with weights to keep, by name."""
+        """Return every module whose weights are stored, by name."""
         return {} if self.made is None else {"network": self.made}
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return the weights, and what tables are standardised by."""
+        """Return the weights, and the means and deviations of the tables, as arrays."""
         result: dict[str, Array] = {}
         if self.made is None:
             return result
@@ -263,15 +265,15 @@ class NetworkPredictor(GraphPredictor):
         }
 
     def digests(self) -> list[str]:
-        """Return the digests of everything the network reads."""
+        """Return the digests of the schemas of everything that the network reads."""
         read = self.encoding
         return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Restore weights of the same features.
+        """Restore weights from arrays and the entries of a card.
 
         Raises:
-            PerfcError: of another schema.
+            PerfcError: the weights read other features.
         """
         # sets the encoding, whose digests are compared
         self.choose(bool(meta["is_faithful"]))
@@ -290,7 +292,7 @@ class NetworkPredictor(GraphPredictor):
 
 
 def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
-    """Return the weights of one module of several."""
+    """Return the weights of one module, whose names begin with ``part`` and a dot."""
     start = f"{part}."
     return {
         n.removeprefix(start): torch.tensor(a) for n, a in arrays.items() if n.startswith(start)
@@ -298,9 +300,10 @@ def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
 
 
 def plain_indicators(standard: Standard, schema: Schema) -> Standard:
-    """Return a standard that leaves columns of zeros and ones as they are.
+    """Return a standard that leaves columns of zeros and ones, named ``is …``, as they are.
 
-    Divided by its small deviation, a rare one would be far larger than all other columns.
+    The deviation of a rare indicator is small: divided by it, a 1 would be far larger than all
+    other numbers.
     """
     plain = torch.tensor([name.startswith("is") for name in schema.columns])
     return Standard(
@@ -309,7 +312,7 @@ def plain_indicators(standard: Standard, schema: Schema) -> Standard:
 
 
 def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
-    """Return linear layers with ReLU and dropout behind each."""
+    """Return linear layers of these widths, each followed by ReLU and dropout."""
     layers: list[nn.Module] = []
     for width_in, width_out in pairwise(widths):
         layers += [nn.Linear(width_in, width_out), nn.ReLU()]
@@ -321,16 +324,16 @@ def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
 def head(
     width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
 ) -> nn.Sequential:
-    """Return fully connected layers and a last one to a single number, or to several.
+    """Return ``layers`` fully connected layers, then one to ``outputs`` numbers.
 
-    They multiply in 32 bits, also where graph layers do not (`Exact`).
+    They multiply in 32 bits, even if graph layers do not (`Exact`).
     """
     widths = (width_in, *[width] * layers)
     return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
 
 
 class Exact(nn.Sequential):
-    """Layers in 32 bits, whatever those before them are multiplied in."""
+    """Layers that multiply in 32 bits, even within a context of autocast."""
 
     def forward(self, x: Tensor) -> Tensor:
         with torch.autocast(x.device.type, enabled=False):

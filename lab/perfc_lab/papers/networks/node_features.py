@@ -1,6 +1,6 @@
-"""Inputs of networks from a graph, and the pieces that the papers' vectors are made of.
+"""Inputs of networks from a graph: the tables of an `Encoding`, and columns that papers share.
 
-An `Encoding` names the tables; the functions make one-hot and logarithmic columns.
+The functions return one-hot and logarithmic columns.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
-# column of what a vocabulary does not list
+# column of a one-hot vector for names that a vocabulary does not list
 OTHER = "other"
 HYPER_PARAMETERS = (*OP_FIXED.columns[:9], "weight_0", "weight_1", "has_bias")
-"""Window, stride, dilation, padding and groups of an operator, and extents of its weight."""
+"""Columns of window, stride, dilation, padding and groups, the first nine, and of an operator's
+weight."""
 
 GraphTable = Callable[[ModelGraph, float], "Array"]
-"""Features of a graph at a batch."""
+"""Function that returns a table of features of a graph at a batch size."""
 NO_GRAPH, NO_EDGES = Schema("no graph", ()), Schema("no edges", ())
 
 
@@ -35,12 +36,12 @@ class Encoding:
 
     Args:
         nodes: columns of the node table.
-        node_table: ``[nodes, len(nodes)]``.
+        node_table: returns the node table, ``[nodes, len(nodes)]``.
         whole: columns of the graph's vector; empty for none.
-        graph_vector: ``[len(whole)]``; None where the network reads none.
+        graph_vector: returns that vector, ``[len(whole)]``; None if the network reads none.
         edges: columns of the edge table; empty for none.
-        edge_table: ``[edges, len(edges)]``; None where the network reads none.
-        edge_index: source and target of each edge, ``[2, edges]``; None for the data flow.
+        edge_table: returns the edge table, ``[edges, len(edges)]``; None if the network reads none.
+        edge_index: returns source and target of each edge, ``[2, edges]``; None for the data flow.
     """
 
     nodes: Schema
@@ -53,12 +54,12 @@ class Encoding:
 
 
 def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
-    """Return ``[nodes, len(vocabulary)]``.
+    """Return the one-hot rows of names, ``[nodes, len(vocabulary)]``.
 
-    What is not listed is ``other`` where that is, else zeros.
+    A name that is not listed has the column ``other``; in a vocabulary without it, a row of zeros.
     """
     position = {name: i for i, name in enumerate(vocabulary)}
-    rest = position.get(OTHER, -1)  # −1: a row of zeros
+    rest = position.get(OTHER, -1)  # -1 stands for a row of zeros
     columns = np.array([position.get(name, rest) for name in names], np.int64)
     matrix = np.zeros((len(names), len(vocabulary)))
     is_listed = columns >= 0
@@ -67,13 +68,14 @@ def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
 
 
 def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:
-    """Return ``[nodes, names]``: log₂(1 + x), as sizes span nine orders of magnitude.
+    """Return log₂(1 + x) of columns, ``[nodes, names]``, as sizes span nine orders of magnitude.
 
-    The papers feed raw numbers; with few graphs to learn from, a network does not get over that.
+    The papers' networks read the plain numbers, from which a network does not learn with few
+    graphs.
     """
     return np.log2(1 + np.stack([facts[name] for name in names], axis=1))
 
 
 def indicators(vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Return the columns of a one-hot part; their prefix keeps them from being standardised."""
+    """Return names for columns of a one-hot part; columns with this prefix are not standardised."""
     return tuple(f"is {name}" for name in vocabulary)

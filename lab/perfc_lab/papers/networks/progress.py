@@ -19,8 +19,9 @@ from perfc.analyzers.graph.store import write_file
 from .checkpoint import read_checkpoint, read_state, under, write_checkpoint
 
 LOG = "log.csv"
+"""File of the history, in the folder of checkpoints."""
 FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
-"""File of the history in the folder of checkpoints, and its columns."""
+"""Columns of that file."""
 
 
 @dataclass
@@ -28,11 +29,11 @@ class TrainingProgress:
     """Progress of a training, as its checkpoint stores it.
 
     Args:
-        epoch: epochs that were run.
-        seconds: time that they took.
-        best: lowest validation error.
-        best_epoch: epoch of it.
-        rate: factor of the learning rate, halved without progress.
+        epoch: number of epochs that were run.
+        seconds: processor time that they took.
+        best: lowest validation error so far.
+        best_epoch: epoch of that error.
+        rate: factor on the learning rate, which is halved where validation does not improve.
         history: a line for each epoch, in the order of `FIELDS`.
     """
 
@@ -46,7 +47,10 @@ class TrainingProgress:
     def record(
         self, seconds: float, loss: float, error: float, rate: float, halve_after: int
     ) -> bool:
-        """Record the score of an epoch; return True if it is the best so far."""
+        """Record the score of an epoch; return True if it is the best so far.
+
+        ``halve_after`` epochs without a better one halve the factor of the rate; 0 for never.
+        """
         self.epoch += 1
         self.seconds = seconds
         self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
@@ -67,7 +71,10 @@ def save(
     folder: Path | None,
     print_: str,
 ) -> None:
-    """Write a checkpoint with the best weights and the history; nothing without a folder."""
+    """Write a checkpoint with the best weights and the history; nothing without a folder.
+
+    ``print_`` is the fingerprint of the training, which a resumed one must share.
+    """
     if folder is None:
         return
     best_tensors = {f"best.{n}": t for n, t in best.items()}
@@ -84,7 +91,10 @@ def save(
 def resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> tuple[TrainingProgress, dict[str, Tensor]]:
-    """Load the state of an interrupted training; nothing if its fingerprint differs."""
+    """Restore an interrupted training, and return its progress and its best weights.
+
+    Without a checkpoint of this fingerprint, ``print_``, both are those of a start.
+    """
     content = read_state(folder, print_)
     if folder is None or content is None:
         return TrainingProgress(), {}

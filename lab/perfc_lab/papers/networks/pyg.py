@@ -1,4 +1,4 @@
-"""Data sets as PyG reads them: one item a measured row."""
+"""Data sets for PyTorch Geometric (PyG): an item for each measured row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .batches import GraphEncoder, GraphTensors
 
 
 def every_fact(graph: ModelGraph, batch: float) -> GraphTensors:
-    """Return all facts of nodes and tensors as they were counted, by the logarithm of one more."""
+    """Return all counts of nodes and tensors as features, each x as log(1 + x)."""
     nodes = np.stack(list(graph.ops.at(batch).values()), axis=1)
     edges = np.stack(list(graph.ops.edges_at(batch).values()), axis=1)
     return GraphTensors(
@@ -24,14 +24,15 @@ def every_fact(graph: ModelGraph, batch: float) -> GraphTensors:
 
 
 class MeasuredModels(Dataset):  # type: ignore[misc]
-    """Rows of a data set with the graphs they ran.
+    """Rows of a data set, each with the graph of its model.
 
-    Item: ``x`` ``[nodes, features]``, ``edge_index`` ``[2, edges]``, ``edge_attr``
-    ``[edges, features]``, ``y`` seconds, ``batch_size``, ``row`` the position in ``data.rows``.
+    An item has ``x`` ``[nodes, features]``, ``edge_index`` ``[2, edges]``, ``edge_attr``
+    ``[edges, features]``, ``y`` in seconds, ``batch_size``, and ``row``, its position in
+    ``data.rows``.
 
     Args:
-        data: rows, as `perfc.analyzers.graph.dataset.load` reads them or a split has them.
-        graph_encoder: features; every fact by default.
+        data: rows, as `perfc.analyzers.graph.dataset.load` reads them, or a part of them.
+        graph_encoder: returns the features of a graph; by default all counts.
     """
 
     def __init__(self, data: Measurements, graph_encoder: GraphEncoder = every_fact) -> None:
@@ -39,11 +40,11 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
         self.data, self.graph_encoder = data, graph_encoder
 
     def len(self) -> int:
-        """Return the number of rows, as PyG asks for it."""
+        """Return the number of rows; PyG calls it."""
         return len(self.data)
 
     def get(self, index: int) -> Data:
-        """Return one row with its graph as PyG's item."""
+        """Return the item of one row; PyG calls it."""
         row = self.data.rows[index]
         tensors = self.graph_encoder(self.data.graph(row), float(row.batch))
         item = Data(

@@ -1,7 +1,8 @@
-"""Inputs of networks besides the graph: batch, data sheet of the machine, way of running.
+"""Inputs of networks in addition to the graph: batch size, data sheet of the machine, setting.
 
-The papers train a network for each machine; here one is trained for all, so that every head reads
-these. A machine is its data sheet alone, so that one nobody measured is a target file.
+The papers train a network for each machine. Here one network is trained for all machines, so that
+its head reads these numbers. They have of a machine its data sheet alone, so that a machine without
+any measured row needs only a target file.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ ROW = Schema(
 
 def row_features(data: Measurements, row: GraphRow) -> list[float]:
     """Return the numbers of `ROW`."""
-    del data
+    del data  # the interface of a row encoder
     machine, setting = sheet(row.target), row.setting
     return [
         log2(row.batch),
         log2(machine.matrix_flop_per_s(setting.precision.dtype)),
         log2(machine.device_bytes_per_s),
+        # at least 1, as a data sheet may lack these two
         log2(max(machine.l2_bytes, 1.0)),
         log2(max(machine.sm_count, 1)),
         log2(machine.clock_hz),

@@ -1,6 +1,7 @@
-"""Networks that learn several quantities of a run at once; rows say nothing of what they lack.
+"""Base of networks that learn several quantities of a run together.
 
-Rows without a quantity add nothing to its loss; DIPPM, TraPPM and SeerNet-Multi inherit from it.
+A row without a quantity adds nothing to the loss of that quantity. The networks of DIPPM, TraPPM
+and SeerNet-Multi inherit from it.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ from .network_predictor import NetworkPredictor
 from .train import Step, TrainRecipe, one_thread, predicted
 
 LEAST_ROWS = 2
-"""Minimum rows of a quantity: a deviation needs two."""
+"""Minimum rows of a quantity that is learned: its scale has a deviation, which needs two."""
 
 
 class TaskNetwork(nn.Module):
-    """Gives every task of every row; called, it gives the requested ones.
+    """A network with an output for each task; a call returns those of the requested quantity.
+
+    A task is a quantity, or a quantity in one mode of running.
 
     Args:
-        tasks: their names, in the order of ``every``.
-        quantity: what a call gives.
+        tasks: names of the tasks, in the order of the outputs.
+        quantity: quantity that a call returns.
         is_raw: whether outputs are plain positive numbers, ``-log(sigmoid(x))``, as in the
             authors' programs of DIPPM and TraPPM.
     """
@@ -43,15 +46,15 @@ class TaskNetwork(nn.Module):
         self.is_raw = is_raw
 
     def positive(self, outputs: Tensor) -> Tensor:
-        """Return the outputs, positive where plain numbers are learned."""
+        """Return the outputs, made positive if the network learns plain numbers."""
         return -nn.functional.logsigmoid(outputs) if self.is_raw else outputs
 
     @abstractmethod
     def every(self, batch: Batch) -> Tensor:
-        """Return ``[rows, tasks]``, scaled."""
+        """Return the scaled numbers of all tasks, ``[rows, tasks]``."""
 
     def chosen(self, batch: Batch, every: Tensor) -> Tensor:
-        """Return the task of the quantity for each row, ``[rows]``."""
+        """Return the requested quantity of each row, ``[rows]``, from those of all tasks."""
         del batch
         return every[:, self.column(self.quantity.value)]
 
@@ -59,19 +62,19 @@ class TaskNetwork(nn.Module):
         return self.chosen(batch, self.every(batch))
 
     def column(self, task: str) -> int:
-        """Return the column of the task; of the quantity's other one if no row had it."""
+        """Return the column of a task; without rows of it, that of another task of the quantity."""
         if task in self.tasks:
             return self.tasks.index(task)
         return next(i for i, t in enumerate(self.tasks) if t.endswith(self.quantity.value))
 
 
 class SeveralQuantities(NetworkPredictor):
-    """Learns all quantities that rows have; the best epoch is chosen by the requested one.
+    """A predictor of all quantities that rows have; the requested one decides the best epoch.
 
     Attributes:
-        error: of predicted and measured numbers, element by element.
-        scales: of each quantity.
-        tasks: what the network gives.
+        error: class of the loss of predicted and measured numbers.
+        scales: scale of each learned quantity.
+        tasks: names of the outputs of the network.
     """
 
     error: ClassVar[type[nn.Module]] = nn.MSELoss
@@ -82,18 +85,18 @@ class SeveralQuantities(NetworkPredictor):
         self.tasks: tuple[str, ...] = ()
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
-        """Return the name of the task that a quantity of a row is; it ends in the quantity's."""
+        """Return the task of a quantity of a row, a name that ends in that of the quantity."""
         del row
         return quantity.value
 
     def quantities(self) -> tuple[Quantity, ...]:
-        """Return the quantities that are learned besides the requested one."""
+        """Return the quantities that are learned if there are rows of them."""
         return tuple(Quantity)
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Find which tasks there are, then train all."""
+        """Train the network on all tasks that the rows have."""
         self.choose(budget.is_faithful)
         tasks: set[str] = set()
         for quantity in self.quantities():
@@ -101,35 +104,35 @@ class SeveralQuantities(NetworkPredictor):
             if len(measured) >= LEAST_ROWS:
                 self.scales[quantity] = self.scale_for(quantity, measured)
                 tasks |= {self.task(quantity, row) for row in measured.rows}
-        # before the network is made, which has an output for each
+        # set before `super().fit` builds the network, which has an output for each
         self.tasks = tuple(sorted(tasks))
         super().fit(train, validation, budget, say)
 
     def every(self, data: Measurements) -> Mapping[Quantity, Array]:
-        """Return every quantity of every row in one call, ``[rows]`` each.
+        """Return every learned quantity of every row, ``[rows]`` each.
 
         Raises:
-            PerfcError: not trained.
+            PerfcError: the predictor is not trained.
         """
         network = self.made
         if not isinstance(network, TaskNetwork):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
-        given: dict[Quantity, Array] = {}
+        by_quantity: dict[Quantity, Array] = {}
         batches = self.batches(data, {})
-        # a call gives one quantity, so that the network is called for each in turn
+        # a call of the network returns one quantity, so that it is called for each in turn
         for quantity, scale in self.scales.items():
             batches.scale, network.quantity = scale, quantity
             with one_thread():
-                given[quantity] = predicted(network, batches)
+                by_quantity[quantity] = predicted(network, batches)
         network.quantity = self.quantity
-        return given
+        return by_quantity
 
     def other_quantities(self, data: Measurements) -> Mapping[Quantity, Array]:
         """Return the learned quantities other than ``quantity``, ``[rows]`` each."""
         return {q: v for q, v in self.every(data).items() if q is not self.quantity}
 
     def targets(self, data: Measurements) -> Tensor:
-        """Return ``[rows, tasks]``, scaled; NaN where a row has no such number."""
+        """Return the scaled numbers of all tasks, ``[rows, tasks]``; NaN where a row has none."""
         wanted = torch.full((len(data), len(self.tasks)), float("nan"))
         for i, row in enumerate(data.rows):
             for quantity, scale in self.scales.items():
@@ -140,7 +143,7 @@ class SeveralQuantities(NetworkPredictor):
         return wanted
 
     def losses(self, module: nn.Module, batch: Batch, targets: Tensor) -> list[Tensor]:
-        """Return a loss for each task that a row of the batch was measured in."""
+        """Return the loss of each task that some row of the batch has a number of."""
         assert isinstance(module, TaskNetwork)
         wanted = targets[batch.index].to(batch.y.device)
         is_measured = torch.isfinite(wanted)
@@ -155,7 +158,7 @@ class SeveralQuantities(NetworkPredictor):
         ]
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """Return one update a mini-batch, from the mean of all tasks in it."""
+        """Return a function that updates the weights by the mean loss of a mini-batch's tasks."""
         del seed
         targets = self.targets(train)
 
@@ -171,7 +174,7 @@ class SeveralQuantities(NetworkPredictor):
         return step
 
     def meta(self) -> Mapping[str, Any]:
-        """Add its tasks and their scales."""
+        """Return the entries of the card, with tasks and scales."""
         scales = {q.value: astuple(s) for q, s in self.scales.items()}
         return {**super().meta(), "tasks": list(self.tasks), "scales": scales}
 

@@ -1,6 +1,7 @@
-"""The network that DIPPM, NNLQP and TraPPM share: messages, a sum over operators, a perceptron.
+"""The network that DIPPM, NNLQP and TraPPM share: message passing, a sum over operators, a head.
 
-Predictors differ in layers of messages, in what a node is, and in the number of outputs.
+The predictors differ in the layers of message passing, in the features of a node, and in the number
+of outputs.
 """
 
 from __future__ import annotations
@@ -16,22 +17,25 @@ from .network_predictor import head
 from .row_features import ROW
 
 PER = 100.0
-"""Our embeddings are summed in hundreds of operators, so that a usual graph's sum is near 1."""
+"""Divisor of the sum over operators, which the papers lack: a usual graph has hundreds of
+operators, and its sum is then near 1."""
 DROPOUT = 0.05
-"""Dropout of the layers. Source: thesis, Table 4.3 and Section 5.4.3."""
+"""Share of features that dropout sets to 0. Source: thesis, Table 4.3 and Section 5.4.3."""
 
 
 class SummedNetwork(nn.Module):
-    """Layers of messages, a sum over operators with the graph's vector, fully connected layers.
+    """Layers of message passing, a sum over operators, and fully connected layers.
+
+    The latter read the sum, the graph's vector and the features of the row.
 
     Args:
-        blocks: layers of messages; none for a network without a graph.
-        whole: numbers of the graph's vector.
+        blocks: layers of message passing; none for a network that reads only the graph's vector.
+        whole: length of the graph's vector.
         width: width of every layer, 512 in the papers.
-        layers: fully connected ones.
+        layers: number of fully connected layers.
         per: divisor of the sum over operators; 1 in the papers.
-        outputs: numbers a row.
-        dropped: layers of messages between two dropouts; those of a block in DIPPM's program.
+        outputs: numbers per row.
+        dropped: dropout follows every so many layers; in DIPPM's program, the layers of a block.
     """
 
     def __init__(
@@ -56,7 +60,7 @@ class SummedNetwork(nn.Module):
         return self.every(batch).squeeze(1)
 
     def every(self, batch: Batch) -> Tensor:
-        """Return ``[rows, outputs]``."""
+        """Return all outputs, ``[rows, outputs]``."""
         assert batch.u is not None
         parts, x = [batch.u], batch.x
         for i, block in enumerate(self.blocks, 1):

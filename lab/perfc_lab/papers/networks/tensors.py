@@ -1,6 +1,6 @@
-"""Tensors in files: safetensors, which holds numbers and names and can run nothing.
+"""Write and read tensors in files of safetensors, which hold numbers and names and run no code.
 
-Checkpoints and stages are stored so.
+Checkpoints of trainings and results of their stages are such files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_BYTES = 512 << 20
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors by name, in one step."""
+    """Write tensors by name; the file appears in one step, so that it is never incomplete."""
     from safetensors.torch import save
 
     # copies: safetensors refuses tensors that share memory
@@ -28,10 +28,10 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read what `write_tensors` wrote.
+    """Return the tensors of a file of `write_tensors`, by name.
 
     Raises:
-        PerfcError: no such file, too large, or damaged.
+        PerfcError: the file is missing, too large or damaged.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load

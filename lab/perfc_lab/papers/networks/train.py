@@ -1,6 +1,7 @@
 """The training loop of networks: seeded, limited in epochs and processor time, resumable.
 
-`NetworkPredictor.fit` calls `fit_network`; time is the processor's, so that load changes nothing.
+`NetworkPredictor.fit` calls `fit_network`. Time limits are of processor time, so that other load on
+the machine does not change a training.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Loss = Callable[[nn.Module, Batch], Tensor]
 Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
-"""One update from a mini-batch; gives the loss."""
+"""Function that updates a network by a mini-batch, and returns the loss."""
 
 
 @frozen
@@ -37,21 +38,21 @@ class TrainRecipe:
     """Settings of the training of a network; by default plain Adam at one rate for all epochs.
 
     Args:
-        epochs: at most.
-        learning_rate: at the start.
-        weight_decay: decoupled (AdamW); 0 for plain Adam.
-        rows: measured runs of a mini-batch; 0 for as many as have about 8,192 operators.
+        epochs: maximum number of epochs.
+        learning_rate: learning rate at the start.
+        weight_decay: decoupled weight decay (AdamW); 0 for plain Adam.
+        rows: rows of a mini-batch; 0 for as many as have about `NODES_PER_BATCH` operators.
         halve_after: epochs without a better validation before the rate is halved; 0 for never.
-        least_rate: that halving ends at.
+        least_rate: minimum of the rate, at which halving ends.
         is_annealed: whether the rate falls along half a cosine over the time or the epochs,
             whichever end first.
         patience: epochs without a better validation before training stops; 0 for never.
-        clip: largest norm of a gradient; 0 for none.
+        clip: maximum norm of the gradient; 0 for none.
         has_short_products: whether graph layers multiply in bfloat16 and add in 32 bits while they
             learn, where that is faster: two to four times for layers 512 wide. Heads, sums over
             updates and predictions keep 32 bits.
-        rising_steps: that the rate rises over; it then follows the clock step by step, not epoch by
-            epoch, as trainings of a few epochs need it. 0 for neither.
+        rising_steps: updates over which the rate rises to its start; it is then set before each
+            update by the clock, as trainings of few epochs need, not for each epoch. 0 for neither.
         checkpoint_every_s: processor seconds between checkpoints.
     """
 
@@ -69,15 +70,15 @@ class TrainRecipe:
     checkpoint_every_s: float = 60.0
 
     def annealed(self, learning_rate: float | None = None, patience: int = 200) -> TrainRecipe:
-        """Return the recipe changed for little time and few rows, which is ours.
+        """Return a recipe for less time and fewer rows than the paper's.
 
-        The rate falls along a cosine, gradients are bounded, mini-batches have about as many
-        operators, layers multiply in bfloat16, and training stops where nothing is gained.
+        The rate falls along a cosine, gradients are clipped, mini-batches have about equal numbers
+        of operators, layers multiply in bfloat16, and training stops without progress.
         """
         return replace(
             self,
             learning_rate=learning_rate or self.learning_rate,
-            rows=0,  # as many as have about `NODES_PER_BATCH` operators
+            rows=0,
             halve_after=0,
             is_annealed=True,
             patience=patience,
@@ -86,7 +87,7 @@ class TrainRecipe:
         )
 
     def rate(self, progress: TrainingProgress, share: float) -> float:
-        """Return the learning rate of an epoch; ``share`` of the training is over."""
+        """Return the learning rate of an epoch, before which ``share`` of the training is over."""
         if self.is_annealed:
             return self.learning_rate * _cosine(share)
         return max(self.learning_rate * progress.rate, self.least_rate)
@@ -97,10 +98,10 @@ class Trained:
     """Results of a training.
 
     Args:
-        epochs: that were run, those before an interruption included.
-        seconds: seconds of processor time that all of them took.
-        best: validation error of what is kept.
-        history: history of every epoch: epoch, seconds, loss, validation error, learning rate.
+        epochs: number of epochs, those before an interruption included.
+        seconds: processor time of all of them.
+        best: validation error of the weights that the network ends with.
+        history: numbers of every epoch, in the order of `progress.FIELDS`.
     """
 
     epochs: int
@@ -110,18 +111,18 @@ class Trained:
 
 
 def device() -> torch.device:
-    """Return a GPU where there is one."""
+    """Return the GPU if there is one, else the processor."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def clock_s() -> float:
-    """Return processor time, so that a busy machine learns as much; wall time with a GPU."""
+    """Return processor time, which load does not change; wall time if a GPU does the work."""
     return time.perf_counter() if device().type == "cuda" else time.process_time()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use one core in the context: several that wait for other programs take longer."""
+    """Use one thread in the context: several that wait for other programs take longer."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -155,7 +156,7 @@ def predicted(network: nn.Module, batches: RowBatches) -> Array:
 
 
 def mape(network: nn.Module, batches: RowBatches) -> float:
-    """Return the mean absolute relative error."""
+    """Return the mean absolute relative error of the rows."""
     measured = batches.data.values(batches.quantity)
     return float(np.abs(predicted(network, batches) / measured - 1).mean())
 
@@ -171,31 +172,31 @@ def fit_network(
     loss: Loss = huber,
     step: Step | None = None,
 ) -> Trained:
-    """Train in place; the network ends with the weights that were best on validation.
+    """Train a network in place; it ends with the weights that were best on validation.
 
     Args:
-        network: called with a `Batch`, gives ``[rows]``.
+        network: network that returns ``[rows]`` for a `Batch`.
         train: rows to learn from.
-        validation: rows of other architectures, to stop by.
+        validation: rows of other architectures, which choose the best weights and the end.
         recipe: hyperparameters of the training.
-        budget: seed, time, folder of checkpoints.
-        say: called every tenth epoch.
-        loss: loss of a batch.
-        step: in place of that by ``loss``.
+        budget: seed, time limit, folder of checkpoints.
+        say: gets a line every tenth epoch.
+        loss: returns the loss of a batch.
+        step: update in place of the usual one by ``loss``.
     """
     place = device()
     network.to(place)
-    # without decay AdamW is Adam
+    # without weight decay AdamW is Adam
     optimiser = torch.optim.AdamW(
         [{"params": p, "share": share} for p, share in rated(network)],
         lr=recipe.learning_rate,
         weight_decay=recipe.weight_decay,
         fused=True,  # an update of three million weights in 6 ms instead of 16
     )
-    print_ = fingerprint(network, recipe, budget, train)
-    state, best = resumed(network, optimiser, budget.folder, print_)
+    digest = fingerprint(network, recipe, budget, train)
+    state, best = resumed(network, optimiser, budget.folder, digest)
     best = best or _copied(network)
-    # the clock goes on from the seconds before an interruption
+    # time before an interruption counts: the start lies as long ago
     start = saved = clock_s() - state.seconds
     while state.epoch < recipe.epochs and clock_s() - start < budget.limit_s:
         share = max((clock_s() - start) / budget.limit_s, state.epoch / recipe.epochs)
@@ -203,24 +204,25 @@ def fit_network(
         for group in optimiser.param_groups:
             group["lr"] = rate * group["share"]
         network.train()
-        # the order depends on seed and epoch alone, so that a resumed training has the same one
+        # the order of batches depends on seed and epoch alone, so that a resumed training repeats
+        # it
         drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         losses = [
             update(network, optimiser, batch.to(place), loss, recipe, step)
             for batch in paced(drawn, optimiser, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
-        # without validation rows the training loss stands for it
+        # without validation rows the training loss stands for the error
         error = mape(network, validation) if len(validation) else mean
         if state.record(clock_s() - start, mean, error, rate, recipe.halve_after):
             best = _copied(network)
         _tell(state, mean, error, recipe, budget, say)
         if clock_s() - saved > recipe.checkpoint_every_s:
             saved = clock_s()
-            save(network, best, optimiser, state, budget.folder, print_)
+            save(network, best, optimiser, state, budget.folder, digest)
         if recipe.patience and state.epoch - state.best_epoch >= recipe.patience:
             break
-    save(network, best, optimiser, state, budget.folder, print_)
+    save(network, best, optimiser, state, budget.folder, digest)
     network.load_state_dict(best)
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
@@ -236,8 +238,8 @@ def paced(
 ) -> Iterator[Batch]:
     """Yield the batches of an epoch.
 
-    With rising steps the rate is set by the clock before each batch, and an epoch ends with the
-    time.
+    With `TrainRecipe.rising_steps` the rate is set by the clock before each batch, and the epoch
+    ends at the time limit.
     """
     if not recipe.rising_steps:
         yield from batches
@@ -256,10 +258,10 @@ def paced(
 
 @runtime_checkable
 class Rated(Protocol):
-    """A network of which some parts learn at another rate, or not at all."""
+    """A network whose parts learn at different rates, some not at all."""
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        """Return the parameters with their share of the recipe's rate."""
+        """Return groups of parameters, each with its share of the recipe's rate."""
 
 
 def rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
@@ -279,6 +281,7 @@ def _tell(
 ) -> None:
     """Report an epoch: the finished share to a progress bar, a line every tenth epoch."""
     if budget.progress is not None:
+        # by time or by epochs, whichever is nearer to its end
         over = max(state.seconds / budget.limit_s, state.epoch / recipe.epochs)
         budget.progress(min(over, 1.0), f"epoch {state.epoch}, validation {error:.1%}")
     if state.epoch % 10 == 0:
@@ -291,18 +294,20 @@ def _copied(network: nn.Module) -> dict[str, Tensor]:
 
 
 def _cosine(share: float) -> float:
-    """Return the factor of an annealed rate, half a cosine; ``share`` of the training is over."""
+    """Return the factor of an annealed rate, half a cosine, after a share of a training."""
     from math import cos, pi
 
-    # ends at a hundredth of the rate, not at 0
+    # it ends at a hundredth of the rate, not at 0, so that the last updates still learn
     return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.01
 
 
 def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
-    """Return a context of products in bfloat16; it changes nothing on a CPU that has none."""
+    """Return a context of products in bfloat16, without effect on a CPU that lacks them."""
     names = ("avx512_bf16", "amx_bf16")
-    has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
-    return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)
+    is_supported = place.type != "cpu" or any(
+        torch.cpu.get_capabilities().get(n, False) for n in names
+    )
+    return torch.autocast(place.type, torch.bfloat16, enabled=wanted and is_supported)
 
 
 def update(
@@ -329,7 +334,10 @@ def update(
 def fingerprint(
     network: nn.Module, recipe: TrainRecipe, budget: TrainingBudget, train: RowBatches
 ) -> str:
-    """Return the digest of what a checkpoint must agree on to resume."""
+    """Return the digest of all that a checkpoint and the training that resumes it must share.
+
+    The time limit is not part of it, so that a training can be resumed with more time.
+    """
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]
     text = json.dumps([shapes, asdict(recipe), budget.seed, train.quantity.value, rows])

@@ -1,7 +1,7 @@
-"""Experiments: what is trained and tested, one file each, discovered by import.
+"""Experiments: each trains one predictor and tests it; modules of this package define them.
 
-An experiment defines its rows, splits and figures before anything is trained. `train` returns what
-is shipped, from all rows; `evaluate` retrains without what it tests.
+An experiment defines its rows, splits and figures before anything is trained. `train` returns the
+weights that ship, from all rows; `evaluate` trains again without the rows that it tests.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Experiment(ABC):
     @property
     @abstractmethod
     def held_out(self) -> str:
-        """Return the rows of the figures, in a sentence or two."""
+        """Return how rows are held out for the figures, in sentences for the scoreboard."""
 
     @abstractmethod
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Return the shipped weights, trained on all rows of the tables in a folder.
 
-        ``ready`` is called with name and schema before training.
+        ``ready`` gets name and schema before the training, and may raise an error to refuse them.
         """
 
     @abstractmethod
@@ -69,26 +69,27 @@ class Experiment(ABC):
 
 @dataclass(frozen=True, eq=False)
 class OperatorExperiment(Experiment):
-    """A class of kernels: unseen shapes, then every machine left out.
+    """Experiment on a class of kernels: tests on unseen shapes, and on each machine left out.
 
     Args:
         name: name of the predictor and its weights.
-        title: in the scoreboard.
-        class_name: class name of the kernels.
-        sources: names of the sources.
-        group: shape parameters that make a group.
-        recipe: how it is trained.
+        title: title in the scoreboard.
+        class_name: name of the kernel class.
+        sources: names of the sources of rows (`perfc_lab.tables`).
+        group: shape parameters; rows with equal values of them are in one fold.
+        recipe: settings of the training.
         shapes: slices of the rows with unseen shapes.
-        groups: slices of the rows of groups left out whole.
-        machines: slices of each machine left out.
-        choose: which blocks of the sources are used; all of the class by default.
-        calibrating: how bands are set.
-        every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
-        drawn: rows drawn at random to train and test on where there are more; 0 for all.
-        tested_rows: the same of the rows that one holdout tests.
-        whole: parameters whose groups are left out whole besides; "model" where sources tell it.
-        parts: into how many those groups are dealt out.
-        shape_folds: into how many groups of shapes are cut, one of which is tested.
+        groups: slices of the rows of whole groups left out (``whole``).
+        machines: slices of the rows of a machine left out.
+        choose: returns True for a block that is used; by default all blocks of the class are.
+        calibrating: settings of the calibration of intervals.
+        every_fold: whether all folds of shapes are tested, for classes whose folds have few rows.
+        drawn: maximum rows to train and test on, drawn at random; 0 for all.
+        tested_rows: maximum rows that one test predicts, drawn at random; 0 for all.
+        whole: parameters, or the column of the model; rows with equal values of them are also left
+            out as whole groups. Empty for no such test.
+        parts: maximum number of parts that these groups are divided into, each tested once.
+        shape_folds: number of folds of shapes if only one is tested; ``every_fold`` has `FOLDS`.
     """
 
     name: str
@@ -111,7 +112,7 @@ class OperatorExperiment(Experiment):
 
     @property
     def held_out(self) -> str:
-        """Return the groups of shapes, then machines."""
+        """Return the sentences on shapes, whole groups and machines."""
         share = {FOLDS: "fifth", 10: "tenth"}[self.shape_folds]
         folds = "each fifth in turn" if self.every_fold else f"one {share} of them"
         return (
@@ -122,7 +123,7 @@ class OperatorExperiment(Experiment):
 
     @property
     def whole_held_out(self) -> str:
-        """Return the groups that are left out whole, in a sentence; empty without."""
+        """Return the sentence on groups that are left out whole; "" without such groups."""
         if not self.whole:
             return ""
         names = ", ".join(self.whole)
@@ -132,7 +133,7 @@ class OperatorExperiment(Experiment):
         )
 
     def rows(self, folder: Path) -> list[Rows]:
-        """Return the blocks of the class from all sources, sampled where there are many rows."""
+        """Return the blocks of the class from all sources, at most ``drawn`` rows together."""
         blocks = []
         for name in self.sources:
             for block in sources()[name].rows(folder):
@@ -141,7 +142,7 @@ class OperatorExperiment(Experiment):
         return thinned(blocks, self.drawn)
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """Train on every row."""
+        """Return the weights to ship, trained on all rows."""
         digests: dict[str, str] = {}
         for name in self.sources:
             digests |= sources()[name].digests(folder)
@@ -159,7 +160,7 @@ class OperatorExperiment(Experiment):
         return artefact
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
-        """Return those of the rows at hand that are trained on; all are tested."""
+        """Return the rows to train on, of those that are not held out; here all of them."""
         return blocks
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
@@ -180,7 +181,7 @@ class OperatorExperiment(Experiment):
             yield from figures(named(name, context), context.slices(self.shapes), tested)
 
     def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Yield the groups left out whole, all parts together."""
+        """Yield the scores of groups left out whole, with the rows of all parts together."""
         if not self.whole:
             return
         parts = dealt(blocks, self.whole, self.parts)
@@ -191,8 +192,9 @@ class OperatorExperiment(Experiment):
             yield from figures(named(name, context), context.slices(self.groups), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Yield every machine left out, then all of them together."""
+        """Yield the scores of each machine left out, then of the rows of all of them together."""
         names, memory = targets(blocks), ForestCache()
+        # first each machine alone, then with its twins, which are machines of the same chip
         for twins in (False, True):
             by_context: dict[CallerContext, list[Tested]] = {
                 context: [] for context in self.contexts(blocks)
@@ -200,9 +202,11 @@ class OperatorExperiment(Experiment):
             for target in names:
                 # `memory` stores forests, so that equal trainings of the two turns run once
                 holdout = UnseenMachine(target, twins)
-                alone = not any(holdout.dropped(block) for block in blocks)
+                has_twins = any(holdout.dropped(block) for block in blocks)
                 # without a twin the second turn would repeat the first
-                tested = {} if twins and alone else self.tested(blocks, holdout, say, memory)
+                tested = (
+                    {} if twins and not has_twins else self.tested(blocks, holdout, say, memory)
+                )
                 yield from figures(
                     holdout.name, self.machines, tested.get(CallerContext.EVERYTHING, ())
                 )
@@ -213,8 +217,8 @@ class OperatorExperiment(Experiment):
                 yield from figures(named(together, context), context.slices(self.machines), rows)
 
     def contexts(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
-        """Return the contexts of callers that make a difference."""
-        # with one framework nothing is left open by a caller who names none
+        """Return the contexts of callers whose predictions differ."""
+        # with rows of one framework, a caller need not name it
         if len({block.framework for block in blocks}) < 2:
             return (CallerContext.EVERYTHING,)
         has_choices = bool(class_of(self.class_name).by_framework)
@@ -227,25 +231,26 @@ class OperatorExperiment(Experiment):
     def tested(
         self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: ForestCache | None = None
     ) -> dict[CallerContext, list[Tested]]:
-        """Train without what is held out, and test on it; empty if nothing is on one side."""
+        """Return held-out rows and predictions by context; empty if one side has no rows."""
         parts = split(blocks, holdout)
         if not parts.train or not parts.test:
             return {}
         say(f"{self.name}: {holdout.name}")
         is_machine = isinstance(holdout, UnseenMachine)
         is_whole = not isinstance(holdout, UnseenShapes)
-        # groups of shapes have the recipe that ships
+        # folds of shapes are tested with the recipe that ships; machines and whole groups, each
+        # with a training, with a shorter recipe and fewer folds of calibration
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
-        how = self.calibrating
-        how = replace(how, turns=how.turns_left_out) if is_whole else how
-        # a scoreboard trains once a holdout: machines and groups by the shorter recipe
+        calibrating = self.calibrating
+        if is_whole:
+            calibrating = replace(calibrating, turns=calibrating.turns_left_out)
         artefact = train(
             self.name,
             self.taught(parts.train),
             recipe,
             self.group,
             leave_machines_out=is_machine,
-            calibrating=how,
+            calibrating=calibrating,
             memory=memory,
         )
         tests = thinned(parts.test, self.tested_rows)
@@ -253,7 +258,7 @@ class OperatorExperiment(Experiment):
 
 
 def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
-    """Sample about ``most`` rows at random from all blocks; all if it is 0."""
+    """Return about ``most`` rows of all blocks, drawn at random; all of them for 0."""
     share = most / max(sum(map(len, blocks)), 1) if most else 1.0
     if share >= 1:
         return list(blocks)
@@ -263,7 +268,7 @@ def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
 
 
 def named(split: str, context: CallerContext) -> str:
-    """Return a way of holding out with what callers say, for cards and tables."""
+    """Return the name of a split and a context of callers, for cards and tables."""
     return f"{split}, {context.value}" if context.value else split
 
 
