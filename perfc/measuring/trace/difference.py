@@ -130,6 +130,7 @@ class TraceDifference:
 
 
 Key = tuple[str, ...]
+"""Operator, shapes and name of a kernel, or a part of them."""
 # without an operator the key of the second way is empty, which matches nothing
 KEYS: Mapping[Match, Callable[[Key], Key]] = {
     Match.EXACT: lambda key: key,

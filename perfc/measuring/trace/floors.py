@@ -130,6 +130,7 @@ def target_of(facts: DeviceFacts) -> Machine | None:
         return None
     from perfc.machine import list_machines
 
+    # names of architectures of AMD have a stepping behind major and minor number
     arch = "{}{}".format(*facts.capability)
     candidates: list[tuple[float, Machine]] = []
     for listing in list_machines():
@@ -138,5 +139,5 @@ def target_of(facts: DeviceFacts) -> Machine | None:
         is_arch = machine.arch == f"sm_{arch}" or machine.arch.startswith(f"gfx{arch}")
         if is_arch and machine.sm_count == facts.sm_count and memory is not None:
             candidates.append((abs(memory.capacity_bytes / facts.memory_bytes - 1), machine))
-    best = min(candidates, key=lambda n: n[0], default=None)
-    return best[1] if best is not None and best[0] < MOST_DIFFERENT else None
+    difference, nearest = min(candidates, key=lambda c: c[0], default=(math.inf, None))
+    return nearest if difference < MOST_DIFFERENT else None

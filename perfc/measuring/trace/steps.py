@@ -76,14 +76,15 @@ def launched_earlier(trace: DeviceTrace) -> Iterator[int]:
 def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
     """Return the rows of each step by its number; empty without steps."""
     total_ns = sum(trace.launches.duration_ns[row] for row in rows)
-    best: tuple[tuple[bool, bool, float, int], dict[int, list[int]]] | None = None
+    best: dict[int, list[int]] = {}
+    best_rank: tuple[float, ...] = ()
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for group, number, begin, end, is_device in trace.annotations:
         groups.setdefault((group, is_device), []).append((begin, end, number))
     # a range that occurs once marks no steps, unless the profiler calls it one (group 0)
     several = [key for key, ranges in groups.items() if key[0] == 0 or len(ranges) > 1]
-    longest = {key: sum(end - begin for begin, end, _ in groups[key]) for key in several}
-    for group, is_device in sorted(several, key=lambda k: (k[0] > 0, -longest[k]))[:MOST_GROUPS]:
+    times_ns = {key: sum(end - begin for begin, end, _ in groups[key]) for key in several}
+    for group, is_device in sorted(several, key=lambda k: (k[0] > 0, -times_ns[k]))[:MOST_GROUPS]:
         ranges = groups[group, is_device]
         members = within(trace, sorted(ranges), rows, is_device=bool(is_device))
         inside_ns = sum(trace.launches.duration_ns[r] for rs in members.values() for r in rs)
@@ -91,9 +92,9 @@ def steps_of(trace: DeviceTrace, rows: Sequence[int]) -> dict[int, list[int]]:
         if is_step or (len(members) > 1 and inside_ns >= LEAST_COVERED * total_ns):
             # best are marks of the profiler, then those of the host, more time, fewer steps
             rank = group == 0, not is_device, inside_ns / max(total_ns, 1), -len(members)
-            if best is None or rank > best[0]:
-                best = rank, members
-    return best[1] if best else repeated(trace, rows)
+            if rank > best_rank:
+                best, best_rank = members, rank
+    return best or repeated(trace, rows)
 
 
 def within(

@@ -226,12 +226,14 @@ def kernel_times(
     for (kernel, call), total in totals.items():
         key = call, is_with_host(names[kernel])
         operators.setdefault(key, _Operator()).add(names[kernel], total)
-    # bounds of the longest operators first, up to a number: each takes an analysis
+    # bounds of the longest operators first, up to a number: each takes an analysis; kernels
+    # without a recorded call have the number -1
     recorded = [key for key in operators if key[0] >= 0]
     recorded.sort(key=lambda key: -operators[key].time_ns)
     if machine is not None:
         for key in recorded[:MOST_FLOORS]:
-            operators[key].bound(calls[key[0]], machine)
+            call, _ = key
+            operators[key].bound(calls[call], machine)
     times: list[KernelTime] = []
     for (kernel, call), total in totals.items():
         name = names[kernel]

@@ -109,7 +109,7 @@ class CapturedNode:
     execution: int
 
 
-Graph = tuple[CapturedNode, ...]
+Graph = tuple[CapturedNode, ...]  # in the order of the capture
 
 
 @mutable
@@ -260,7 +260,7 @@ class HostTimeline:
         """
         at = bisect_right(self.sends, (thread, begin_ns + 1))
         around = (s for s in self.sends[max(at - 2, 0) : at] if s[0] == thread)
-        return next((s[3] for s in around if end_ns <= s[2] + ROUNDING_NS), -1)
+        return next((message for *_, end, message in around if end_ns <= end + ROUNDING_NS), -1)
 
     def charged(self, at: int) -> int:
         """Return the execution that a launch inside an execution counts for.

@@ -19,6 +19,7 @@ from .lock import digests
 from .lock.baseline import BaselineCase, Entry
 
 FOLDER = ".perfc_cache"
+"""Folder of the cache, next to the budgets."""
 FORMAT = 3
 """Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 FILE = ".pre-commit-config.yaml"
+"""Configuration of pre-commit in a repository."""
 LARGEST_BYTES = 1 << 20
 """Maximum bytes of the configuration of hooks, to which an entry is added."""
 ENTRY = """\

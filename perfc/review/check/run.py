@@ -137,7 +137,8 @@ def with_strays(
     ``skipped`` is as for `lineage.strays`.
     """
     extra = lineages.strays(config, against, revision, skipped)
-    figures = measured | measure(config, extra, is_cached=is_cached)[0]
+    extra_figures, _ = measure(config, extra, is_cached=is_cached)
+    figures = measured | extra_figures
     result = lineages.lineage_of(config, [*plan, *extra], figures, against, revision)
     extra = [p for p in extra if p.case.model in result.by_model]
     measured |= {p.case: figures[p.case] for p in extra if p.case in figures}

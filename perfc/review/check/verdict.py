@@ -162,8 +162,13 @@ def judge(
 
 def worst(findings: Iterable[tuple[LimitRule, LimitExceeded]]) -> list[LimitExceeded]:
     """Return the worst finding of each metric and kind of limit."""
-    # of two warnings, that of a limit which could fail says more
-    ordered = sorted(findings, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
+
+    def severity(pair: tuple[LimitRule, LimitExceeded]) -> tuple[Outcome, bool]:
+        rule, finding = pair
+        # of two warnings, that of a limit which could fail says more
+        return finding.outcome, rule.level is Level.FAIL
+
+    ordered = sorted(findings, key=severity, reverse=True)
     worst_of: dict[tuple[Metric, bool], LimitExceeded] = {}
     for rule, finding in ordered:
         worst_of.setdefault((rule.metric, rule.limit.is_relative), finding)

@@ -31,7 +31,7 @@ from .lock.baseline import KEYS
 from .run import CheckResult
 from .verdict import BaselineStatus, LimitExceeded, Outcome, Result
 
-SCHEMA = "perfc-check/1"
+SCHEMA = "perfc-check/1"  # of the JSON document
 SHOWN = (
     Metric.TIME,
     Metric.FLOOR,

@@ -29,6 +29,7 @@ DOCSTRING = r'(\s*(?:"""|\'\'\').*?(?:"""|\'\'\')\n)?'
 LAST = r"(?ms)^class {}\b(?:(?!^class ).)*?^( +)def __init__\(.*?(?=\n+(?:\1def|\1@|\S|\Z))"
 """A class up to the last line of its constructor; group 1 is the indentation of its methods."""
 CHANNELS_LAST = "memory_format=torch.channels_last"
+"""Argument of PyTorch for tensors with channels last."""
 SOFTMAX = re.compile(
     r"(\w+) = (?:[\w.]*\bsoftmax\((.+), (?:dim=)?-1\)|\(?(.+?)\)?\.softmax\((?:dim=)?-1\))"
 )

@@ -60,6 +60,7 @@ class TotalCost:
         return replace(self._plus(other, 1), live_bytes=max(self.live_bytes, other.live_bytes))
 
     def _plus(self, other: TotalCost, sign: int) -> TotalCost:
+        """Return the sum or difference of each field."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         each: list[Any] = [known(a, b, sign) for a, b in pairs]
         return TotalCost(*each)
@@ -71,6 +72,7 @@ def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
 
 
 NOTHING = TotalCost()
+"""Cost of no kernel."""
 SMALLEST = 1e-12
 """Relative difference up to which reordered floating-point sums count as equal."""
 

@@ -76,17 +76,20 @@ class Labels:
         return label
 
     def _type(self, type_: Type) -> Hashable:
+        """Return element type and extents of a tensor, the text of another type."""
         if isinstance(type_, TensorType) and type_.shape is not None:
             extents = [int(self._at(d)) if isinstance(d, Poly) else d for d in type_.shape]
             return type_.dtype, tuple(extents)
         return str(type_)
 
     def _operand(self, v: Value | None) -> Hashable:
+        """Return the type of an operand, and whether it is stored."""
         if v is None:
             return None
         return self.type(v.type), v.weight is not None
 
     def _op(self, op: Op) -> tuple[Hashable, Hashable]:
+        """Return an operator with all attributes, and with those that no extent changes."""
         labels = self._ops.get(op)
         if labels is None:
             values = [(f.name, getattr(op, f.name)) for f in fields(op)]

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
 """Headings in the docstring of a rule."""
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
+"""Line of a heading."""
 
 
 @record

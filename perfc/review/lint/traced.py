@@ -93,9 +93,10 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
             # launches that the trace gives to no execution stay separate
             parts = [members] if rows.execution[members[0]] >= 0 else [[at] for at in members]
             for part in parts:
-                key = call, tuple(rows.kernel[at] for at in part)
+                kernel_numbers = tuple(rows.kernel[at] for at in part)
+                key = call, kernel_numbers
                 if key not in operators:
-                    kernels = tuple(names[kernel] for kernel in key[1])
+                    kernels = tuple(names[kernel] for kernel in kernel_numbers)
                     given = calls[call] if call >= 0 else None
                     kernel_class = class_of(kernels[0], given.operator if given else "")
                     operators[key] = LaunchedOperator(given, kernels, kernel_class)

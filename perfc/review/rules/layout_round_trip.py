@@ -59,9 +59,9 @@ class LayoutRoundTrip(Rule):
                 between.append(node)
 
     def _finding(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
+        """Return the finding of two transpositions; ``between`` are the operators, last first."""
         source = first.inputs[0]
         assert source is not None
-        # the search went back from ``last``, so the operator that runs first is at the end
         start = between[-1]
         # it reads the operand of the first transposition; readers of ``last`` read the result of
         # the operator before it

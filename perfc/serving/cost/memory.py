@@ -12,6 +12,7 @@ from perfc.machine import CONTEXT_BYTES
 from perfc.passes.runtimes import EngineKind, PoolOf
 
 GIB = 1 << 30
+"""Bytes of a gibibyte."""
 GRAPH_BYTES = constants_next_to(__file__)["graph_bytes"].number
 """Memory of the CUDA graphs of decode steps."""
 COLLECTIVE_BYTES = constants_next_to(__file__)["collective_bytes"].number

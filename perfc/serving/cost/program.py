@@ -236,7 +236,8 @@ def estimated(
         machine: target machine.
         framework: runtime whose kernels are estimated.
     """
-    return estimated_parts(program, [wanted], envs, machine, framework)[0]
+    (costs,) = estimated_parts(program, [wanted], envs, machine, framework)
+    return costs
 
 
 def estimated_parts(

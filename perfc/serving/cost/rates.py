@@ -21,7 +21,7 @@ from perfc.passes.fusion.kernel import Kernel
 from ..host import AMD, numbers_of
 from .conversions import longer, multiplies_halves, sooner, weight_bytes
 from .grouped import attentions, cached_elements
-from .program import Env, KernelCost, Program, estimated_parts
+from .program import Env, KernelCost, Program, estimated, estimated_parts
 
 EARLY = (0, 6)
 """Newest version of vLLM whose batches on AMD GPUs the rates describe; later ones have none."""
@@ -113,9 +113,9 @@ def limited(
     framework: str,
     rates: KernelRates,
 ) -> list[KernelCost]:
-    """Return the cost of kernels as `program.estimated`, with matmuls within the rates."""
+    """Return the cost of kernels as `estimated`, with matmuls that do not exceed the rates."""
     if rates is ANY:
-        return estimated_parts(program, [wanted], envs, machine, framework)[0]
+        return estimated(program, wanted, envs, machine, framework)
     kernels = program.table.kernels
     products = [i for i in wanted if multiplies_halves(kernels[i], packed=rates.share > 0)]
     rest = [i for i in wanted if i not in products]

@@ -31,8 +31,9 @@ from .memory import MemoryDemand, caches_of, held_bytes
 from .program import Env, KernelCost, KernelGroups, Passes, Program, estimated_parts, passes_of
 from .rates import ANY, KernelRates, attended, limited
 
+# sizes at which costs are estimated; between them they are interpolated, beyond them extrapolated
 TOKENS = octaves(1, 16384, between=16)  # tokens of a step with prompts
-ONE_PROMPT = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]
+ONE_PROMPT = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]  # the same as sizes
 SEQUENCES = octaves(1, 4096, step=4)  # sequences of which a step computes scores
 DECODES = octaves(1, 4096, between=64)  # decoding sequences
 CONTEXTS = octaves(128, 1 << 17)  # mean context of decoding sequences
@@ -40,7 +41,7 @@ PROMPTS = octaves(1, 64, step=8)  # chunks of prompts in a step
 LENGTHS = octaves(32, 16384)  # mean tokens of a chunk
 PASTS = octaves(NEAR, 1 << 17)  # mean cached tokens before a chunk, plus `NEAR`
 TIMES = frozenset({"time_s", "low_s", "high_s"})
-"""Quantities that joint kernels and gaps change; energy and lower bound stay as of the kernels."""
+"""Quantities that joint kernels and gaps between kernels change; energy and lower bound stay."""
 
 
 class StageCost:
@@ -152,7 +153,7 @@ class StageCost:
 
     @cached_property
     def joint(self) -> Grid | None:
-        """Return the joint over separate attention kernels; None if none run or were measured."""
+        """Return the time of joint attention over separate; None if none runs or was measured."""
         if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
@@ -178,10 +179,10 @@ class StageCost:
         """Return the groups of decode kernels, of which each reads one token of a sequence."""
         program = self.passes.decode
         # a kernel reads the cache if a longer context changes its work; any two lengths show it
-        at = {"decodes": 3, "context": 4096}
-        seen = program.differ(at, {**at, "context": 5000})
-        # if a window is full, a longer context changes nothing
-        seen |= program.differ(at, {**at, "context": int(CONTEXTS[0])})
+        sizes = {"decodes": 3, "context": 4096}
+        seen = program.differ(sizes, {**sizes, "context": 5000})
+        # if a window is full, only a shorter context changes its work
+        seen |= program.differ(sizes, {**sizes, "context": int(CONTEXTS[0])})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
         return KernelGroups(sorted(seen), sorted(program.exchanges), [], rest)
 
@@ -190,12 +191,12 @@ class StageCost:
         """Return the groups of prefill kernels."""
         program = self.passes.prefill
         # groups follow from which sizes change the work of a kernel; the sizes are arbitrary
-        at = {"batch": 4, "seq": 512, "past": 4096}
+        sizes = {"batch": 4, "seq": 512, "past": 4096}
         every = range(len(program.counts))
-        of_length = program.differ(at, {**at, "seq": 1024})
-        cached = program.differ(at, {**at, "past": 5000})
+        of_length = program.differ(sizes, {**sizes, "seq": 1024})
+        cached = program.differ(sizes, {**sizes, "past": 5000})
         # the same number of tokens in fewer and longer prompts
-        parted = program.differ(at, {**at, "batch": 1, "seq": 2048})
+        parted = program.differ(sizes, {**sizes, "batch": 1, "seq": 2048})
         heads = [i for i in every if i not in of_length | cached | program.exchanges]
         seen = {i for i in cached | parted if i not in heads} - program.exchanges
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]

@@ -160,10 +160,12 @@ def called(
         (host.frames, frames, "modules, ranges"),
         (host.operators, operators, "operators"),
     ):
+        # thread, begin, end and number of the label or call
         columns = [np.array(c, dtype=np.int64) for c in events.columns[:4]]
         (inside,) = np.nonzero((columns[1] < end_ns) & (columns[2] > begin_ns))
         if len(inside) > MOST_SPANS:
             notes.append(f"the time line has the {MOST_SPANS:,} longest of {len(inside):,} {title}")
+            # by negative duration: the longest first
             longest = np.argsort((columns[1] - columns[2])[inside], kind="stable")
             inside = np.sort(inside[longest[:MOST_SPANS]])
         for thread, begin, end, number in zip(*(c[inside].tolist() for c in columns), strict=True):
@@ -180,8 +182,8 @@ def called(
 def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[Span]]:
     """Return the launches on the host, and the kernels of each stream."""
     trace, rows = summary.trace, summary.trace.launches
+    # places of kernels in the summary by name and operator, and by the numbers of launches
     places = {(k.kernel, k.call): at for at, k in enumerate(summary.kernels)}
-    # kernels of the summary by name and operator; their numbers by the columns of launches
     names, calls, devices = trace.kernels, trace.calls, [*map(str, trace.devices.numbers)]
     numbers: dict[tuple[int, int], int] = {}
     launches: dict[int, Span] = {}
@@ -202,7 +204,8 @@ def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[
         if host != UNKNOWN_NS:
             ends = trace.host.calls.columns[3] if trace.host else ()
             length = max(ends[at] - host, 0) if 0 <= at < len(ends) else 0
-            # the launch of a graph is that of its first kernel
+            # the launch of a graph is that of its first kernel; a kernel without a launch has a key
+            # that no row has
             launches.setdefault(at if at >= 0 else -2 - row, (host, length, which, -1))
     result: dict[LaneKey, list[Span]] = {}
     if launches:

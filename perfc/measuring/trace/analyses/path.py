@@ -108,12 +108,13 @@ class PathWalk:
     def waited(self, begin: int, end: int) -> int:
         """Return the last kernel that ended during a call and was launched before; else -1."""
         hosts = self.trace.launches.host_ns
-        last = (-1, -1)
+        last = (-1, -1)  # end and row
         for ended in self.ended:
             at = bisect_right(ended, (end + ROUNDING_NS, 1 << 62))
             earlier = reversed(ended[max(at - MOST_EARLIER, 0) : at])
             last = max(last, next((x for x in earlier if hosts[x[1]] <= begin), last))
-        return last[1] if last[0] > begin else -1
+        last_ns, row = last
+        return row if last_ns > begin else -1
 
     def walk(self) -> None:
         """Go from the end of the last kernel to the begin."""

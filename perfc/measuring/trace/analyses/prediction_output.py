@@ -41,6 +41,7 @@ NUMBERS = (
     Column("speed_s", "slower", Unit.SECOND, "launches that were predicted"),
 )
 """Columns that classes and kernels share."""
+# also a column of kernels, as a spare one
 CLASS = Column("class_name", "class", is_name=True, cell=lambda k: abbreviated(k.class_name))
 NAMES = (
     Column("kernel", is_name=True, cell=lambda k: abbreviated(k.kernel)),

@@ -211,6 +211,7 @@ def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel
     result: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
     if trace.host is None:
         return result
+    # rows with thread and begin of their launch on the host
     spans = [(row, span_of(trace, row)) for row in range(len(trace.launches))]
     moments = [(row, (span[0], span[1])) for row, span in spans if span is not None]
     gradients = Gradients.of(trace.host)

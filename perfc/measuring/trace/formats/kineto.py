@@ -43,20 +43,20 @@ LONGEST_WORDS = 2000
 """Maximum characters of a name that is the key of a cache or of a group of annotations."""
 LONGEST_LITERAL = 200
 """Maximum characters of a number, a truth value or a list in text."""
-ATEN = "aten::"
+ATEN = "aten::"  # namespace of PyTorch's operators
 COLLECTIVE, NCCL = "Collective name", "nccl:"  # key of its arguments; start of its range's name
-_ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
-EVENTS, DEVICES = "traceEvents", "deviceProperties"
+_ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")  # one per argument
+EVENTS, DEVICES = "traceEvents", "deviceProperties"  # lists of the file that are read
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 """Categories of events on a device; names differ by version of Kineto."""
-_OPERATOR = frozenset({"cpu_op", "operator"})
+_OPERATOR = frozenset({"cpu_op", "operator"})  # categories of operators on the host
 _HOST = re.compile(r"(\w+_)?(runtime|driver)")
 """Categories of calls: ``cuda_runtime``, ``cuda_driver``, ``hip_runtime``."""
 _ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}  # 1 for ranges on the device
 _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})")
-_MODULE = "nn.Module: "
+_MODULE = "nn.Module: "  # begin of the name of a module's frame
 _FRAME = re.compile(r"([^()=]{1,1000})\((\d{1,9})\): ([\w.<>]{1,200})")
 """A Python frame: ``model.py(12): forward``."""
 _BUILTIN = re.compile(r"<built-in (method|function) [\w.]{1,100}( of [\w.]{1,100})?")

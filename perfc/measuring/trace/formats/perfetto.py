@@ -26,6 +26,7 @@ Argument 1 name_iid int 10 name text 3 count int 4 number int 6 text text
 BEGIN, END = 1, 2
 """Beginning and end of a slice. Source: protos/perfetto/trace/track_event/track_event.proto,
 Type."""
+# categories of slices on a device
 DISPATCH, COPY = "kernel_dispatch", "memory_copy"
 # words of rocprofv3 in the first bytes; other programs write Perfetto's format too
 WORDS = (DISPATCH, COPY, "hip_api", "hip_runtime_api", "hsa_api", "rocprof", "track_event")

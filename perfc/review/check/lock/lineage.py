@@ -26,6 +26,7 @@ from .baseline import Baseline, BaselineCase, Entry
 from .successors import Succession, successions, together
 
 HEAD = "HEAD"
+"""Revision for which the last commit of the baseline stands."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pt2", ".tflite", ".mlir", ".xml")
 """Suffixes of files that may have the place of a model."""
 MOST_STRAYS = 100

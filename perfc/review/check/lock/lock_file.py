@@ -28,6 +28,7 @@ from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, BaselineCase, E
 SCHEMA = 2
 """Schema version; version 1, with separate tables of target digests, can still be read."""
 COMMENT = "Written by `perfc check`. Commit it, and review its changes like those of code."
+"""First line of the file; its begin identifies a damaged one."""
 LARGEST_BYTES = 8 << 20
 """Maximum size; a lock file has about 500 bytes per model and budget."""
 LARGEST_HEAD_BYTES = 4096

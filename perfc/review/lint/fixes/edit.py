@@ -69,6 +69,7 @@ class Store:
 
 
 Edit: TypeAlias = "ReadInstead | Rewire | Remove | Unname | Unstore | Store"
+"""Any of the edits above."""
 
 
 def touched(edit: Edit) -> set[str]:

@@ -38,6 +38,7 @@ GAINS = (
     Column("gain_share", "of the run", Unit.SHARE, cell=of_gain("share")),
     Column("gain_floor_s", "floor of the gain", Unit.SECOND, cell=of_gain("floor_s")),
 )
+"""Columns of the gain, in Markdown and CSV."""
 MESSAGE = Column("message", "what", is_name=True, wraps=True, cell=attrgetter("first.message"))
 ADVICE = Column("advice", is_name=True, wraps=True, cell=attrgetter("first.advice"))
 
