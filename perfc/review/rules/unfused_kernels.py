@@ -20,7 +20,7 @@ from perfc.review.lint.traced import (
 )
 
 ADVICE = "fuse them (torch.compile, or a fused operator)"
-"""What to do about chains."""
+"""Advice about chains of kernels."""
 LONGEST = 6
 """Operators of a chain that a message names."""
 
