@@ -1,7 +1,8 @@
 """Find parallel linear branches, which an engine or ``--reparam`` folds into one convolution.
 
-Source: Ding et al., "RepVGG: Making VGG-style ConvNets Great Again", CVPR 2021: convolutions and
-normalisations between one tensor and one sum, nothing else between, are one convolution.
+Source: Ding et al., "RepVGG: Making VGG-style ConvNets Great Again", CVPR 2021: if only
+convolutions and normalisations lie between one tensor and a sum, all of them together are one
+convolution.
 """
 
 from __future__ import annotations
@@ -22,27 +23,29 @@ def foldable_share(ops: OpGraph) -> float:
     inputs: list[list[int]] = [[] for _ in ops.ops]
     for source, target in ops.edges.T.tolist():
         inputs[target].append(source)
-    start: list[tuple[int, int]] = []
-    """First node of each node's linear branch, and the number of convolutions on it."""
+    # of each node: the node whose result its linear branch begins from, and the number of
+    # convolutions on the branch so far (0 or 1, as two convolutions do not fold into one)
+    branches: list[tuple[int, int]] = []
     count = 0
-    folded = [0] * len(ops)  # operators of each node's branch up to it
+    folded = [0] * len(ops)  # operators of each node's branch, up to and including the node
     for i, name in enumerate(ops.ops):
         sources = inputs[i]
-        begin = (i, 0)
+        branch = (i, 0)  # any other operator begins new branches
         if name in LINEAR and len(sources) == 1:
-            origin, convolutions = start[sources[0]]
+            origin, convolutions = branches[sources[0]]
             convolutions += name == "conv"
             if convolutions <= 1:
-                begin = (origin, convolutions)
+                branch = (origin, convolutions)
                 folded[i] = folded[sources[0]] + 1
             else:  # a second convolution begins a new branch
-                begin, folded[i] = (sources[0], 1), 1
+                branch, folded[i] = (sources[0], 1), 1
         elif name == "add" and len(sources) == 2:
-            left, right = start[sources[0]], start[sources[1]]
-            # branches of one tensor, at least one with a convolution; the sum counts as one itself
-            if left[0] == right[0] and max(left[1], right[1]) == 1:
-                begin = (left[0], 1)
+            (left, left_count), (right, right_count) = (branches[source] for source in sources)
+            # the sum of two branches of one tensor, at least one of them with a convolution, is
+            # itself a branch with one convolution
+            if left == right and max(left_count, right_count) == 1:
+                branch = (left, 1)
                 folded[i] = 0
                 count += folded[sources[0]] + folded[sources[1]] + 1
-        start.append(begin)
+        branches.append(branch)
     return count / max(len(ops), 1)

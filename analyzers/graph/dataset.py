@@ -41,7 +41,8 @@ Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 """Names of the card, of the rows and of the folder of graphs of a built data set."""
 MAX_BYTES = 512 << 20
-"""Maximum bytes of card and rows, which are read as a whole."""
+"""Maximum bytes of the card and of the rows: both are read as a whole, so that a larger file, which
+no build writes, would take all memory."""
 NO_GRAPH = "no graph of "
 """Prefix of the reason for leaving out the rows of a model."""
 NAMED = 5
@@ -53,8 +54,9 @@ class GraphDataset(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    """Description for people."""
     files: ClassVar[tuple[str, ...]]
-    """Names of the tables that it reads."""
+    """Names of the tables that it reads, or patterns of names."""
 
     @abstractmethod
     def rows(self, folder: Path) -> list[GraphRow]:
@@ -66,7 +68,12 @@ class GraphDataset(ABC):
 
     @abstractmethod
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """Return the graph of that name; None where there is none.
+        """Return the graph of that name; None if there is none.
+
+        Args:
+            graph: name of the graph.
+            settings: settings of its runs, whose launches are encoded.
+            folder: folder of the tables.
 
         Raises:
             PerfcError: it cannot be read, or contradicts itself.
@@ -107,26 +114,27 @@ class GraphDataset(ABC):
             graph = self._graph(name, wanted[name], folder, place, left_out)
             # graphs without rows are only stored, and read on first use
             if graph is not None and wanted[name]:
-                known = [r for r in wanted[name] if has_target(r, left_out)]
+                of_known_machines = [r for r in wanted[name] if has_target(r, left_out)]
                 graphs[name] = graph
-                rows += with_floors(graph, known)
-            if count % 100 == 99:
+                rows += with_floors(graph, of_known_machines)
+            if count % 100 == 99:  # after every 100 graphs
                 say(f"{self.name}: {count + 1} of {len(names)} graphs")
         digests = self.digests(folder)
         text = rows_text(rows)
+        # a data set without rows (graphs only) has all stored graphs
+        every = graphs or StoredGraphs(place / GRAPHS)
         card = {
             "name": self.name,
             "tables": digests,
             "encoding": ENCODING.digest,
             "rows": len(rows),
-            "graphs": len(graphs or StoredGraphs(place / GRAPHS)),
+            "graphs": len(every),
             "rows_sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
         # the card is last: its digest of the rows shows that both are of one build
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
         messages = tuple(in_words(left_out))
-        every = graphs or StoredGraphs(place / GRAPHS)
         return Measurements(self.name, every, tuple(rows), card_digest(card), messages)
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
@@ -137,10 +145,10 @@ class GraphDataset(ABC):
         return by_graph
 
     def sized(self, count: int) -> GraphDataset:
-        """Return the data set with ``count`` graphs, if graphs are drawn and not measured.
+        """Return the data set with ``count`` graphs, if its graphs are drawn at random.
 
         Raises:
-            DataError: tables say which graphs there are.
+            DataError: its graphs are those of measured rows, so that their number is given.
         """
         del count
         raise DataError(
@@ -159,7 +167,10 @@ class GraphDataset(ABC):
         place: Path,
         left_out: Counter[tuple[str, str]],
     ) -> ModelGraph | None:
-        """Return a graph, from its file or encoded now; None with its rows counted as left out."""
+        """Return a graph, from its file or encoded now; None if that fails.
+
+        Then its rows are counted in ``left_out``, by machine and reason.
+        """
         path = graph_path(place, name)
         graph = load_graph(path, name)
         if graph is not None:
@@ -190,7 +201,7 @@ def graph_path(place: Path, name: str) -> Path:
 
 
 def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Yield a message per machine and reason; models without a graph share one per machine.
+    """Yield a message per machine and reason, where models without a graph count as one reason.
 
     >>> list(in_words(Counter({("a100", "no graph of vgg"): 2, ("a100", "no such precision"): 1})))
     ['2 on a100: no graph of vgg', '1 on a100: no such precision']
@@ -209,7 +220,7 @@ def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
 
 
 def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
-    """Return True if the machine of a row is known; otherwise count the row."""
+    """Return True if the machine of a row is known; otherwise count the row in ``left_out``."""
     try:
         sheet(row.target)
     except PerfcError as error:
@@ -219,7 +230,7 @@ def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
 
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
-    """Return the rows with the sum of the lower bounds of their launches."""
+    """Return the rows with ``floor_s`` set to the sum of the lower bounds of their launches."""
     result: list[GraphRow] = []
     for row in rows:
         columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
@@ -266,7 +277,7 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
         if graph is None:
             raise DataError(f"no graph {graph_name!r}", where=str(place), hint=hint)
         graphs[graph_name] = graph
-    # a data set without rows (graphs only) gives all stored graphs
+    # a data set without rows (graphs only) has all stored graphs
     every = graphs or StoredGraphs(place / GRAPHS)
     return Measurements(name, every, tuple(rows), card_digest(card))
 

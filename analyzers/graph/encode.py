@@ -1,6 +1,6 @@
 """Encode a module of the IR as arrays of operators, tensors and launches (`ModelGraph`).
 
-Predictors of whole runs read them; all counts that their features need are computed once.
+Predictors of whole runs read these arrays, so that a graph is counted once for all features.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def encode(
     settings: Iterable[Setting],
     fixed: Mapping[str, int] | None = None,
 ) -> ModelGraph:
-    """Return the arrays of a typed, canonical f32 module; symbols without sizes are the batch.
+    """Return the arrays of a typed, canonical f32 module.
+
+    Symbols that are not in ``fixed`` count as the batch.
 
     Args:
         name: name of the graph.
@@ -69,12 +71,12 @@ def encode(
     envs = environments(module, fixed)
     # in the order of their keys: a built data set has the same bytes in every process
     distinct = sorted({setting.launch_key: setting for setting in settings}.items())
-    kernels = {key: kernel_graph(*launches(module, am, one, envs)) for key, one in distinct}
+    kernels = {key: kernel_graph(*launches(module, am, setting, envs)) for key, setting in distinct}
     return ModelGraph(name, op_graph(module, am, envs), kernels)
 
 
 def environments(module: Module, fixed: Mapping[str, int] | None = None) -> list[dict[str, int]]:
-    """Return the values of all symbols at each of `BATCHES`."""
+    """Return the values of all symbols at each of `BATCHES`; the batch is all that is not fixed."""
     return [{s.name: (fixed or {}).get(s.name, b) for s in module.symbols} for b in BATCHES]
 
 
@@ -105,13 +107,13 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
     """Return operators of a module and tensors between them, with counts at each of `BATCHES`."""
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]
-    # of an undecided branch `Cost` has one side
+    # `Cost` counts only one side of a branch that is not decided before execution
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}
     if not nodes:
         raise ModelError("it has no operator that a device runs", where=module.name)
-    unique, which = distinct(nodes, cost)
-    # one edge per tensor; equal types are evaluated once
+    unique, group = distinct(nodes, cost)
+    # one edge per tensor that one node writes and another reads, by source, target and name
     read = {
         (makers[v], i, v.name): v.type
         for i, n in enumerate(nodes)
@@ -119,17 +121,18 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
         if v is not None and v in makers
     }
     ordered = sorted(read)
-    place: dict[Type, int] = {}
-    kinds = [place.setdefault(read[edge], len(place)) for edge in ordered]
-    tensors = evaluated([_tensor(t) for t in place or UNREAD], at)
+    # equal types are evaluated once: index of each distinct type, and of the type of each edge
+    index_of: dict[Type, int] = {}
+    types = [index_of.setdefault(read[edge], len(index_of)) for edge in ordered]
+    tensors = evaluated([_tensor(t) for t in index_of or UNREAD], at)
     return OpGraph(
         tuple([n.op.mnemonic for n in nodes]),
         np.array([_fixed(n, cost.nodes[n].problem) for n in unique], np.float64).reshape(
             len(unique), -1
-        )[which],
-        evaluated([_scaled(n, cost) for n in unique], at)[:, which],
+        )[group],
+        evaluated([_scaled(n, cost) for n in unique], at)[:, group],
         np.array([(s, t) for s, t, _ in ordered], np.int64).reshape(-1, 2).T,
-        tensors[:, kinds],
+        tensors[:, types],
         _whole(module, am, cost, at),
     )
 
@@ -137,38 +140,40 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
 def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[int]]:
     """Return one node of each group of equal ones, and the index of the group of every node.
 
-    `Cost` has one object for equal applications, regardless of which operands are stored; that is
-    compared here.
+    `Cost` has one object for all nodes with equal operators and types, whose identity is compared.
+    Which operands are stored tensors is compared here in addition, as features depend on it.
     """
     seen: dict[object, int] = {}
     unique: list[Node] = []
-    which: list[int] = []
+    groups: list[int] = []
     for node in nodes:
         key = (id(cost.nodes[node]), *[v is not None and v.weight is None for v in node.inputs])
-        at = seen.setdefault(key, len(unique))
-        if at == len(unique):
+        group = seen.setdefault(key, len(unique))
+        if group == len(unique):
             unique.append(node)
-        which.append(at)
-    return unique, which
+        groups.append(group)
+    return unique, groups
 
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     """Return the values of extents at each batch, ``[batches, rows, columns]``.
 
-    Constants are filled in at once, and each different polynomial is evaluated once.
+    Constants are filled in first, and each different polynomial is evaluated once.
     """
     plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
     numbers: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
-    place: dict[Poly, int] = {}
-    where = [
-        (i, j, place.setdefault(d, len(place)))
+    index_of: dict[Poly, int] = {}
+    # row, column and number of each polynomial
+    positions = [
+        (i, j, index_of.setdefault(d, len(index_of)))
         for i, row in enumerate(rows)
         for j, d in enumerate(row)
         if isinstance(d, Poly)
     ]
-    if where:
-        i, j, which = np.array(where).T
-        numbers[:, i, j] = np.array([[float(number(d)) for d in place] for number in at])[:, which]
+    if positions:
+        i, j, index = np.array(positions).T
+        values = np.array([[float(number(d)) for d in index_of] for number in at])
+        numbers[:, i, j] = values[:, index]
     return numbers
 
 
@@ -183,11 +188,12 @@ def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers])
     live = am.get(Liveness(), module)
     graph = module.graph
     totals: tuple[Dim, ...] = (_stored(cost), cost.weight_bytes)
-    ends = [sum(float(number(element_count(shape(v)))) for v in graph.inputs) for number in at]
+    ins = [sum(float(number(element_count(shape(v)))) for v in graph.inputs) for number in at]
     outs = [sum(float(number(element_count(shape(v)))) for v in graph.outputs) for number in at]
+    # many nodes have the same polynomial of live bytes
     peaks = [float(max((number(d) for d in set(live.live)), default=0)) for number in at]
     rows = [
-        [*(float(number(d)) for d in totals), peaks[i], ends[i], outs[i]]
+        [*(float(number(d)) for d in totals), peaks[i], ins[i], outs[i]]
         for i, number in enumerate(at)
     ]
     return np.array(rows, np.float64)
@@ -201,6 +207,7 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
     # the first stored matrix or filter; vectors are biases and statistics
     filters = next((dims for dims in extents if len(dims) >= 2), ())
     data = _data(node)
+    # at most four columns `weight_0` to `weight_3`; a 3D filter has one extent more, left out
     weight = [float(d) if isinstance(d, int) else 0.0 for d in filters[:4]]
     return [
         *(_moving(problem) if isinstance(problem, SlidingWindow) else NOT_WINDOWED),
@@ -217,11 +224,12 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
 
 
 NOT_WINDOWED = (0.0,) * 9
-"""Window, strides, dilations, pads and groups of an operator without a window."""
+"""Window, strides, dilations and pads (two numbers each) and groups of an operator without a
+window."""
 
 
 def _moving(window: SlidingWindow) -> list[float]:
-    """Return a window with strides, dilations, the sum of both pads, and groups."""
+    """Return extents of a window, strides, dilations, the sums of both pads, and groups."""
     return [
         *_pair(window.extents, 0),
         *_pair(window.strides, 1),
@@ -232,9 +240,10 @@ def _moving(window: SlidingWindow) -> list[float]:
 
 
 def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
-    """Return the last two extents as numbers; one extent is repeated, or padded with stride 1.
+    """Return the last two of some extents as numbers; symbolic ones do not count.
 
-    Symbolic ones do not count; without any, both are the default.
+    Without any, both are the default. A single one, of a 1D window, is completed by a second one
+    without effect: strides and dilations (default 1) by 1, extents and pads (default 0) by itself.
     """
     numbers = [float(d) for d in extents if isinstance(d, int | float)][-2:]
     match numbers:
@@ -253,7 +262,7 @@ def _elements(v: Value) -> float:
 
 
 def _data(node: Node) -> Value | None:
-    """Return the first input of largest rank among those that are not stored; else the first."""
+    """Return the input with most axes among those that are not stored; else the first input."""
     given = [v for v in node.inputs if v is not None]
     data = [v for v in given if v.weight is None]
     if len(data) == 1:
@@ -293,7 +302,7 @@ def _extents(extents: tuple[Dim, ...]) -> list[Dim]:
 
 
 def _tensor(kind: Type) -> list[Dim]:
-    """Return the columns `EDGE_SCALED` of a tensor."""
+    """Return the columns `EDGE_SCALED` of a type; other types than tensors have 1 element."""
     nbytes = kind.nbytes if isinstance(kind, TensorType) else None
     extents = (kind.shape or ()) if isinstance(kind, TensorType) else ()
     return [nbytes or 0, element_count(extents) if extents else 1, *_extents(extents)]
@@ -304,10 +313,13 @@ def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:
 
     Casts and copies (without a kernel) depend on nothing, and precede the next kernel.
     """
-    place = {launch.kernel: i for i, launch in enumerate(launches) if launch.kernel >= 0}
-    makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
+    launch_of = {launch.kernel: i for i, launch in enumerate(launches) if launch.kernel >= 0}
+    makers = {v: launch_of[i] for i, k in enumerate(table.kernels) for v in k.writes}
     edges = {
-        (makers[v], place[i]) for i, k in enumerate(table.kernels) for v in k.reads if v in makers
+        (makers[v], launch_of[i])
+        for i, k in enumerate(table.kernels)
+        for v in k.reads
+        if v in makers
     }
     # the kernel number of casts and copies is negative
     for i, launch in enumerate(launches):

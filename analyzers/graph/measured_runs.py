@@ -30,7 +30,7 @@ NEEDED = ("model", "time_s")
 MODELS = "models"
 """Folder of the models, in or next to the folder of the rows."""
 USUAL = data_next_to(__file__)
-"""Defaults of columns that a table of runs may omit."""
+"""Defaults of columns that a table of runs may omit, from ``measured_runs.toml``."""
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
 """Columns to read as text: as numbers, version 1.20 would be 1.2."""
 SCHEMA = 1
@@ -38,14 +38,14 @@ SCHEMA = 1
 SEPARATOR = "@"
 """Separator of a model's name and the values of its symbols in the name of a graph."""
 Run = GraphRow | tuple[str, str]
-"""A run, or the machine and the reason why it cannot be read."""
+"""A run, or the machine of a run and the reason why the run cannot be read."""
 
 
 class MeasuredRuns(GraphDataset):
     """Measured runs of a user, each under its runtime and in its precision.
 
     The first symbol of a model is its batch; the values of other symbols are part of the graph's
-    name, ``bert@s70=128``. Memory is the growth of the process's resident set.
+    name, ``bert@s70=128``. Memory is the growth of the process's resident set (RSS).
     """
 
     name = "mine"
@@ -53,7 +53,7 @@ class MeasuredRuns(GraphDataset):
     files = PATTERNS
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Return every run; of runs that differ in the number of threads, that with most.
+        """Return every run; of runs that differ only in the number of threads, the one with most.
 
         Raises:
             DataError: no table of runs, or one of another schema.
@@ -62,8 +62,8 @@ class MeasuredRuns(GraphDataset):
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
         """Return counts of runs in an unknown precision or under an unknown runtime."""
-        every = (row for path in tables(folder) for _, row in runs(path))
-        return Counter(row for row in every if not isinstance(row, GraphRow))
+        every = (run for path in tables(folder) for _, run in runs(path))
+        return Counter(run for run in every if not isinstance(run, GraphRow))
 
     def digests(self, folder: Path) -> dict[str, str]:
         """Return SHA-256 of every table."""
@@ -75,7 +75,7 @@ class MeasuredRuns(GraphDataset):
         from perfc.ir.graphs.rewrite import with_defaults
 
         name, _, fixed = graph.partition(SEPARATOR)
-        # models are stored compressed or plain
+        # models are stored compressed or plain; `with_suffix` removes ".gz" alone
         path = model_folder(folder) / f"{name}.onnx.gz"
         path = path if path.is_file() else path.with_suffix("")
         if not path.is_file():
@@ -128,7 +128,10 @@ def architecture_of(file: str) -> str:
 
 
 def runs(path: Path) -> Iterator[tuple[int, Run]]:
-    """Yield the threads and the row of every run of a table; 0 and the reason for unknown ones.
+    """Yield the threads and the row of every run of a table.
+
+    A run on an unknown machine, under an unknown runtime or in an unknown precision has 0 threads,
+    and its machine and the reason in place of the row.
 
     Raises:
         DataError: no such table, or one of another schema.
@@ -144,7 +147,7 @@ def runs(path: Path) -> Iterator[tuple[int, Run]]:
         if lacking:
             raise ValueError(f"no column {lacking[0]!r}")
     except (ValueError, OSError) as error:
-        line = (str(error).splitlines() or [type(error).__name__])[0]
+        line = (str(error).splitlines() or [type(error).__name__])[0]  # pandas writes many lines
         raise DataError(f"no table of runs: {line}", where=str(path)) from None
     # tables of earlier versions have fewer columns, and runs may leave cells empty
     for name, value in USUAL.items():
@@ -167,14 +170,14 @@ def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
         PerfcError: an unknown runtime or precision, or a time that is not positive and finite.
         ValueError: a cell that should be a number.
     """
+    # the cell lists the symbols as NAME=VALUE, the batch first; a batch of 0 is unknown
     pairs = [pair.partition("=") for pair in str(cells["dims"]).split() if "=" in pair]
-    # without a column for the batch, the first symbol is the batch
     batch = int(cells["batch"]) or (int(pairs[0][2]) if pairs else 1)
     fixed = " ".join(f"{k}={v}" for k, _, v in pairs[1:])
     name, time_s = str(cells["model"]), float(cells["time_s"])
     if not 0 < time_s < float("inf") or batch < 1:
         raise DataError(f"a run of {name} × {batch} that takes {time_s} s")
-    # a table without either column has 0 in both: unknown
+    # both are 0 in a table without these columns: the memory is then unknown, NaN
     memory = float(cells["peak_rss_bytes"]) - float(cells["base_rss_bytes"])
     target = machine_of(str(cells["target"]), folder)
     return GraphRow(
@@ -199,7 +202,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         PerfcError: an unknown runtime, precision or layout.
     """
     name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
-    # a framework alone, as ``onnxruntime``: the runtime that stands for it on this device
+    # the name of a framework, such as ``onnxruntime``, stands for its runtime on this device
     framework = next((f for f in Framework if f.value == name), None)
     if framework is None:
         table = runtime(name)
@@ -207,7 +210,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         table = standing_for(framework, str(cells["device"]).partition(":")[0] or kind)
     # major and minor number of a version such as "torch 2.1.0+cu121"
     words = str(cells["version"]).split()
-    digits = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
+    numbers = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
     precision = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
     is_torch = table.steps is not None
     # without a version: that of the default setting, or 1.0 outside of PyTorch
@@ -217,13 +220,16 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         precision or Precision.F32,
         channels_last=layout is Layout.CHANNELS_LAST,
         compiled=table.steps is Steps.COMPILED,
-        version=(digits[0], digits[1]) if len(digits) > 1 else usual,
+        version=(numbers[0], numbers[1]) if len(numbers) > 1 else usual,
         engine="" if is_torch else table.name,
     )
 
 
 def kind_of(target: str) -> str:
-    """Return ``cpu`` or ``cuda``; the latter for an unknown machine, whose rows are left out."""
+    """Return the kind of a machine, ``cpu`` or ``cuda``.
+
+    An unknown machine counts as ``cuda``; its rows are left out later.
+    """
     try:
         return load_machine(target).kind
     except TargetError:
@@ -231,7 +237,9 @@ def kind_of(target: str) -> str:
 
 
 def machine_of(target: str, folder: Path) -> str:
-    """Return the machine of a row: a target of perfc, or the path of a target file by the table.
+    """Return the machine of a row: a target of perfc, or the path of a target file.
+
+    The file is in the folder of the table; a name without a file stays as it is.
 
     >>> machine_of("a100", Path())
     'a100-sxm4-80gb'

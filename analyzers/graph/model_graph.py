@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 RANK = 6
-"""Number of extents of a tensor; further ones are multiplied into the last."""
+"""Number of extents of a tensor in features; further extents are multiplied into the last."""
 BATCHES = (32, 64)
-"""Two batches at which everything is counted; a line through both gives counts of other batches, as
-counts are affine in the batch."""
+"""The two batches at which everything is counted. A line through both gives the counts of all other
+batches, as counts are affine in the batch."""
 OP_FIXED = Schema(
     "operators",
     (
@@ -54,7 +54,8 @@ OP_FIXED = Schema(
     ),
 )
 """Columns of an operator that do not depend on the batch; 0 if it has no such number. ``weight_i``
-are the extents of its first stored tensor of two or more axes, ``pad_*`` the sum of both sides."""
+are the extents of its first stored tensor of two or more axes, ``pad_*`` the sum of both sides,
+``operands`` and ``weights`` numbers of inputs that are not stored and that are."""
 OP_SCALED = Schema(
     "operators by batch",
     (
@@ -71,8 +72,8 @@ OP_SCALED = Schema(
         *(f"out_{i}" for i in range(RANK)),
     ),
 )
-"""Columns that grow with the batch: counts of one execution; extents of the input of largest rank
-that is not stored, and of the first output."""
+"""Columns of an operator that grow with the batch: counts of one execution, then extents of two
+tensors: of the input with most axes among those that are not stored, and of the first output."""
 EDGE_SCALED = Schema(
     "tensors by batch", ("nbytes", "elements", *(f"extent_{i}" for i in range(RANK)))
 )
@@ -128,7 +129,7 @@ class KernelGraph:
     """Launches of a framework in order, with the dependencies between them.
 
     Args:
-        columns: counts of the launches, one row each.
+        columns: counts of the launches, one row per launch.
         edges: index of the source and the target launch, ``[2, edges]``.
     """
 
@@ -164,7 +165,7 @@ class ModelGraph:
 
 
 def interpolated(pair: Array, batch: float) -> Array:
-    """Return counts at a batch from those at both `BATCHES`; never negative."""
+    """Return counts at a batch from a pair of counts at `BATCHES`; never negative."""
     # a line from two large batches may fall below 0 at a small one
     low, high = BATCHES
     result: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)

@@ -1,7 +1,7 @@
 """Interface of whole-model predictors: train on rows, predict rows, adapt to a new machine.
 
-Each predictor is one file of a package (`SHIPPED` or a plug-in's) that sets ``PREDICTOR`` to a
-subclass of `GraphPredictor`.
+Each predictor is one file of a package (`SHIPPED`, or a package of a plug-in) that sets
+``PREDICTOR`` to a subclass of `GraphPredictor`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
-"""Quantiles of the ends of a 90 % interval."""
+"""Quantiles of errors at the ends of a 90 % interval."""
 LEAST_ROWS = 20
-"""Least held-out rows for a separate interval of a machine: with 20, one row is beyond each end."""
+"""Least held-out rows for a separate interval of a machine: of 20 rows, 5 % are one row beyond each
+end."""
 
 
 @record
@@ -45,7 +46,7 @@ class TrainingBudget:
         seed: random seed of the whole training.
         limit_s: seconds of processor time; the best state until then is the result.
         folder: folder of checkpoints and logs, from which training continues; None for none.
-        scale: share of the paper's hidden size and epochs, to fit the time of this machine.
+        scale: share of the paper's hidden size and epochs, for machines with little time.
         epochs: maximum epochs of a network; None for those of its recipe.
         is_faithful: True to train networks by the papers' recipes, False by shorter ones.
         unlabelled: folder of graphs without measurements, as `perfc data build graphs` writes it;
@@ -74,7 +75,7 @@ class GraphEstimates:
         low: lower end of the interval; NaN if the predictor gives none.
         high: upper end of the interval.
         far: True if the graph is far from all training graphs.
-        unknown: True if no training row is of the machine.
+        unknown: True if no training row was measured on the machine.
         unfamiliar: True if no training graph consists of similar blocks, which widens the interval;
             None if the predictor does not distinguish such graphs.
     """
@@ -107,9 +108,10 @@ class GraphPredictor(ABC):
     reaches_machines: ClassVar[bool] = False
     """True if it widens its intervals for unmeasured machines itself."""
     begins_from: ClassVar[str] = ""
-    """Command that writes the pretrained weights it starts from; empty if it starts from none."""
+    """Command that writes the pretrained weights from which it starts; empty if there are none."""
     reads_launches: ClassVar[bool] = False
-    """True if its features of elementwise operators and views are launches instead of names."""
+    """True if it predicts from launches: elementwise operators and views that differ only by name
+    are equal, and the time is that of the device."""
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         if variant and variant not in self.variants:
@@ -119,9 +121,10 @@ class GraphPredictor(ABC):
             )
         self.variant = variant
         self.quantity = quantity
-        # middle, low and high of measured over predicted, and low and high by machine
+        # measured over predicted: middle of all rows, and ends of the interval relative to the
+        # corrected estimate; NaN before calibration
         self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
-        self.factors: Mapping[str, tuple[float, float]] = {}
+        self.factors: Mapping[str, tuple[float, float]] = {}  # ends of the interval by machine
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
@@ -131,7 +134,7 @@ class GraphPredictor(ABC):
         Raises:
             PerfcError: this predictor is trained by the laboratory, which is not installed.
         """
-        # the interface is here, so that predictors with shipped weights need no laboratory
+        # predictors with shipped weights are installed without the laboratory, which overrides this
         del train, validation, budget, say
         raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
@@ -146,13 +149,14 @@ class GraphPredictor(ABC):
 
     @abstractmethod
     def predict(self, data: Measurements) -> Array:
-        """Return the quantity of every row, ``[rows]``, in its unit, without `adapt`'s factor."""
+        """Return the quantity of every row, ``[rows]``, in its unit, without ``factor``."""
 
     def adapt(self, few: Measurements) -> None:
         """Calibrate for a new machine with a few of its rows; by default by their median factor.
 
         The interval is widened where these rows are outside of it.
         """
+        # above 0, as a prediction may be 0; 1e-12 is below any measured value
         ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
         # a median, so that one disturbed run of a few does not move all estimates
         middle = float(np.median(ratio))
@@ -160,13 +164,13 @@ class GraphPredictor(ABC):
         _, before, after = self.factor
         # `fmin` and `fmax` ignore the NaN of a predictor without an interval
         self.factor = (middle, float(np.fmin(low, before)), float(np.fmax(high, after)))
-        # intervals by machine are those of the machines of the training
+        # intervals by machine were relative to estimates without this correction
         self.factors = {}
 
     def calibrate(self, validation: Measurements) -> None:
-        """Set the intervals from errors on rows that were not trained on: per machine, and for all.
+        """Set the intervals from errors on held-out rows: one of all rows, and one per machine.
 
-        A common interval would hold only on the machine with most rows.
+        A common interval would fit only the machine with most rows.
         """
         if not len(validation):
             return
@@ -182,9 +186,10 @@ class GraphPredictor(ABC):
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Return corrected estimates with intervals; callers apply `PhysicalLimits` to them."""
         value = np.maximum(self.predict(data) * self.factor[0], 1e-12)
-        # ends are factors, of the machine if known, and the two last of `factor` are those of all
+        # factors of the machine, else those of all rows, which follow the middle in `factor`
         ends = [self.factors.get(row.target, self.factor[1:]) for row in data.rows]
         low, high = np.reshape(ends, (-1, 2)).T
+        # neither far nor unknown: only predictors that override this method tell such rows
         nowhere = np.zeros(len(data), np.bool_)
         return GraphEstimates(value, value * low, value * high, nowhere, nowhere)
 
@@ -218,9 +223,13 @@ PREDICTOR_FILE = "predictor.py"
 
 @cache
 def files(*, trains: bool = True) -> Mapping[str, str]:
-    """Return the module of every predictor by name; one of a plug-in, which trains, replaces ours.
+    """Return the module of every predictor by name.
 
-    Files are searched for ``PREDICTOR`` and not imported, as some need PyTorch.
+    A predictor of a plug-in, which can train, replaces the shipped one of the same name. Files are
+    searched for ``PREDICTOR`` and not imported, as some need PyTorch.
+
+    Args:
+        trains: False for shipped predictors alone.
     """
     modules: dict[str, str] = {}
     for package in (SHIPPED, *(plugins.modules(plugins.PREDICTORS) if trains else ())):
@@ -228,7 +237,7 @@ def files(*, trains: bool = True) -> Mapping[str, str]:
         for path in folder.glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
                 modules[path.stem] = f"{package}.{path.stem}"
-        # later packages replace earlier ones: those of plug-ins follow
+        # a larger predictor is a folder with this file
         for path in folder.glob(f"*/{PREDICTOR_FILE}"):
             modules[path.parent.name] = f"{package}.{path.parent.name}.{path.stem}"
     return modules
@@ -254,8 +263,8 @@ def predictor(
 ) -> GraphPredictor:
     """Return a new predictor by name: ``pmgns``, or ``pmgns:gcn`` for a variant.
 
-    Dashes and underscores are equal. Without ``trains`` a shipped one has precedence, as plug-ins
-    import packages that only training needs.
+    Dashes and underscores are equal. Without ``trains`` a shipped predictor has precedence, as
+    plug-ins import packages that only training needs.
 
     Raises:
         PerfcError: unknown name or variant.

@@ -66,7 +66,10 @@ class GraphRow:
 
     @property
     def part(self) -> str:
-        """Return the execution mode: ``eager``, ``channels last``, ``compiled`` or ``training``."""
+        """Return the execution mode: ``eager``, ``channels last``, ``compiled`` or ``training``.
+
+        Scores of a data set are divided into parts by it.
+        """
         return self.setting.mode.value
 
 
@@ -110,7 +113,7 @@ class Measurements:
         return Measurements(self.dataset, self.graphs, tuple(rows), self.digest)
 
     def measured(self, quantity: Quantity) -> Measurements:
-        """Return the rows in which a quantity was measured."""
+        """Return the rows in which a quantity was measured; one of 0 has no relative error."""
         return self.where(lambda r: isfinite(r.value(quantity)) and r.value(quantity) > 0)
 
     def values(self, quantity: Quantity) -> Array:
@@ -122,7 +125,7 @@ class Measurements:
         return self.graphs[row.graph]
 
     def kernels(self, row: GraphRow) -> KernelGraph:
-        """Return the launches of a row in the framework's order."""
+        """Return the launches of a row, in the order of the framework, at any batch."""
         return self.graphs[row.graph].kernels[row.setting.launch_key]
 
     def launches(self, row: GraphRow) -> Columns:
@@ -131,7 +134,7 @@ class Measurements:
 
 
 def drawn(rows: Sequence[GraphRow], seed: int, count: int) -> list[GraphRow]:
-    """Draw at most ``count`` rows at random, at most one of each architecture."""
+    """Return at most ``count`` rows, drawn at random, at most one of each architecture."""
     import random
 
     # all rows are shuffled, so that the draw of a larger count begins with that of a smaller one

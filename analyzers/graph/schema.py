@@ -1,4 +1,4 @@
-"""Ordered columns of a table, with a digest in which weights and code must agree."""
+"""Ordered columns of a table, with a digest that must be equal in weights and code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """Return the digest of the names and their order."""
+        """Return the digest of the names and their order: 64 bits of SHA-256, as text."""
         text = json.dumps([self.name, list(self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from .model_graph import Indices
 
 MAX_BYTES = 256 << 20
-"""Maximum size of one graph's arrays after decompression, in bytes."""
+"""Maximum size of one graph's arrays after decompression, in bytes; a damaged or hostile file might
+take all memory."""
 LAUNCHES = Schema(
     "launches", ("kind", "times", *(f"{n}@{b}" for b in BATCHES for n in AMOUNTS), *TRAITS)
 )
@@ -50,7 +51,7 @@ LAUNCHES = Schema(
 ENCODING = Schema(
     "encoding", tuple(s.digest for s in (OP_FIXED, OP_SCALED, EDGE_SCALED, WHOLE, LAUNCHES))
 )
-"""Digests of all tables of a stored graph; graphs of another digest are encoded again."""
+"""Digests of all tables of a stored graph; graphs of another digest are encoded once more."""
 _PLAIN = ("fixed", "scaled", "edges", "edge_scaled", "whole")
 """Fields of `OpGraph` that are arrays of numbers."""
 
@@ -62,7 +63,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def save_graph(graph: ModelGraph, path: Path) -> None:
-    """Write a graph."""
+    """Write a graph; each of its lists of launches is a table with its edges and its key."""
     arrays: dict[str, Any] = {n: _small(getattr(graph.ops, n)) for n in _PLAIN}
     arrays["ops"] = np.array(graph.ops.ops, np.str_)
     for i, (key, kernels) in enumerate(graph.kernels.items()):
@@ -105,7 +106,11 @@ def load_graph(path: Path, name: str) -> ModelGraph | None:
 
 
 def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
-    """Return the graph of stored arrays, in 64 bits again, with shapes and edges checked."""
+    """Return the graph of stored arrays, converted back to 64 bits, with shapes and edges checked.
+
+    Raises:
+        ValueError: arrays that do not belong together.
+    """
     plain = {n: arrays[n].astype("i8" if n == "edges" else "f8") for n in _PLAIN}
     ops = OpGraph(tuple(map(str, arrays["ops"].tolist())), **plain)
     count = len(ops)
@@ -115,7 +120,7 @@ def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
         raise ValueError("an edge to a node that is not there")
     kernels: dict[str, KernelGraph] = {}
     i = 0
-    # as many as the graph has different lists of launches
+    # lists of launches are numbered from 0
     while f"key{i}" in arrays:
         table = arrays[f"table{i}"].astype("f8")
         columns = LinearColumns(BATCHES, table)
@@ -154,7 +159,7 @@ def rows_text(rows: Sequence[GraphRow]) -> str:
 
 
 def _listed(row: GraphRow) -> list[object]:
-    """Return the fields of a row, with its setting (third) as a list."""
+    """Return the fields of a row, with its setting, the third field, as a list."""
     setting = row.setting
     listed: list[object] = [getattr(row, f.name) for f in fields(row)]
     # without the last field, the host's launch overhead: no measurement of the run has it

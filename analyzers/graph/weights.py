@@ -24,11 +24,11 @@ from .rows import Quantity
 from .store import write_file
 
 FORMAT = 4
-"""Version of the files; a predictor of another one is refused."""
+"""Version of the files; a predictor of another version is refused."""
 MAX_CARD_BYTES = 1 << 18
-"""Maximum bytes of a card: files of unknown origin are read up to a bound."""
+"""Maximum bytes of a card, so that files of unknown origin take bounded memory."""
 MAX_ARRAYS_BYTES = 64 << 20
-"""Maximum bytes of the arrays of a predictor."""
+"""Maximum bytes of the file of arrays of a predictor, as `MAX_CARD_BYTES`."""
 
 
 @record
@@ -48,10 +48,10 @@ class GraphCard:
         architectures: number of training architectures.
         most_operators: operators of the largest training graph; a larger one extrapolates.
         runs: machine, precision, execution mode and framework of each kind of training rows.
-        small_peaks: for each of ``runs``, live bytes of a small one: the 5 % quantile of its rows.
-            Empty in older cards.
+        small_peaks: for each of ``runs``, the live bytes of a small run: the 5 % quantile over its
+            rows. Empty in older cards.
         operators: mnemonics of all operators of the training graphs.
-        factor: middle, low and high of the interval over the estimate.
+        factor: correction of estimates, and low and high end of the interval over the estimate.
         metrics: metrics of held-out rows.
         meta: entries of the predictor itself, among them digests of its schemas.
         arrays_sha256: digest of the arrays.
@@ -101,7 +101,7 @@ class GraphCard:
 
         A machine without such rows takes the least of the others.
         """
-        if len(self.small_peaks) < len(self.runs):
+        if len(self.small_peaks) < len(self.runs):  # an older card
             return 0.0
         # the least, so that fewer runs count as smaller than measured ones
         indices = self._like(target, setting) or [
@@ -111,10 +111,10 @@ class GraphCard:
 
     def _like(self, target: str, setting: Setting) -> list[int]:
         """Return the indices of the runs of a machine in a setting."""
-        # rows in the precision itself come first, then those under autocast
+        # rows in the precision itself come first, then those under autocast to it
         precision = setting.precision.value
         for measured in (precision, f"amp {precision}"):
-            wanted = (target, measured, setting.mode.value)
+            wanted = (target, measured, setting.mode.value)  # the framework may be any
             indices = [i for i, run in enumerate(self.runs) if run[:3] == wanted]
             if indices:
                 return indices
@@ -132,7 +132,7 @@ def version_of(framework: str) -> tuple[int, int]:
 
 
 def narrowed(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return arrays with matrices in half precision; vectors stay as they are."""
+    """Return arrays with matrices in half precision; vectors, which are small, stay as they are."""
     return {n: a.astype(np.float16) if a.ndim > 1 else a for n, a in arrays.items()}
 
 
@@ -198,13 +198,13 @@ def _parsed(content: bytes, path: Path) -> GraphCard:
 
 
 def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]:
-    """Return the predictor of a card; without ``trains`` it may only estimate.
+    """Return the predictor of a card, and the card; without ``trains`` it may only estimate.
 
     Raises:
         WeightsError: files that are damaged, of another schema, or of two different trainings.
     """
     card = read_card(path)
-    # arrays with another digest are of another training
+    # refuses arrays with another digest, which are of another training
     arrays = arrays_of(path.with_suffix(".npz"), card.arrays_sha256, MAX_ARRAYS_BYTES)
     try:
         restored = predictor(card.predictor, Quantity(card.quantity), trains=trains)

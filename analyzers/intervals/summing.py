@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
 
 TOGETHER = 1.0
-"""Correlation of equal errors, which add up in a sum."""
+"""Correlation of errors that are equal, so that they add up in a sum."""
 PRODUCTS = "matmul_f32"
 """Class of FP32 products, whose correlation depends on the kind of run."""
 _FITTED = constants_next_to(__file__)
@@ -30,17 +30,17 @@ In training no correlation covers 90 % of the runs: half of the forward passes o
 1.5 times the sum of the kernels that the same source lists.
 """
 CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlation"].by_name
-"""Correlation of the errors of any two kernels of one class in a run; an unlisted class counts as
-one error."""
+"""Correlation of the errors of any two kernels of one class in a run; all kernels of an unlisted
+class have one error (`TOGETHER`)."""
 
 
 class ErrorSide(NamedTuple):
-    """Possible error of one kernel on one side of its prediction.
+    """Possible error of one kernel on one side, below or above its prediction.
 
     Args:
         class_name: class of the kernel; errors of different classes are independent.
         is_own: True if kernels of the class were measured on this machine itself.
-        width: seconds or joules of all launches together.
+        width: largest error at 90 % coverage, in seconds or joules of all launches together.
     """
 
     class_name: str
@@ -49,7 +49,7 @@ class ErrorSide(NamedTuple):
 
 
 Sides = Mapping[ErrorSide, float]
-"""Sides with the number of kernels of each; equal sides are those of equal kernels."""
+"""Number of kernels by their error; equal errors are those of equal kernels."""
 
 
 def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[ErrorSide]]:
@@ -81,6 +81,7 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
     5.568
     """
     shares = {**CORRELATION, PRODUCTS: products}
+    # by class and whether it was measured on this machine: Σ w and Σ w²
     sums: dict[tuple[str, bool], tuple[float, float]] = {}
     for side, count in sides.items():
         key = side.class_name, side.is_own
@@ -89,13 +90,16 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
         sums[key] = line + width, square + width * width
     return math.hypot(
         *(
-            # on a machine without rows all kernels of a class share its error
-            joined(shares.get(name, TOGETHER) if is_own else TOGETHER, *both)
-            for (name, is_own), both in sums.items()
+            # on a machine without rows all kernels of a class have one error
+            joined(shares.get(name, TOGETHER) if is_own else TOGETHER, *line_and_square)
+            for (name, is_own), line_and_square in sums.items()
         )
     )
 
 
 def joined(shared: float, line: float, square: float) -> float:
-    """Return the half-width of one class from its correlation, sum and sum of squares."""
+    """Return the half-width of one class from its correlation, sum and sum of squares.
+
+    Fully correlated widths are just added, so that rounding leaves no difference.
+    """
     return line if shared == TOGETHER else math.sqrt(shared * line * line + (1 - shared) * square)

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     Rule = Callable[[Adjoint], "Gradients | None"]
 
 
-# the package of the operators, whose modules have the names of those here
+# the package of the operators: a family's rules are in a module of the same name in this package
 _OPERATORS = __name__.replace("gradients", "ops.")
 
 
 def rule_of(cls: type[Op]) -> Rule | None:
-    """Return the rule of an operator or of its nearest base class that has one, else None."""
+    """Return the rule of an operator or of its nearest base class that has one, else None.
+
+    An operator that declares derivatives as text has the rule in `pointwise`.
+    """
     derivative: tuple[str, ...] = getattr(cls, "derivative", ())
     if derivative:
         pointwise = import_module(f"{__name__}.pointwise").pointwise
@@ -35,6 +38,7 @@ def rule_of(cls: type[Op]) -> Rule | None:
         mnemonic = parent.__dict__.get("mnemonic")
         family = parent.__module__.removeprefix(_OPERATORS)
         rules = _rules(family) if mnemonic else None
+        # a mnemonic that is a keyword of Python, such as "not", has an underscore behind it
         name = f"{mnemonic}_" if mnemonic and iskeyword(mnemonic) else mnemonic
         rule: Rule | None = getattr(rules, name, None) if rules and name else None
         if rule is not None:
@@ -46,6 +50,7 @@ def rule_of(cls: type[Op]) -> Rule | None:
 def _rules(family: str) -> ModuleType | None:
     """Return the module of a family's rules, None if there is none."""
     folder, _, _ = family.rpartition(".")
+    # `find_spec` raises an error for a module in a missing package
     if folder and _rules(folder) is None:
         return None
     name = f"{__name__}.{family}"

@@ -20,9 +20,10 @@ class Adjoint:
     """One node that is differentiated.
 
     Args:
-        node: the node; a rule that needs an unused result adds it with ``result``.
+        node: the node; a rule that needs an unused result adds it with ``result``, which replaces
+            this field. The caller takes the node from here after the rule.
         of_results: gradients of its results by position, None for a result without one.
-        wanted: True for each operand that needs a gradient.
+        wanted: for each operand True if it needs a gradient.
         tape: collects the nodes of the gradients.
     """
 
@@ -88,18 +89,19 @@ class Adjoint:
         """Return gradients of every operand that needs one, from one operator.
 
         Args:
-            grad_op: returns one gradient of each operand.
-            ins: its operands; the gradient of the first result and all operands by default.
+            grad_op: operator whose results are the gradients of the operands, in their order.
+            ins: operands of ``grad_op``; by default the gradient of the first result, then all
+                operands of the node.
             count: number of operands that have a gradient, the first ones; 0 for all.
         """
         indices = [i for i in range(count or len(self.node.inputs)) if self.wants(i)]
         ins = (self.dy, *self.node.inputs) if ins is None else ins
-        # results up to the last that is wanted, as positions count
+        # results are known by position: all up to the last that is wanted
         gradients = self.tape.several(grad_op, ins, max(indices, default=-1) + 1)
         return {i: gradients[i] for i in indices}
 
     def error(self, why: str) -> PassError:
-        """Return the error that this node has no gradient."""
+        """Return the error that this node has no gradient; ``--freeze`` would leave it out."""
         return PassError(
             f"no gradient of {self.op.mnemonic}: {why}", where=self.node.name, hint="--freeze GLOB"
         )

@@ -25,7 +25,8 @@ LETTERS: Mapping[str, int | None] = {"x": 0, "a": 0, "b": 1, "c": 2, "y": None}
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
     name: (alu, sfu) for name, (alu, sfu) in data_next_to(__file__).items()
 }
-"""Operations on the vector unit and on the special-function unit, by mnemonic."""
+"""Operations on the vector unit and on the special-function unit, by mnemonic of the functions that
+a derivative may call, from ``derivative.toml``."""
 BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {
     ast.Add: ("add", 1, 0),
     ast.Sub: ("sub", 1, 0),
@@ -55,7 +56,7 @@ def parsed(text: str) -> ast.expr:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
         raise ValueError(f"no derivative: {text[:64]!r}") from None
-    _cost(tree)
+    _cost(tree)  # raises an error for a tree outside the grammar
     return tree
 
 
@@ -73,7 +74,11 @@ def operations(text: str) -> tuple[int, int]:
 
 
 def _cost(tree: ast.expr) -> tuple[int, int]:
-    """Return operations on both units; an error for anything outside the grammar."""
+    """Return operations on the vector unit and on the special-function unit.
+
+    Raises:
+        ValueError: the tree is outside the grammar.
+    """
     parts: list[ast.expr] = []
     match tree:
         case ast.BinOp(left, op, right) if type(op) in BINARY:
@@ -91,8 +96,8 @@ def _cost(tree: ast.expr) -> tuple[int, int]:
             alu = sfu = 0
         case _:
             raise ValueError(f"no derivative: {ast.unparse(tree)[:64]!r}")
-    below = [_cost(p) for p in parts]
-    return alu + sum(a for a, _ in below), sfu + sum(s for _, s in below)
+    costs = [_cost(p) for p in parts]
+    return alu + sum(a for a, _ in costs), sfu + sum(s for _, s in costs)
 
 
 def substituted(text: str, attributes: Mapping[str, object]) -> str:
@@ -110,9 +115,16 @@ def substituted(text: str, attributes: Mapping[str, object]) -> str:
 
 
 def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Value:
-    """Return ``dy`` times the derivative, in standard operators."""
+    """Return ``dy`` times the derivative, in standard operators.
+
+    Args:
+        text: the derivative.
+        tape: collects the operators.
+        dy: gradient of the result.
+        values: values of the variables; ``a`` is another name of ``x``.
+    """
     writer = _Writer(tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dy.dtype)
-    # a gradient that passes or not is selected, in one operator; others are a product
+    # a derivative of 1 or 0 selects the gradient, in one operator; any other is a product
     match parsed(text):
         case ast.Call(ast.Name("where"), [condition, ast.Constant(1), ast.Constant(0)]):
             return tape.where(writer.value(condition), dy, tape.number(0, dy.dtype))
@@ -133,6 +145,7 @@ class _Writer:
         match tree:
             case ast.BinOp(left, op, right):
                 return self.applied(BINARY[type(op)][0], left, right)
+            # the only unary operator of the grammar is the minus
             case ast.UnaryOp(_, ast.Constant(int() | float() as number)):
                 return self.tape.number(-number, self.dtype)
             case ast.UnaryOp(_, operand):

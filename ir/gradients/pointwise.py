@@ -1,4 +1,8 @@
-"""Gradient rule of every elementwise operator that declares its derivative as text."""
+"""Gradient rule of every elementwise operator that declares its derivative as text.
+
+`derivative` defines the grammar: variables ``x`` (or ``a``), ``b`` and ``c`` stand for the
+operands, ``y`` for the result.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +31,18 @@ def pointwise(at: Adjoint, texts: Sequence[str]) -> Gradients:
 
 
 def gradient(at: Adjoint, text: str, index: int, dy: Value | None = None) -> Value:
-    """Return the gradient of operand ``index``, summed over broadcast axes."""
+    """Return the gradient of operand ``index``, summed over broadcast axes.
+
+    Args:
+        at: the elementwise operator.
+        text: derivative of the result by this operand.
+        index: position of the operand.
+        dy: gradient of the result; by default that of ``at``.
+    """
     tape, dy = at.tape, dy or at.dy
     attributes = {f.name: getattr(at.op, f.name) for f in fields(at.op)}
     shown = derivative.substituted(text, attributes)
+    # derivatives that are one number or one variable need no operator of their own
     match shown:
         case "1":
             product = dy
@@ -39,9 +51,9 @@ def gradient(at: Adjoint, text: str, index: int, dy: Value | None = None) -> Val
         case "a" | "x" | "b" | "c" | "y":
             product = tape.mul(dy, value_of(at, shown))
         case _:
-            used = derivative.letters(shown)
+            used = derivative.letters(shown)  # with "x" for "a"
             ins = [value_of(at, letter) if letter in used else None for letter in ORDER]
-            while ins and ins[-1] is None:
+            while ins and ins[-1] is None:  # operands at the end are left out, others are None
                 ins.pop()
             product = tape.apply(ElementwiseGrad(at.op.mnemonic, shown), dy, *ins)
     return tape.sum_to(product, at.shape(index))

@@ -43,7 +43,7 @@ def shape_of(v: Value) -> Shape:
 
 def title_of(op: Op) -> str:
     """Return the name of an operator in reports: its ONNX name, or that of its base class."""
-    # an operator of a gradient names the one that it differentiates
+    # a gradient's operator may have the mnemonic of the operator that it differentiates
     of = getattr(op, "of", "")
     if of in REGISTRY:
         return f"{title_of(REGISTRY[of]())}Grad"
@@ -55,7 +55,10 @@ class Tape:
 
     Args:
         taken: names already in use.
-        phase: the part of a step that nodes are written for.
+        phase: the part of a training step to which the nodes belong.
+
+    ``place`` is the origin of the node for which nodes are written; callers set it, and it gives
+    them their name, with ``suffix``, and their lines of code.
     """
 
     def __init__(self, taken: Iterable[str] = (), phase: Phase = Phase.BACKWARD) -> None:
@@ -89,14 +92,14 @@ class Tape:
         types: Types = op.infer(ins)
         stem = name or f"{self.place.name}{self.suffix}"
         values = [Value(self.fresh(stem), t) for t in types[:count]]
-        # the node has the name of the one that it is written for
+        # the name of the node for which it is written, even if the result has another name
         name, frames = f"{self.place.name}{self.suffix}", self.place.frames
         loc = Loc(name, title_of(op), False, self.phase, frames)
         self.nodes.append(Node(op, ins, tuple(values), (), loc))
         return tuple(values)
 
     def named(self, op: Op, ins: Inputs, names: Sequence[str], name: str) -> tuple[Value, ...]:
-        """Return results with these names, from a node called ``name``."""
+        """Return results with these names, from a node called ``name``, whatever ``place`` is."""
         types = op.infer(ins)
         values = tuple(Value(self.fresh(n), t) for n, t in zip(names, types, strict=False))
         loc = Loc(self.fresh(name), name, False, self.phase)
@@ -162,28 +165,28 @@ class Tape:
         return self.apply(Reshape(allowzero=0), v, self.ints(shape))
 
     def expand(self, v: Value, shape: Shape) -> Value:
-        """Broadcast to a shape."""
+        """Return a value broadcast to a shape."""
         return v if shape_of(v) == shape else self.apply(Expand(), v, self.ints(shape))
 
     def transpose(self, v: Value, perm: Sequence[int]) -> Value:
-        """Permute axes; return the operand itself if the order is unchanged."""
+        """Return a value with permuted axes; the operand itself if the order is unchanged."""
         if list(perm) == list(range(len(perm))):
             return v
         return self.apply(Transpose(perm=tuple(perm)), v)
 
     def swapped(self, v: Value) -> Value:
-        """Exchange the last two axes."""
+        """Return a value with the last two axes exchanged."""
         rank = len(shape_of(v))
         return self.transpose(v, (*range(rank - 2), rank - 1, rank - 2))
 
     def sum(self, v: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
-        """Sum over axes; return the operand itself if there are none."""
+        """Return the sum over axes; the operand itself if there are none."""
         if not axes:
             return v
         return self.apply(ReduceSum(keepdims=int(keepdims)), v, self.ints(tuple(axes)))
 
     def sum_to(self, v: Value, shape: Shape) -> Value:
-        """Sum over the axes that broadcasting ``shape`` to ``v`` repeated."""
+        """Return ``v`` summed to ``shape``, over the axes along which broadcasting repeated it."""
         extents = shape_of(v)
         if extents == shape:
             return v
@@ -194,7 +197,10 @@ class Tape:
         return self.reshape(summed, shape)
 
     def part(self, v: Value, ranges: Mapping[int, tuple[Dim, Dim]]) -> Value:
-        """Slice from start to end along some axes; return the operand itself if that is all."""
+        """Return a part of a tensor; the operand itself if the part is all of it.
+
+        ``ranges`` are the start and the end along each axis that is cut.
+        """
         shape = shape_of(v)
         cut = {a: r for a, r in ranges.items() if r != (0, shape[a])}
         if not cut:
@@ -204,8 +210,9 @@ class Tape:
         return self.apply(Slice(), *ins)
 
     def reversed(self, v: Value, axis: int) -> Value:
-        """Reverse the elements along an axis."""
-        # from the last element to before the first, wherever that is
+        """Return a value with the elements along an axis reversed."""
+        # operands start, end, axis, step: from the last element (-1) in steps of -1 to before the
+        # first, which a negative end far below any extent stands for
         ends = (self.ints((-1,)), self.ints((-(1 << 31),)), self.ints((axis,)), self.ints((-1,)))
         return self.apply(Slice(), v, *ends)
 
@@ -218,11 +225,11 @@ class Tape:
         return self.reshape(copies, (b, heads, t, d))
 
     def zeros(self, shape: Shape, dtype: DType = DType.F32) -> Value:
-        """Return zeros of a shape."""
+        """Return zeros of a shape: one stored element, broadcast."""
         return self.expand(self.constant((0.0,), (1,) * len(shape), dtype), shape)
 
     def concat(self, parts: Sequence[Value], axis: int) -> Value:
-        """Concatenate along an axis; return the operand itself if it is the only one."""
+        """Return values concatenated along an axis; a single one as it is."""
         return parts[0] if len(parts) == 1 else self.apply(Concat(axis=axis), *parts)
 
     def mean(self, v: Value, axes: Sequence[int]) -> Value:

@@ -15,16 +15,27 @@ from perfc.passes.inference.placement import Extents
 def along(shape: Extents, operand: Extents, strides: Extents) -> Extents:
     """Return strides of an operand along the axes of the result; 0 where it is broadcast.
 
+    Args:
+        shape: extents of the result.
+        operand: extents of the operand, whose axes are the last of the result.
+        strides: strides of the operand, in elements.
+
     >>> along((8, 4), (4,), (1,))
     (0, 1)
     """
     lead = len(shape) - len(operand)
-    pairs = zip(shape[lead:], operand, strides, strict=True)
-    return (0,) * lead + tuple(0 if a == 1 and b != 1 else s for b, a, s in pairs)
+    axes = zip(shape[lead:], operand, strides, strict=True)
+    return (0,) * lead + tuple(
+        0 if extent == 1 and result_extent != 1 else stride
+        for result_extent, extent, stride in axes
+    )
 
 
 def merged(shape: Extents, steps: list[Extents]) -> int:
-    """Return the number of axes after those that every operand steps through as one are merged.
+    """Return the number of axes that remain when all axes are merged that can be.
+
+    Two axes merge if every tensor steps through both as through one. ``steps`` are the strides of
+    each tensor (`along`).
 
     >>> merged((8, 4), [(4, 1), (4, 1)]), merged((8, 4), [(4, 1), (1, 8)])
     (1, 2)
@@ -32,6 +43,7 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
     axes = [a for a in range(len(shape)) if shape[a] != 1]
     axes.sort(key=lambda a: [s[a] for s in steps])  # innermost first
     count = 0
+    # extent of the last merged axis, and the step of each tensor along it
     last: tuple[int, tuple[int, ...]] | None = None
     for axis in axes:
         step = tuple(s[axis] for s in steps)
@@ -47,6 +59,9 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
 def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tuple[float, float]:
     """Return 1 if axes do not merge, else 0, and 1 if tensors are densest along different axes.
 
+    In the second case some tensor is read across its order in memory. Laws multiply the number of
+    elements by these floats, as resources of other kernels have shares.
+
     Args:
         shape: extents of the result.
         tensors: extents and strides of each tensor.
@@ -54,7 +69,7 @@ def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tupl
     >>> hardness((8, 4), [((8, 4), (4, 1)), ((8, 4), (1, 8))])
     (1.0, 1.0)
     """
-    steps = [along(shape, *one) for one in tensors]
+    steps = [along(shape, *tensor) for tensor in tensors]
     axes = [a for a in range(len(shape)) if shape[a] != 1]
     # a broadcast axis has a stride of 0 and says nothing about the order in memory
     densest = {

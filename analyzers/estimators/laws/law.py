@@ -31,16 +31,16 @@ FILE = Path(__file__).with_name("laws.toml")
 
 @frozen
 class KernelLaw:
-    """A fitted law of one class of kernels and element type.
+    """A law that was fitted to one class of kernels and element type.
 
     Args:
         coefficients: factor of each resource by name; none is negative, so that more work or a
             slower machine is never faster.
         overlap: order of the norm that joins the times of all resources but the ramp, which is the
             start and end of a launch: 1 adds them, a large order takes the longest.
-        low: 5 % quantile of measured over predicted time of held-out kernels: of short ones, whose
-            time is the ramp alone, and of long ones, whose ramp is negligible.
-        high: 95 % quantile of both.
+        low: two 5 % quantiles of measured over predicted time of held-out kernels: of short ones,
+            whose time is the ramp alone, and of long ones, whose ramp is negligible.
+        high: 95 % quantiles of short and of long kernels.
         rows: number of kernels that it was fitted to.
         error: median relative error on kernels left out of the fit, one at a time.
         machines: names of the targets that ran the kernels.
@@ -63,8 +63,8 @@ class KernelLaw:
 
     def parts_s(self, subject: KernelResources) -> dict[Resource, float]:
         """Return the time of each resource with a coefficient, without overlap."""
-        each = zip(Resource, self.row.tolist(), strict=True)
-        return {r: c * subject.seconds.get(r, 0.0) for r, c in each if c}
+        coefficients = zip(Resource, self.row.tolist(), strict=True)
+        return {r: c * subject.seconds.get(r, 0.0) for r, c in coefficients if c}
 
     def time_s(self, subject: KernelResources) -> float:
         """Return the likeliest time of one launch."""
@@ -91,7 +91,11 @@ class Nearness:
 
 
 def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[Interval]:
-    """Return times of one launch with 90 % prediction intervals, each kernel by its law."""
+    """Return times of one launch with 90 % prediction intervals, each kernel by its law.
+
+    The time is the ramp plus the norm of the times of all other resources, limited by the power of
+    the board.
+    """
     if not kernels:
         return []
     laws = [law for law, _ in kernels]
@@ -100,16 +104,18 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
     parts = seconds * np.array([law.row for law in laws])
     ramp, others = parts[:, 0], parts[:, 1:]  # the ramp is the first `Resource`
     order = np.array([law.overlap for law in laws])
-    # divided by the largest part before the power, which would underflow for times in seconds
+    # times in seconds would underflow if raised to the order: they are divided by the longest
+    # first. `tiny` stands for a kernel without any part
     longest = np.maximum(others.max(axis=1), np.finfo(np.float64).tiny)
     joined = ((others / longest[:, None]) ** order[:, None]).sum(axis=1) ** (1 / order)
     time_s = within_power(ramp + longest * joined, power)
     share = ramp / np.maximum(time_s, np.finfo(np.float64).tiny)
-    # [short or long, low or high, kernel]; kernels between are interpolated by the ramp's share
+    # axes: short or long, low or high, kernel. A kernel between short and long has a geometric mean
+    # with the share of the ramp in its time as weight
     short, long = np.array([(law.low, law.high) for law in laws]).transpose(2, 1, 0)
     low, high = short**share * long ** (1 - share)
     ends = np.stack([time_s * low, time_s, time_s * high], axis=1)
-    return [Interval(*one) for one in ends.tolist()]
+    return [Interval(*low_mid_high) for low_mid_high in ends.tolist()]
 
 
 def within_power(time_s: Array, power_s: Array) -> Array:

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 _FITTED = constants_next_to(__file__)
 ROUGH, NEAR, FEW = _FITTED["rough_law"].numbers
-"""Median error of a law above which forests of a machine within that distance have precedence, and
-the number of rows below which they do."""
+"""A law is rough if its median error is above ``ROUGH`` or if it has fewer than ``FEW`` rows. Then
+a forest with rows of a machine within the distance ``NEAR`` has precedence."""
 ELSEWHERE, OTHER_VENDOR = _FITTED["widths_elsewhere"].numbers
-"""Logarithmic widths of intervals on machines without rows, relative to those with some."""
+"""Logarithmic widths of intervals on machines without rows, of NVIDIA and of other vendors,
+relative to those of machines with rows."""
 
 
 @record
@@ -65,10 +66,10 @@ class Laws(Estimator):
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
         followed = subjects.followed(first.values())
-        once = intervals_of([*followed.values()])
+        per_launch = intervals_of([*followed.values()])
         times = {
-            i: estimated(execution.bounds.kernels[i], one.name, subjects.nearness(law), time)
-            for (i, (law, one)), time in zip(followed.items(), once, strict=True)
+            i: estimated(execution.bounds.kernels[i], subject.name, subjects.nearness(law), time)
+            for (i, (law, subject)), time in zip(followed.items(), per_launch, strict=True)
         }
         return {i: times[first[key]] for i, key in keys.items() if first[key] in times}
 
@@ -119,11 +120,12 @@ class Subjects:
         self.learned = dict[tuple[str, str], bool]()
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
-        # strides matter where the kernels of each operator index tensors as PyTorch lays them out;
-        # a table with epilogues is of a compiler, which chooses layouts itself
+        # strides matter where each operator has its kernel, which indexes tensors as PyTorch lays
+        # them out; a runtime with epilogues is a compiler, which chooses layouts itself
         is_eager = table.framework is Framework.TORCH and not table.epilogue
         if execution.module is not None and is_eager:
             self.strides = execution.analyses.get(Strides(table.name), execution.module)
+        # `once` returns one dictionary for all estimates of these kernels: a cache of `hardness`
         self.known = execution.kernels.once("addressing", {}, dict[Node, tuple[float, float]])
 
     def of(self, indices: Iterable[int]) -> list[KernelResources | None]:
@@ -134,14 +136,15 @@ class Subjects:
 
     def key(self, index: int) -> tuple[object, ...]:
         """Return a key of kernels with equal resources."""
+        # `firsts` has the index of the first kernel with equal counts
         first, kernel = self.bounds.firsts[index], self.bounds.kernels[index].kernel
         return (first,) if self.strides is None else (first, self.hardness(kernel))
 
     def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
         """Return the law and the resources of one launch of the kernels that have a law."""
         wanted = [*indices]
-        each = zip(wanted, self.of(wanted), strict=True)
-        return {i: (law, one) for i, one in each if one and (law := self.law(i, one))}
+        subjects = zip(wanted, self.of(wanted), strict=True)
+        return {i: (law, s) for i, s in subjects if s and (law := self.law(i, s))}
 
     def nearness(self, law: KernelLaw) -> Nearness:
         """Return how near the rows of a law are to this machine: all rows are of NVIDIA GPUs."""
@@ -150,9 +153,10 @@ class Subjects:
         return Nearness(1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR, is_near, is_own)
 
     def law(self, index: int, subject: KernelResources) -> KernelLaw | None:
-        """Return the law of a kernel; None without one that is more accurate than the forest."""
+        """Return the law of a kernel; None if it has none, or if its forest is more accurate."""
         law = law_of(subject)
-        # forests have no feature for products whose rows vectors cannot load
+        # the class UNALIGNED never counts as rough: vectors cannot load the rows of its products,
+        # and forests have no feature that says so
         is_rough = (
             law is not None and (law.error > ROUGH or law.rows < FEW) and subject.name != UNALIGNED
         )
@@ -170,13 +174,14 @@ class Subjects:
         if key is None:
             return False
         if key not in self.learned:
-            card = predictor.fitting(*key, INSIDE, machine.name, self.folder)[0]
-            is_near = distance_to(card, key[1], self.sheet) <= NEAR
-            self.learned[key] = key[1] in card.dtypes and is_near
+            class_name, dtype = key
+            card, _ = predictor.fitting(class_name, dtype, INSIDE, machine.name, self.folder)
+            is_near = distance_to(card, dtype, self.sheet) <= NEAR
+            self.learned[key] = dtype in card.dtypes and is_near
         return self.learned[key]
 
     def hardness(self, kernel: Kernel) -> tuple[float, float]:
-        """Return the shares of elements with computed addresses, and read across the result.
+        """Return `addressing` of a kernel's operator, each number 1 or 0.
 
         Both are 0 for kernels other than elementwise ones and copies, or if strides are unknown.
         """
@@ -189,10 +194,14 @@ class Subjects:
 
 
 def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
-    """Return 1 for operands whose axes do not merge, and 1 for those read across the result."""
+    """Return 1 if addresses are computed per element, else 0, and 1 if an operand is read across.
+
+    Addresses are computed if axes of operands and result do not merge; an operand is read across if
+    its densest axis is not that of the result (`indexing.hardness`).
+    """
     operands = [v for v in node.inputs if v is not None and strides.shapes.get(v)]
     if isinstance(node.op, Concat):
-        # contiguous operands are copied as blocks
+        # contiguous operands are copied as blocks; others need addresses, never across
         return float(any(strides.of(v) != contiguous(strides.shapes[v]) for v in operands)), 0.0
     shape = strides.shapes.get(node.results[0], ()) if node.results else ()
     # a scalar or unknown result: the first operand gives the iteration space

@@ -1,9 +1,9 @@
-"""Classify kernels on processors: equally efficient ones share a law, whose terms are returned.
+"""Classify kernels on processors: kernels of equal efficiency share a class, which has a law.
 
 The time of a kernel is a sum of terms, each a quantity over a rate: products over the rate of
-products, bytes over a bandwidth, and so on. A class has the names from the most specific to the
-most general one, so that a class that was never measured falls back on its family. The kernels are
-those of ONNX Runtime's MLAS, whose convolutions store channels in blocks (NCHWc).
+products, bytes over a bandwidth, and so on. A class has several names, from the most specific to
+the most general one, so that a class that was never measured falls back on its family. The kernels
+are those of ONNX Runtime's MLAS, whose convolutions store channels in blocks (NCHWc).
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from perfc.ir import record
 from ..subject import KernelSubject
 
 BLOCK = 16
-"""Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
+"""Elements of f32 in a 512-bit vector; channels are stored in blocks of this number."""
 ALIGNMENT = 4
-"""Divisor of channels that copies into blocks require; other tensors are not blocked."""
+"""Divisor of the number of channels without which tensors are not copied into blocks."""
 TILE = 6
-"""Rows that the inner loop of a product sums. Source: mlas/lib/x86_64/SgemmKernel*.S."""
+"""Rows that the inner loop of a product sums at once. Source: mlas/lib/x86_64/SgemmKernel*.S."""
 POINTWISE_DEPTH = 128
 """Input channels a pointwise convolution sums before it writes. Source: mlas/lib/snchwc.cpp."""
 NEAR_BYTES = 1 << 20
-"""Capacity of one core's cache."""
+"""Capacity of one core's cache (L2), as most server processors have it."""
 FAR_BYTES = 1 << 24
-"""Capacity of the shared cache for the tensors of one kernel."""
+"""Capacity of the shared cache (L3) for the tensors of one kernel; larger caches count as this one,
+so that classes of kernels do not depend on the machine."""
 MAPPED_BYTES = 1 << 25
 """Smallest allocation that the system maps again each time, with page faults on its first writes.
 Source: glibc, malloc/malloc.c."""
@@ -50,7 +51,7 @@ class Term(Enum):
     ROW = "row_per_s"  # starts of an inner loop
     MAPPED_BYTE = "mapped_bytes_per_s"  # bytes of fresh pages
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
 
 Terms = dict[Term, float]
@@ -68,16 +69,17 @@ class Class:
 def classify(s: KernelSubject) -> Class:
     """Return the class of a kernel, by the rules of its family."""
     family = _FAMILIES.get(s.kind, _other)
-    kind = family(s)
-    terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
-    # an optimizer writes in place unless "fresh"; filters of a convolution are copied into blocks
+    kernel = family(s)
+    terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kernel.terms.items() if q > 0}}
+    # fresh memory of the kernel: its results, except of an optimizer that writes in place (without
+    # the attribute "fresh"), and the filters of a convolution, which are copied into blocks
     allocated_bytes = [s.write_bytes * (s.kind != "optimizer" or "fresh" in s.attributes)]
     allocated_bytes += [w.nbytes for w in s.operands[1:2] if w and s.kind == "conv"]
     if max(allocated_bytes) >= MAPPED_BYTES:
         terms[Term.MAPPED_BYTE] = sum(allocated_bytes)
     # operators of integers have separate kernels, not those of quantized models
     start = "integer." if s.op.endswith("_integer") else ""
-    names = [f"{start}{n}" for n in kind.names]
+    names = [f"{start}{n}" for n in kernel.names]
     if is_of_step(s):
         names[:0] = [f"{s.op}.{n}" for n in names]
     return Class(tuple(names), terms)
@@ -98,7 +100,7 @@ def traffic(nbytes: float) -> Terms:
 
 
 def padded(extent: int, block: int = BLOCK) -> int:
-    """Return an extent up to whole blocks."""
+    """Return an extent rounded up to whole blocks."""
     return -(-extent // block) * block
 
 
@@ -109,10 +111,11 @@ def _conv(s: KernelSubject) -> Class:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
     if problem.is_transposed:
         return Class(("conv.transposed", "conv"), {Term.MAC: s.mac, **traffic(s.nbytes)})
+    # filters are [filters, depth, *window], where depth is the number of input channels of a group
     filters, depth, window, groups = w.shape[0], w.shape[1], math.prod(w.shape[2:]), problem.groups
     batch = y.shape[0]
-    sites = batch * math.prod(y.shape[2:])
-    rows = batch * math.prod(y.shape[2:-1])
+    sites = batch * math.prod(y.shape[2:])  # output positions
+    rows = batch * math.prod(y.shape[2:-1])  # output rows, each an inner loop
     terms: Terms = {**traffic(s.nbytes - w.nbytes), Term.WEIGHT_BYTE: w.nbytes}
     terms[Term.FAR_BYTE] += max(w.nbytes - FAR_BYTES, 0.0)
     if len(w.shape) != 4:
@@ -130,7 +133,8 @@ def _conv(s: KernelSubject) -> Class:
     if groups > 1:
         terms[Term.MAC] = s.mac
         if depth % BLOCK or (filters // groups) % BLOCK:
-            # not on blocked channels: a product for each group, of columns gathered before
+            # channels are not blocked: a product for each group, of columns gathered before it
+            # (f32 elements of 4 bytes)
             terms[Term.MAC] = float(
                 sites * groups * padded(filters // groups, TILE) * depth * window
             )
@@ -142,7 +146,7 @@ def _conv(s: KernelSubject) -> Class:
         return Class(("conv.grouped", "conv"), terms)
     terms[Term.MAC] = sites * window * padded(filters) * padded(depth)
     if depth >= BLOCK and depth % ALIGNMENT:
-        # not on blocked channels: a product of columns that are gathered before (im2col)
+        # channels are not blocked: a product of columns that are gathered before (im2col)
         terms[Term.MAC] = s.mac
         terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
         return Class(("conv.plain", "conv"), terms)
@@ -153,11 +157,12 @@ def _conv(s: KernelSubject) -> Class:
     if sites == batch:  # one output position for each image: a product of a vector
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
-        # partial sums of f32 are written and read again after each part of the depth but the last
+        # after each part of the depth but the last, partial sums (f32) are written and read back
         terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * (-(-depth // POINTWISE_DEPTH) - 1)
         strided = ["conv.pointwise.strided"] * (problem.stride != 1)
         return Class((*strided, "conv.pointwise", "conv"), terms)
-    # direct convolution sums one block of input channels at a time, into four blocks of filters
+    # direct convolution sums one block of input channels at a time, into four blocks of filters,
+    # whose partial sums (f32) it stores
     terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * -(-depth // BLOCK)
     terms[Term.ROW] = rows * -(-padded(filters) // (4 * BLOCK)) * -(-depth // BLOCK)
     return Class(("conv.direct", "conv"), terms)
@@ -171,7 +176,7 @@ def _matmul(s: KernelSubject) -> Class:
     columns = y.shape[-1]
     depth = s.mac / y.numel
     is_stored = b.is_stored
-    is_shared = is_stored or len(b.shape) < 3
+    is_shared = is_stored or len(b.shape) < 3  # one right operand for the whole batch
     batch = 1 if is_shared else max(math.prod(y.shape[:-2]), 1)
     rows = y.numel / columns / batch
     mac = batch * rows * padded(columns) * depth
@@ -182,15 +187,15 @@ def _matmul(s: KernelSubject) -> Class:
         Term.ROW: batch,
         **traffic(a.nbytes + y.nbytes),
     }
-    kind = "stored" if is_stored else "dynamic"
+    source = "stored" if is_stored else "dynamic"
     if rows < 4:  # too few rows to reuse weights in registers: bound by reading them
-        # a decode step reads every weight from memory
+        # f16 weights are those of language models: a decode step reads all of them from memory
         terms[Term.FAR_BYTE] += b.nbytes * (s.dtype == "f16")
         bits = 8 * b.nbytes / (columns * depth)
         narrow = [f"gemm.{bits:.3g} bits"] * (s.op == "matmul_nbits")
-        return Class((*narrow, f"gemm.{kind}.vector", f"gemm.{kind}", "gemm"), terms)
+        return Class((*narrow, f"gemm.{source}.vector", f"gemm.{source}", "gemm"), terms)
     shared = ["gemm.shared"] * (is_shared and not is_stored)
-    return Class((*shared, f"gemm.{kind}", "gemm"), terms)
+    return Class((*shared, f"gemm.{source}", "gemm"), terms)
 
 
 def _elementwise(s: KernelSubject) -> Class:
@@ -209,8 +214,9 @@ def _elementwise(s: KernelSubject) -> Class:
 def broadcast(s: KernelSubject) -> tuple[str, float]:
     """Return how operands of an elementwise kernel broadcast, and the number of its spans.
 
-    A span is the longest run of elements that one vector loop computes: all operands vary in it
-    (``vector``), or one is constant (``scalar``); ``same`` where nothing is broadcast.
+    A span is the longest run of elements that one vector loop computes: in it all operands vary
+    (``vector``), or one is constant (``scalar``); ``same`` if nothing is broadcast. Of several
+    broadcast operands the one with most spans decides.
     """
     y = s.result
     shapes = [o.shape for o in s.operands if o is not None and o.numel > 1]
@@ -220,6 +226,7 @@ def broadcast(s: KernelSubject) -> tuple[str, float]:
     for shape in shapes:
         full = (1,) * (len(y.shape) - len(shape)) + shape
         axes = [(a, b) for a, b in zip(full, y.shape, strict=False) if b > 1]
+        # an operand of higher rank than the result, or one that is not broadcast
         if len(full) != len(y.shape) or all(a == b for a, b in axes):
             continue
         is_constant = axes[-1][0] == 1
@@ -237,7 +244,8 @@ def _rows(s: KernelSubject, name: str) -> Class:
     """Return the class of softmax, normalization or reduction, which work row by row."""
     x = s.operand(0)
     elements = float(x.numel) if x is not None else s.read_bytes / 4
-    # batch normalization in training runs over one channel of one image at a time
+    # a row is the last axis; batch normalization in training runs over one channel of one image at
+    # a time, so that its row is all axes from the third
     start = 2 if s.op.startswith("batch_norm") and is_of_step(s) else -1
     inner = math.prod(x.shape[start:]) if x is not None else 1
     y = s.result
@@ -247,6 +255,7 @@ def _rows(s: KernelSubject, name: str) -> Class:
         **traffic(s.nbytes),
     }
     if name != "reduction":
+        # such a row may be shorter than a vector
         short = [f"{name}.{s.name}.short"] * (start == 2 and inner < BLOCK)
         return Class((*short, f"{name}.{s.name}", name, "memory"), terms)
     form = reduced(x.shape, y.shape) if x and y else "r"
@@ -259,7 +268,8 @@ def _rows(s: KernelSubject, name: str) -> Class:
 def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
     """Return the pattern of kept (``k``) and reduced (``r``) axes, without extents of 1.
 
-    Neighbours of one kind are merged. Where two axes could be the reduced one, it is the later.
+    Adjacent axes of one letter are merged. If two axes of equal extents could be the reduced one,
+    it is the later of them.
 
     Args:
         before: extents of the operand.
@@ -268,6 +278,7 @@ def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
     pattern = ""
     remaining = list(after)
     for i, extent in enumerate(before):
+        # extents of the result are taken from the left; more of them than axes remain cannot be
         is_kept = bool(remaining) and remaining[0] == extent and len(remaining) <= len(before) - i
         if is_kept or (remaining and remaining[0] == 1 and len(remaining) == len(before) - i):
             remaining.pop(0)
@@ -286,18 +297,22 @@ def _pool(s: KernelSubject) -> Class:
     name = f"pool.{s.op}" + (f".{s.words['mode']}" if "mode" in s.words else "")
     names = [name, "pool", "memory"]
     if y is not None and len(y.shape) > 2 and s.op != "resize":
-        # channels outside blocks are pooled one by one
+        # channels that do not fill blocks are pooled one by one, others a block at a time
         is_plain = y.shape[1] % BLOCK > 0
         terms[Term.ROW] = elements / y.shape[-1] / (1 if is_plain else BLOCK)
         terms[Term.STORE_BYTE] = 4 * elements
         names[:0] = [f"{name}.plain"] * is_plain
-    if s.op.startswith("global"):
+    if s.op.startswith("global"):  # one window, all of the operand
         window, elements = 1, float(x.numel) if x is not None else 0.0
     return Class(tuple(names), {Term.ELEMENT: elements * window, **terms})
 
 
 def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
     """Return a transposition without axes of extent one, and with adjacent axes merged.
+
+    Args:
+        shape: extents of the operand.
+        perm: for each axis of the result, the axis of the operand.
 
     Returns:
         The pattern, such as ``0213``, and the number of contiguous elements that move as one piece
@@ -306,7 +321,7 @@ def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int
     permuted = [p for p in perm if shape[p] != 1]
     if not permuted:
         return "0", 1
-    runs: list[list[int]] = []
+    runs: list[list[int]] = []  # axes that stay adjacent and in order
     ascending = sorted(permuted)
     next_axis = dict(pairwise(ascending))
     for p in permuted:
@@ -342,13 +357,14 @@ def _movement(s: KernelSubject) -> Class:
 def copies(s: KernelSubject) -> float:
     """Return the number of contiguous pieces that a kernel copies.
 
-    That is the product of the extents before the last axis that differs between operand and result
-    (of a slice, a concatenation, a split), for each operand or result.
+    A slice, a concatenation or a split has as many as the product of the extents before the last
+    axis that differs between operand and result, for each operand of a concatenation or each result
+    of others. A broadcast copies the extents behind that axis as one piece.
     """
     x, y = s.operand(0), s.result
     if x is None or y is None or not y.shape:
         return 1.0
-    if len(x.shape) != len(y.shape):
+    if len(x.shape) != len(y.shape):  # axes cannot be compared: rows of the result
         return y.numel / max(y.shape[-1], 1)
     cut = [i for i, (a, b) in enumerate(zip(x.shape, y.shape, strict=True)) if a != b]
     if not cut:

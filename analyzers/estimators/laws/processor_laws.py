@@ -21,7 +21,8 @@ FILE = Path(__file__).with_suffix(".toml")
 WHOLE = Path(__file__).with_name("whole_run_laws.toml")
 """Laws that were fitted to whole runs; lab/perfc_lab/fits/whole_run_laws.py writes it."""
 UNRATED = 2.0
-"""Logarithmic width of intervals at the rates of a data sheet over those at measured ones."""
+"""Logarithmic width of intervals at the rates of a data sheet over the width at measured rates; as
+for whole runs, the doubled width stands for an error of the machine that no row shows."""
 XNNPACK = "xnnpack"
 """Start of the names of XNNPACK's laws, which were fitted to whole runs."""
 RUNTIMES = Path(__file__).with_name("processor_runtimes.toml")
@@ -44,8 +45,10 @@ class ProcessorRuntime:
 @cache
 def runtimes() -> Mapping[str, tuple[str, bool]]:
     """Return the start of the names of laws, and whether they need rates, by runtime."""
-    each = read_records(RUNTIMES, ProcessorRuntime).items()
-    return {name: (start, one.needs_rates) for start, one in each for name in one.runtimes}
+    families = read_records(RUNTIMES, ProcessorRuntime).items()
+    return {
+        name: (start, family.needs_rates) for start, family in families for name in family.runtimes
+    }
 
 
 def start_on(machine: Machine, runtime: str) -> str | None:
@@ -57,17 +60,18 @@ def start_on(machine: Machine, runtime: str) -> str | None:
 def named_law(
     start: str, dtype: str, names: Sequence[KernelResources]
 ) -> tuple[KernelLaw, KernelResources] | None:
-    """Return the law of the most specific name that has one; laws of the element type come first.
+    """Return the law of the most specific name that has one, and the resources under that name.
+
+    Laws of the element type come first, even those of less specific names.
 
     Args:
         start: start of the names of a runtime's laws.
-        dtype: element type that the kernel is computed in.
+        dtype: element type in which the kernel is computed.
         names: resources of a kernel under each of its names, the most specific first.
     """
-    # laws of the element type come first, even those of less specific names
     known = laws(WHOLE if start == XNNPACK else FILE)
-    each = ((f"{of} {k.name}", k) for of in (f"{start}.{dtype}", start) for k in names)
-    return next(((law, k) for name, k in each if (law := known.get(name))), None)
+    candidates = ((f"{of} {k.name}", k) for of in (f"{start}.{dtype}", start) for k in names)
+    return next(((law, k) for name, k in candidates if (law := known.get(name))), None)
 
 
 class ProcessorSubjects:
@@ -83,7 +87,8 @@ class ProcessorSubjects:
         self.is_rated = is_rated(machine)
         start = start_on(machine, execution.kernels.runtime.name)
         is_step = any(b.is_gradient for b in self.bounds.kernels)
-        # laws of training come first; kernels without one take that of inference
+        # in a training step, laws of training come first; kernels without one take a law of
+        # inference
         self.starts = [] if start is None else [f"{start}.train"] * is_step + [start]
 
     def key(self, index: int) -> object:
@@ -103,6 +108,7 @@ class ProcessorSubjects:
         if bound.counts.nbytes <= 0 or not bound.launches:
             return None
         if bound.kernel.helper is not None:
+            # a launch that the runtime inserts, such as a copy into another layout
             names = self.seconds.of_copy(bound.counts.nbytes, bound.dtype.code)
         else:
             names = self.seconds.of(of_bound(bound, bounds.at(index)))
@@ -110,8 +116,8 @@ class ProcessorSubjects:
         return next(filter(None, each), None)
 
     def nearness(self, _law: KernelLaw) -> Nearness:
-        """Return how near the rows of a law are to this machine: by whether its rates are measured.
+        """Return how near the rows of laws are to this machine, the same for all laws.
 
-        The rows of all laws are of machines with measured rates.
+        All rows are of machines with measured rates: other machines count as unmeasured.
         """
         return Nearness(1.0 if self.is_rated else UNRATED, self.is_rated, self.is_rated)

@@ -20,13 +20,14 @@ from .resource import KernelResources, Resource
 RATES = Path(__file__).with_name("processor_rates.toml")
 """Rate of each unit of work, a `ProcessorRate` by the name of its `Term`."""
 START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20
-"""Cycles of work that justify one more thread, cycles of a byte, and of a transcendental function,
-in Eigen's cost model."""
+"""Cycles of work that justify one more thread, cycles of a byte (11 per cache line of 64), and of a
+transcendental function, in Eigen's cost model."""
 LEAST_PRODUCTS = 65_536
 """Multiply-accumulates of a product that justify one more thread, in MLAS."""
 USUAL_CLOCK_HZ = 2.5e9
 """Clock of a processor whose target gives none: server parts run all cores at 2 to 3 GHz."""
 UNITS = {unit.value for unit in Unit}
+"""Names of units of a target; a rate's ``unit`` that is none of them is a memory level."""
 
 
 @record
@@ -34,10 +35,10 @@ class ProcessorRate:
     """The rate that gives a unit of work its seconds.
 
     Args:
-        resource: name of the `Resource` whose time it gives.
-        unit: unit or memory level of the target whose rate it is; "clock" for cycles.
+        resource: name of the `Resource` to which the time belongs.
+        unit: unit or memory level of the target that has the rate; "clock" for cycles.
         count: operations of that unit in one unit of work.
-        share: usual rate of machines without measurements, relative to that of the data sheet.
+        share: rate that machines without measurements usually reach, over that of the data sheet.
         is_serial: True if one core does this work, whatever the number of threads.
     """
 
@@ -62,7 +63,8 @@ def rates() -> Mapping[Term, ProcessorRate]:
 def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float) -> float:
     """Return the seconds of one unit of work on ``threads`` of the cores.
 
-    The rate grows linearly from that of one core to that of all cores, both of which are measured.
+    The rate grows linearly from that of one core to that of all cores. Both may be measured;
+    otherwise all cores have the usual share of the rated one, and one core its part of that.
     """
     cores = machine.sm_count
     if rate.unit == "clock":
@@ -76,6 +78,7 @@ def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float)
         else:
             of = machine.level(rate.unit) or machine.memory[-1]
         sustained = of.sustained
+        # the fact for one core has the name of that for all cores, with "one_core" in it
         all_cores = of.nominal.value * rate.share if sustained is None else sustained.value
         key = "" if sustained is None else sustained.key.replace("sustained", "one_core")
         measured_alone = machine.facts.get(key)
@@ -89,10 +92,11 @@ def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float)
 def threads_of(subject: KernelSubject, cores: int) -> float:
     """Return the number of threads that share a kernel."""
     if subject.kind in ("conv", "pool"):
-        return cores  # their loops over images and channels divide among all
+        return cores  # loops over images and channels have work for all cores
     if subject.kind == "matmul":
         return min(1 + subject.mac // LEAST_PRODUCTS, cores)
     elements = subject.result.numel if subject.result is not None else 0.0
+    # one cycle per element, as Eigen counts an addition
     cycles = elements + BYTE_CYCLES * subject.nbytes + SPECIAL_CYCLES * subject.sfu
     return min(max(cycles // START_CYCLES, 1), cores)
 
@@ -123,12 +127,13 @@ class ProcessorSeconds:
         """Return the resources of a kernel that ``threads`` threads share."""
         key = dtype, threads
         if key not in self.known:
-            each = rates().items()
-            self.known[key] = {t: second_of(r, self.machine, dtype, threads) for t, r in each}
-        second = self.known[key]
+            pairs = rates().items()
+            self.known[key] = {t: second_of(r, self.machine, dtype, threads) for t, r in pairs}
+        second = self.known[key]  # of one unit of work
         seconds = {Resource(rates()[t].resource): n * second[t] for t, n in kernel.terms.items()}
-        # resources without a rate in the file: joining threads takes one launch, and a launch is
-        # 1,000 cycles, so that a thousandth of it is the cycle of an element
+        # two resources have no rate in the file. Joining threads takes a launch. A launch has 1,000
+        # cycles of one core (``processor_rates.toml``), so that a serial element, one cycle, takes
+        # a thousandth of it
         seconds[Resource.JOINED] = second[Term.LAUNCH] * (threads > 1)
         seconds[Resource.SERIAL] = kernel.terms.get(Term.ELEMENT, 0.0) * second[Term.LAUNCH] / 1e3
         return [KernelResources(name, dtype, seconds) for name in kernel.names]

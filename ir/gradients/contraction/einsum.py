@@ -9,7 +9,10 @@ from ..tape import shape_of
 
 
 def einsum(at: Adjoint) -> Gradients:
-    """Return the equation with operand and result exchanged."""
+    """Return for each operand the Einsum whose equation has this operand as its result.
+
+    The gradient of the result takes the place of the operand.
+    """
     assert isinstance(at.op, Einsum)
     ins = [at.operand(i) for i in range(len(at.node.inputs))]
     terms, result = parse(at.op.equation, len(ins))
@@ -21,15 +24,23 @@ def einsum(at: Adjoint) -> Gradients:
 def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, index: int) -> Value:
     """Return the gradient of one operand: dY times the other operands, with the operand's letters.
 
-    ``available`` are those letters of the operand that dY or another operand has.
+    Args:
+        at: the Einsum.
+        ins: its operands.
+        terms: letters of each operand.
+        result: letters of the result.
+        index: position of the operand.
     """
     tape, term = at.tape, terms[index]
     others = [i for i in range(len(ins)) if i != index]
     elsewhere_letters = set("".join([result, *(terms[i] for i in others)]))
+    # axes of an ellipsis that the result lacks were summed: the gradient is broadcast along them
     wanted = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
+    # letters of the operand that dY or another operand has
     available = "".join(c for c in wanted if c == "." or c in elsewhere_letters)
     equation = ",".join([result, *(terms[i] for i in others)]) + "->" + available
     operands = (at.dy, *(ins[i] for i in others))
+    # an equation that changes nothing needs no operator
     gradient = (
         at.dy if equation == f"{result}->{result}" else tape.apply(Einsum(equation), *operands)
     )

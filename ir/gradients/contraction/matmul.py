@@ -19,11 +19,11 @@ def matmul(at: Adjoint) -> Gradients:
         raise at.error("batches are transposed")
     dy = tape.scaled(at.dy, getattr(at.op, "alpha", 1.0))
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
-    # treat a vector as a matrix with one row or one column
+    # a vector is a matrix with one row (A) or one column (B)
     a = tape.reshape(a, (1, *shape_of(a))) if rank_a == 1 else a
     b = tape.reshape(b, (*shape_of(b), 1)) if rank_b == 1 else b
     if rank_a == 1 or rank_b == 1:
-        # give dy the axis that the result of a vector lacks
+        # the result has no axis for the single row or column of a vector: dY gets it back
         extents = shape_of(dy)
         rows: tuple[object, ...] = (1,) if rank_a == 1 else ()
         leading = extents if rank_b == 1 else extents[:-1]
@@ -46,14 +46,20 @@ fused_matmul = matmul
 
 
 def _left(at: Adjoint, dy: Value, b: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
-    """Return dA: ``dY @ B^T``, or ``B @ dY^T`` for a stored A^T; a stored B^T is read as it is."""
+    """Return dA: ``dY @ B^T``, or its transpose ``B @ dY^T`` if operand 0 is A^T.
+
+    If operand 1 is B^T, it is read without a transposition.
+    """
     if transposed_a:
         return at.tape.apply(FusedMatMul(transA=int(transposed_b), transB=1), b, dy)
     return at.tape.apply(FusedMatMul(transB=int(not transposed_b)), dy, b)
 
 
 def _right(at: Adjoint, a: Value, dy: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
-    """Return dB: ``A^T @ dY``, or ``dY^T @ A`` for a stored B^T; a stored A^T is read as it is."""
+    """Return dB: ``A^T @ dY``, or its transpose ``dY^T @ A`` if operand 1 is B^T.
+
+    If operand 0 is A^T, it is read without a transposition.
+    """
     if transposed_b:
         return at.tape.apply(FusedMatMul(transA=1, transB=int(transposed_a)), dy, a)
     return at.tape.apply(FusedMatMul(transA=int(not transposed_a)), a, dy)
@@ -72,7 +78,10 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 
 
 def gemm(at: Adjoint) -> Gradients:
-    """Return the gradients of ``alpha A B + beta C``: two products, and dY summed to C's shape."""
+    """Return the gradients of ``alpha A B + beta C``: two products, and dY summed to C's shape.
+
+    As in `matmul`, a product that gives the transpose of a gradient has its operands exchanged.
+    """
     op, tape = at.op, at.tape
     if not exactly(op, Gemm):
         raise at.error("what is fused to the product has no rule")

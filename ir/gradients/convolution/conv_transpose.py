@@ -12,7 +12,11 @@ from ..tape import shape_of
 
 
 def conv_transpose(at: Adjoint) -> Gradients:
-    """Return a convolution of the gradient for maps, a correlation with it for filters."""
+    """Return the gradients of maps, filters and bias.
+
+    They are a convolution of dY for maps, a correlation of maps with dY for filters, and sums for
+    the bias.
+    """
     op, tape, dy = at.op, at.tape, at.dy
     if not exactly(op, ConvTranspose) or op.auto_pad != "NOTSET" or op.output_shape:
         raise at.error("its pads are not given")
@@ -24,6 +28,7 @@ def conv_transpose(at: Adjoint) -> Gradients:
         gradients[0] = tape.apply(Conv(**settings), dy, at.operand(1))
     if at.wants(1):
         extents = tape.ints(at.shape(1))
+        # maps and dY are exchanged, as the forward pass is the reverse of a convolution
         gradients[1] = tape.apply(ConvFilterGrad(**settings), at.operand(0), dy, extents)
     if at.wants(2):
         gradients[2] = tape.sum(dy, (0, *range(2, len(shape_of(dy)))))

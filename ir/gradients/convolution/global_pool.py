@@ -10,7 +10,7 @@ from ..normalization.reduce import among_extrema, equal_share
 
 
 def global_average_pool(at: Adjoint) -> Gradients | None:
-    """Divide the gradient equally among positions."""
+    """Return the gradient divided equally among positions; subclasses have no rule."""
     if not exactly(at.op, GlobalAveragePool):
         return None
     share = equal_share(at, element_count(at.shape()[2:]))
@@ -18,7 +18,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
 
 
 def global_max_pool(at: Adjoint) -> Gradients | None:
-    """Divide the gradient equally among the maxima."""
+    """Return the gradient divided equally among the positions of the maximum."""
     if not exactly(at.op, GlobalMaxPool):
         return None
     return among_extrema(at, at.result(), at.dy, range(2, len(at.shape())))

@@ -9,7 +9,10 @@ from ..adjoint import Adjoint, Gradients
 
 
 def max_pool(at: Adjoint) -> Gradients | None:
-    """Scatter by the saved indices; the operand is saved for its shape."""
+    """Return the gradient at the saved positions of maxima, 0 elsewhere.
+
+    ATen's backward operator takes the operand as well, for its shape, so that it is saved.
+    """
     if not exactly(at.op, MaxPool):
         return None
     extents = at.tape.ints(at.shape())
@@ -17,7 +20,10 @@ def max_pool(at: Adjoint) -> Gradients | None:
 
 
 def average_pool(at: Adjoint) -> Gradients | None:
-    """Distribute by the shape alone, for which the operand is saved."""
+    """Return the gradient distributed over windows, which needs only the operand's shape.
+
+    ATen's backward operator takes the operand for it, so that the operand is saved.
+    """
     if not exactly(at.op, AveragePool):
         return None
     ins = (at.dy, at.tape.ints(at.shape()), at.operand(0))

@@ -9,6 +9,6 @@ from ..adjoint import Adjoint, Gradients
 
 
 def varlen_causal_conv_with_state(at: Adjoint) -> Gradients:
-    """Differentiate every operand in one kernel; states are recomputed."""
+    """Return the gradients of all operands, from one kernel that computes the states once more."""
     assert isinstance(at.op, VarlenCausalConvWithState)
     return at.in_one_kernel(with_attributes(VarlenCausalConvWithStateGrad, at.op))

@@ -9,6 +9,6 @@ from ..adjoint import Adjoint, Gradients
 
 
 def gated_delta_net(at: Adjoint) -> Gradients:
-    """Differentiate every operand in one kernel; states are recomputed."""
+    """Return the gradients of all operands, from one kernel that computes the states once more."""
     assert isinstance(at.op, GatedDeltaNet)
     return at.in_one_kernel(with_attributes(GatedDeltaNetGrad, at.op))

@@ -8,8 +8,12 @@ from ..adjoint import Adjoint, Gradients
 
 
 def lstm(at: Adjoint) -> Gradients | None:
-    """Differentiate from operands and result, in one operator for all steps."""
+    """Return the gradients of all operands from operands and result, by one operator.
+
+    The operator is for all time steps together, as kernels of cuDNN are.
+    """
     op = at.op
+    # subclasses, such as cells of ONNX Runtime, have other operands
     if not isinstance(op, Recurrent) or not op.is_exactly(LSTM, GRU, RNN):
         return None
     # gradients of all states, of the last hidden state and of the last cell state, None if unused
@@ -18,4 +22,4 @@ def lstm(at: Adjoint) -> Gradients | None:
     return at.in_one_kernel(RecurrentGrad(op.gates, op.layout), ins)
 
 
-gru = rnn = lstm
+gru = rnn = lstm  # rules are looked up by the mnemonic of the operator

@@ -9,6 +9,6 @@ from ..adjoint import Adjoint, Gradients
 
 
 def state_space_scan(at: Adjoint) -> Gradients:
-    """Differentiate every operand in one kernel; states are recomputed."""
+    """Return the gradients of all operands, from one kernel that computes the states once more."""
     assert isinstance(at.op, StateSpaceScan)
     return at.in_one_kernel(with_attributes(StateSpaceScanGrad, at.op))

@@ -8,5 +8,5 @@ from ..adjoint import Adjoint, Gradients
 
 
 def grid_sample(at: Adjoint) -> Gradients:
-    """Differentiate operand and grid in one operator."""
+    """Return the gradients of operand and grid, by one operator."""
     return at.in_one_kernel(with_attributes(GridSampleGrad, at.op))
