@@ -41,8 +41,8 @@ Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 """Names of the card, of the rows and of the folder of graphs of a built data set."""
 MAX_BYTES = 512 << 20
-"""Maximum bytes of the card and of the rows: both are read as a whole, so that a larger file, which
-no build writes, would take all memory."""
+"""Maximum bytes of ``CARD`` and ``ROWS``: both are read as a whole, so that a larger file, which no
+build writes, would take all memory."""
 NO_GRAPH = "no graph of "
 """Prefix of the reason for leaving out the rows of a model."""
 NAMED = 5

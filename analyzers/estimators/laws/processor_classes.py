@@ -105,13 +105,12 @@ def padded(extent: int, block: int = BLOCK) -> int:
 
 
 def _conv(s: KernelSubject) -> Class:
-    """Return the class of a convolution: MLAS has one algorithm per case below."""
+    """Return the class of a convolution, one per algorithm of MLAS; w is [filters, depth, ...]."""
     y, w, problem = s.result, s.operand(1), s.window
     if problem is None or y is None or w is None:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
     if problem.is_transposed:
         return Class(("conv.transposed", "conv"), {Term.MAC: s.mac, **traffic(s.nbytes)})
-    # filters are [filters, depth, *window], where depth is the number of input channels of a group
     filters, depth, window, groups = w.shape[0], w.shape[1], math.prod(w.shape[2:]), problem.groups
     batch = y.shape[0]
     sites = batch * math.prod(y.shape[2:])  # output positions
@@ -133,8 +132,7 @@ def _conv(s: KernelSubject) -> Class:
     if groups > 1:
         terms[Term.MAC] = s.mac
         if depth % BLOCK or (filters // groups) % BLOCK:
-            # channels are not blocked: a product for each group, of columns gathered before it
-            # (f32 elements of 4 bytes)
+            # channels are not blocked: a product for each group, of f32 columns gathered before it
             terms[Term.MAC] = float(
                 sites * groups * padded(filters // groups, TILE) * depth * window
             )
@@ -161,8 +159,7 @@ def _conv(s: KernelSubject) -> Class:
         terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * (-(-depth // POINTWISE_DEPTH) - 1)
         strided = ["conv.pointwise.strided"] * (problem.stride != 1)
         return Class((*strided, "conv.pointwise", "conv"), terms)
-    # direct convolution sums one block of input channels at a time, into four blocks of filters,
-    # whose partial sums (f32) it stores
+    # direct convolution sums one block of input channels at a time, into four blocks of filters
     terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * -(-depth // BLOCK)
     terms[Term.ROW] = rows * -(-padded(filters) // (4 * BLOCK)) * -(-depth // BLOCK)
     return Class(("conv.direct", "conv"), terms)
