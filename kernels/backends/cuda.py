@@ -41,7 +41,7 @@ class Cuda:
         self.functions = self._compile()
         self.blas = find_library()
         self.workspace = cupy.cuda.alloc(WORKSPACE_BYTES)
-        self.one = cupy.ones(1, "f4")
+        self.one = cupy.ones(1, "f4")  # scale of 8-bit operands
         self.products: dict[str, str] = {}
 
     def _describe(self, runtime: Any, index: int) -> Device:
@@ -215,6 +215,7 @@ class Cuda:
         powers, done = list[float](), 0
         before, start = self.nvml.energy_j(), time.perf_counter()
         while time.perf_counter() - start < seconds:
+            # idle, the power is read every 20 ms; under load, after each sample
             if run is None:
                 time.sleep(0.02)
             else:

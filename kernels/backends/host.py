@@ -107,7 +107,7 @@ def load() -> str:
 
 
 def _size(text: str) -> int:
-    """Return the bytes of a size such as ``48K``; 0 if it is none."""
+    """Return the bytes of a size such as ``48K``; 0 for any other text."""
     match = re.fullmatch(r"(\d+)([KMG]?)", text)
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
 
@@ -243,9 +243,7 @@ def energy_j() -> float | None:
 TICK_S = 0.01
 """Resolution of the system's count of processor use."""
 LEAST_S = 0.05
-"""Minimum interval for such counts."""
-
-
+"""Minimum interval of such a count: five ticks."""
 BUSY_CORES = 0.2
 """Processors that others may use without a warning."""
 

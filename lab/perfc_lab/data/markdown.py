@@ -41,9 +41,10 @@ class MarkdownTable:
     """A table of a page.
 
     Args:
-        headings: the headings above it, outermost first.
-        lead: the last line of text between them and it.
-        head: names of columns; an empty name repeats the one before, a second line is appended.
+        headings: the headings above the table, outermost first.
+        lead: the last line of text between the headings and the table.
+        head: names of columns; an empty name repeats the name before it, and a second line of names
+            is appended to the first.
         rows: the cells of each line.
     """
 

@@ -51,7 +51,7 @@ LITERALS = {
 """Instructions that push their argument."""
 NOTHING = {"PROTO", "FRAME", "STOP"}
 """Instructions that change no value."""
-# store the top of the stack under a number, and push it again
+# store the top of the stack under a number
 PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 # push what `PUTS` stored
 GETS = {"GET", "BINGET", "LONG_BINGET"}
@@ -113,7 +113,7 @@ class PickleMachine:
 
     def step(self, op: str, argument: object) -> None:
         """Run one instruction."""
-        # of the stack that the instruction begins with: MARK changes it last
+        # both act on the stack that the instruction begins with, which only MARK replaces
         push, pop = self.stack.append, self.stack.pop
         if op in LITERALS:
             push(argument)

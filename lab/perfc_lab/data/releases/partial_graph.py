@@ -117,7 +117,7 @@ def edge_table(value: object, where: str) -> NDArray[np.int64]:
     """Return ``[2, edges]``.
 
     Raises:
-        FetchError: of another form.
+        FetchError: the value has another form.
     """
     pairs = numbers(value, where)
     if pairs.size == 0:

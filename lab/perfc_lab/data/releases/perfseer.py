@@ -192,9 +192,9 @@ def seer_rows(
             SETTINGS[phase],
             TARGET,
             batch,
-            batch * values[0] / 1e3,  # milliseconds of a sample
-            memory_bytes=MIB * values[6],  # highest, in MiB
-            sm_active=values[1] / 100,  # mean, in percent
+            batch * sample_ms / 1e3,
+            memory_bytes=MIB * highest_mib,
+            sm_active=mean_percent / 100,
         )
-        for phase, values in labels.items()
+        for phase, (sample_ms, mean_percent, *_, highest_mib) in labels.items()
     )

@@ -24,7 +24,8 @@ from .partial_graph import MOST_NUMBERS, Numbers, PartialGraph, edge_table, numb
 
 _DATA = data_next_to(__file__)
 DIPPM_OPS: list[str] = _DATA["dippm_ops"]
-"""Operators by place of the one; the program counts them from 1, so that place 0 is of none."""
+"""Operators by the place of the 1 in a one-hot. The authors' program counts them from 1, so that
+place 0 stands for no operator."""
 # twelve columns of a node after the one-hot
 DIPPM_ATTRIBUTES: list[str] = _DATA["dippm_attributes"]
 TRAPPM_OPS: list[str] = _DATA["trappm_ops"]
@@ -34,7 +35,7 @@ MNEMONICS: dict[str, str] = _DATA["mnemonics"]
 # ways of running of each release, with the version of PyTorch
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
-# machines of TraPPM's release; DIPPM's is of the first alone
+# machines of TraPPM's release; DIPPM measured on the first only
 A100, V100 = "a100-sxm4-40gb", "v100-sxm2-16gb"
 MB = 1e6
 """Unit of memory in labels of DIPPM."""

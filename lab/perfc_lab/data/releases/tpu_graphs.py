@@ -70,6 +70,7 @@ def tpu_graph(member: ReleaseMember) -> tuple[GraphRow, PartialGraph]:
             facts["mac"][i] = elements[i] * contracted(x, i, source[reader == i])
     tensors = {"nbytes": facts["write_bytes"][source]}
     precision = Precision.BF16 if x[:, BFLOAT].any() else Precision.F32
+    # XLA has no version of PyTorch: its programs count as compiled by the first one that compiles
     setting = Setting(precision, compiled=True, version=(2, 0))
     # of layout/xla/random/train/NAME.npz the last four parts: the release has a NAME in several
     # folders
