@@ -182,8 +182,8 @@ class ConvFilterGrad(ConvGrad):
 
 def reach(window: SlidingWindow, axis: int) -> Dim:
     """Return the elements of an axis from the first window to the end of the last."""
-    stride, span = window.strides[axis], window.dilations[axis]
-    return (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
+    stride, dilation = window.strides[axis], window.dilations[axis]
+    return (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * dilation + 1
 
 
 def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:

@@ -177,7 +177,7 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
             return (0,) * rank
         content = known(ins, 2)
         pads = () if content is None else tuple(d for d in content.dims if d is not None)
-        # some pad is symbolic, or none is known
+        # the content of the pads is unknown, or a part of it
         if len(pads) != 2 * rank:
             return None
         return tuple(pads[i] + pads[i + rank] for i in range(rank))

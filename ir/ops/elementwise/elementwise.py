@@ -73,6 +73,7 @@ class Elementwise(Op):
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
+        # a class with other extents has formulas over these
         if "formulas" not in cls.__dict__ and cls.extents is Elementwise.extents:
             cls.formulas = _derived_formulas(cls.alu_per_element, cls.sfu_per_element, cls.variadic)
         super().__init_subclass__()
@@ -121,7 +122,7 @@ class Elementwise(Op):
 
 
 SOURCES = {"": "ONNX", "com.microsoft": "ONNX Runtime contrib"}
-"""Documentation of the operators of a domain; other domains have their own name."""
+"""Words for a domain in the source of a docstring; other domains go by their name."""
 
 
 def pointwise(

@@ -81,7 +81,7 @@ class LinearAttention(Op):
         return TensorType(dtype, (b, t, heads * width)), TensorType(state_dtype, state)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        q, v, k = (shape_at(ins, i) for i in (0, 2, 1))
+        q, k, v = (shape_at(ins, i) for i in range(3))
         if q is None or v is None or k is None:
             return {}
         decay = axis(shape_at(ins, 4), 2)
@@ -167,7 +167,7 @@ class GatedDeltaNet(Op):
             tokens = tokens * extent
         delta, gated = int("delta" in self.update_rule), int("gated" in self.update_rule)
         decay = shape_at(ins, 4)
-        # a decay with as many axes as queries has one per row of the state
+        # a decay with as many axes as queries has one per row of the state, any other one per head
         per_head = q[-1] if decay is not None and len(decay) == len(q) else 1
         # letters as in `LinearAttention`; all tokens count as one sequence
         return {

@@ -178,7 +178,7 @@ class GRU(Recurrent):
     linear_before_reset: int = 0
 
     def gating(self, ins: Inputs) -> int:
-        return 5
+        return 5  # 4 mix the old and the new state, 1 resets
 
 
 LSTM_OPERANDS = "X W R B? sequence_lens? initial_h? initial_c? P?"
