@@ -28,25 +28,22 @@ def contents(value: Any) -> Known:
     Raises:
         ParseError: ragged lists, or more elements than `Known` keeps.
     """
-    if hasattr(value, "tolist"):
-        flat = value.reshape(-1).tolist()
-        array = Known.of(value.shape, flat)
-        if array is None:
-            raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
-        return array
-    # the first element of each level gives the extents; all others must have the same ones
     shape: list[int] = []
-    level = value
-    while isinstance(level, list | tuple):
-        shape.append(len(level))
-        level = level[0] if level else None
     items: list[Any] = [value]
-    for extent in shape:
-        if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
-            raise ParseError("the lists of a value differ in length")
-        items = [x for i in items for x in i]
-    if any(isinstance(i, list | tuple) for i in items):
-        raise ParseError("the lists of a value differ in depth")
+    if hasattr(value, "tolist"):
+        shape, items = value.shape, value.reshape(-1).tolist()
+    else:
+        # the first element of each level gives the extents; all others must have the same ones
+        level = value
+        while isinstance(level, list | tuple):
+            shape.append(len(level))
+            level = level[0] if level else None
+        for extent in shape:
+            if any(not isinstance(i, list | tuple) or len(i) != extent for i in items):
+                raise ParseError("the lists of a value differ in length")
+            items = [x for i in items for x in i]
+        if any(isinstance(i, list | tuple) for i in items):
+            raise ParseError("the lists of a value differ in depth")
     content = Known.of(shape, items)
     if content is None:
         raise ParseError(f"a value of {len(items)} elements is too large to drive a shape")

@@ -27,12 +27,12 @@ class LayerScope(ValueScope):
     """Values of a graph by layer and port.
 
     Args:
-        builder: messages made so far.
+        builder: messages of ONNX built so far.
         network: layers of the graph.
         elements: file of weights.
-        values: names of values.
-        stored: stored tensors; None for computed values.
-        depth: nesting of the graph.
+        values: names of values in ONNX, by port.
+        stored: stored tensors by port; None for computed values.
+        depth: number of graphs around this one.
     """
 
     network: LayerGraph
@@ -53,11 +53,12 @@ class LayerCall(OperandEmitter):
     """One layer of a graph.
 
     Args:
-        scope: values around it.
+        scope: values of the graph.
         name: name of its first result.
-        path: name of its nodes.
+        path: name of its nodes in ONNX.
         layer: the layer.
-        followers: results of later layers that are fused into it.
+        followers: results of later layers that this layer includes, as a scale after a
+            normalization; they get the value of its result.
     """
 
     scope: LayerScope
@@ -65,7 +66,7 @@ class LayerCall(OperandEmitter):
     followers: list[Port] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return an attribute."""
+        """Return an attribute as text."""
         return self.layer.data.get(name, default)
 
     def flag(self, name: str, *, default: bool = False) -> int:
@@ -85,10 +86,10 @@ class LayerCall(OperandEmitter):
         return tuple(int(v) for v in self.text(name).split(",") if v.strip())
 
     def port(self, at: int) -> Port:
-        """Return the source of an operand.
+        """Return the port that an operand comes from.
 
         Raises:
-            LookupError: there is none.
+            LookupError: the operand has no source.
         """
         return self.scope.network.edges[self.layer.index, self.layer.inputs[at]]
 
@@ -129,7 +130,7 @@ class LayerCall(OperandEmitter):
         return stored.values()
 
     def axes(self, at: int, rank: int | None = None) -> list[int]:
-        """Return an operand of axes of the first one, counted from the first."""
+        """Return the axes of the first operand that an operand lists; negative ones are wrapped."""
         rank = self.given.rank if rank is None else rank
         return [a % (rank or 1) for a in self.integers(at)]
 
@@ -153,9 +154,10 @@ class LayerCall(OperandEmitter):
         """Return an operand with its axes in another order; a stored one needs no transposition.
 
         Args:
-            at: its place.
+            at: position of the operand.
             perm: its axes in the new order.
-            sizes: extents before it is ordered, of a stored one with other extents.
+            sizes: extents of a stored operand before the new order, if they differ from the stored
+                ones, as with a new axis of 1.
         """
         stored = self.stored(at)
         if stored is not None:
@@ -168,7 +170,7 @@ class LayerCall(OperandEmitter):
         )
 
     def unsqueezed(self, at: int) -> str:
-        """Return an operand with a first axis of one; a stored one is stored with it."""
+        """Return an operand with a new first axis of 1; a stored one needs no node for it."""
         sizes = (1, *self.meta(at).sizes)
         if self.stored(at) is not None:
             return self.ordered(at, range(len(sizes)), sizes)
@@ -211,19 +213,20 @@ class LayerCall(OperandEmitter):
     ) -> tuple[str, str, int | None, int | None]:
         """Return the scales and zero points of a stored tensor, their axis and their block."""
         assert stored.scale is not None
-        # one scale, one per channel, or one per group of a row: elements are not read, only counts
+        # a tensor has one scale, one for each channel, or one for each group of a row: the extents
+        # of the scales show which
         sizes = stored.scale.meta.sizes
         counts = [s for s in sizes if isinstance(s, int)]
         total, block, axis, shape = math.prod(counts), None, None, tuple[int, ...]()
         if total > 1:
             rank, leading = len(given), [i for i, s in enumerate(sizes) if s != 1]
             if len(leading) > 1 and len(sizes) >= rank and isinstance(given[-1], int):
-                # groups along the last axis
+                # several axes with more than one scale: channels, and groups along the last axis
                 block, axis = given[-1] // counts[rank - 1], tuple(perm).index(rank - 1)
                 shape = tuple(counts[a] for a in perm)
             else:
                 axis, shape = tuple(perm).index(leading[0] if leading[0] in perm else 0), (total,)
-        # scales are not read: only their shape counts
+        # values of scales are not read: only their number counts
         scale = self.builder.filled(shape, stored.real)
         zero = self.builder.filled(shape, stored.meta.dtype) if stored.zero is not None else ""
         return scale, zero, axis, block

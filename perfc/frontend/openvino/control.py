@@ -1,4 +1,9 @@
-"""Layers with graphs: branches, loops and iterations over the parts of a tensor."""
+"""Layers with graphs: branches, loops and iterations over the parts of a tensor.
+
+A map of ports has entries, each with a port of the layer and the layer in the body that it feeds,
+or that feeds it. States of a loop are inputs of its body that a back edge feeds again. An entry
+with an axis cuts an operand into parts along that axis, one for each iteration, or stacks results.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ def lower_flow(c: LayerCall, lower: Body) -> list[str]:
 
 
 def _ports(c: LayerCall, name: str, kind: str) -> list[Mapping[str, str]]:
-    """Return the attributes of the entries of a map of ports."""
+    """Return the attributes of the entries of a map between ports of a layer and of its body."""
     return [e.attrib for e in c.layer.element.iterfind(f"{name}/{kind}")]
 
 
@@ -40,19 +45,22 @@ def _outer(c: LayerCall, port: str) -> str:
 
 
 def _bind(scope: LayerScope, layer: str, value: str) -> None:
-    """Let a parameter of a body be a value."""
+    """Make a value that of a parameter of a body; ``layer`` is the number of the parameter."""
     index = int(layer)
     scope.values[index, scope.network.layers[index].outputs[0].port] = value
 
 
 def _result(c: LayerCall, scope: LayerScope, layer: str) -> str:
-    """Return the value of a result of a body, made in it."""
+    """Return the value of a result of a body.
+
+    A graph of ONNX must make its results itself, so that each goes through an `Identity`.
+    """
     call = LayerCall(scope, c.name, c.path, scope.network.layers[int(layer)])
     return call.emit("Identity", call.value(0))
 
 
 def _branches(c: LayerCall, lower: Body) -> list[str]:
-    """Return the results of a branching: a graph for each of both bodies."""
+    """Return the results of a branching, whose two bodies become graphs of ONNX's If."""
     branches: dict[str, Any] = {}
     for branch in ("then", "else"):
         scope = _inner(c, f"{branch}_body")
@@ -74,7 +82,7 @@ def _branches(c: LayerCall, lower: Body) -> list[str]:
 
 
 def _iterations(c: LayerCall, lower: Body) -> list[str]:
-    """Return the results of a loop: last values of its states, and parts put together."""
+    """Return the results of a loop: last values of its states, and stacked parts."""
     scope, entries = _inner(c, "body"), _ports(c, "port_map", "input")
     back = {e["to-layer"]: e["from-layer"] for e in _ports(c, "back_edges", "edge")}
     states = [e for e in entries if e["internal_layer_id"] in back]
@@ -136,12 +144,13 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
 
 
 def _bounds(c: LayerCall, entries: Sequence[Mapping[str, str]]) -> tuple[str, str]:
-    """Return the number of iterations, and whether to begin."""
+    """Return the number of iterations and the condition to begin; "" for none."""
     if c.layer.kind == "Loop":
         # an endless loop has a count of -1
         stored = c.stored(0)
         is_endless = stored is not None and stored.data is not None and stored.values()[0] < 0
         return "" if is_endless else c.as_integers(0), c.value(1)
+    # a TensorIterator runs for each part of its operands: the extent of one is the number
     entry = next(e for e in entries if "axis" in e)
     axis, value = int(entry["axis"]), _outer(c, entry["external_port_id"])
     at = c.scalar(axis, DataType.INT64)

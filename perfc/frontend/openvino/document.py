@@ -16,9 +16,9 @@ from ..lowering.elements import element_type, is_small
 from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 25
-"""Maximum bytes of a document; a layer takes about 1 KiB, and 10 times as much memory."""
+"""Maximum bytes of a document; a layer takes about 1 KiB in it, and 10 KiB in memory."""
 DEEPEST = 200
-"""Nesting of elements."""
+"""Maximum nesting of elements; a graph within a graph adds a few levels."""
 Port = tuple[int, int]
 """Layer and port of a value."""
 
@@ -28,9 +28,9 @@ class Output:
     """Result of a layer.
 
     Args:
-        port: its port.
+        port: number of its port.
         name: name of its tensor; empty without one.
-        meta: element type and extents; None for an unknown one.
+        meta: element type and extents; an unknown extent is None.
     """
 
     port: int
@@ -43,11 +43,11 @@ class NetLayer:
     """One layer.
 
     Args:
-        index: its number in its graph.
-        name: its name.
+        index: number of the layer in its graph.
+        name: name of the layer.
         kind: operator.
-        data: attributes.
-        inputs: ports of its operands in order.
+        data: attributes, as text.
+        inputs: numbers of the ports of its operands, in order.
         outputs: its results.
         element: its element in the document, with the graphs of control flow.
     """
@@ -67,8 +67,8 @@ class LayerGraph:
 
     Args:
         layers: layers by number, in the order of the document.
-        edges: source of each operand.
-        readers: layers that read each value.
+        edges: port that each operand comes from, by port of the operand.
+        readers: numbers of the layers that read each value, by port of the value.
     """
 
     layers: dict[int, NetLayer]
@@ -77,7 +77,7 @@ class LayerGraph:
 
 
 class _Bounded(ElementTree.TreeBuilder):
-    """Builder of a tree of limited depth; a type declaration could expand without limit."""
+    """Builder of a tree of limited depth, without type declarations, which expand without limit."""
 
     depth = 0
 
@@ -110,7 +110,7 @@ def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, 
     """Return the outermost element of a document, and its bytes.
 
     Raises:
-        ModelError: damaged, too large, or another XML document.
+        ModelError: the document is damaged, too large, or another XML document.
     """
     if isinstance(model, bytes):
         data = model
@@ -138,7 +138,7 @@ def read_document(model: str | bytes, where: str) -> tuple[ElementTree.Element, 
 
 
 def network_of(element: ElementTree.Element) -> LayerGraph:
-    """Return the layers of a graph.
+    """Return the layers and edges of a graph.
 
     Raises:
         LookupError, ValueError, TypeError, AttributeError: it does not follow the schema.
@@ -196,7 +196,7 @@ class Elements:
         try:
             with open_file(self.path, self.path) as file:
                 content = os.pread(file.fileno(), nbytes, offset)
-        # without the weights only small constants are unknown
+        # without the file of weights, the model is read with unknown small constants
         except (ModelError, OSError, OverflowError):
             return None
         return content if len(content) == nbytes else None

@@ -1,4 +1,8 @@
-"""Convolutions, products, pooling, normalizations, attention and recurrent layers."""
+"""Convolutions, products, pooling, normalizations, attention and recurrent layers of OpenVINO.
+
+Each function lowers layers of the kinds that its decorator names: ``c`` is the layer with its
+operands, the result the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def _deconvolution(c: LayerCall) -> str:
 
 
 def _groups(c: LayerCall) -> tuple[int, str]:
-    """Return the number of groups and the filters without the axis of groups."""
+    """Return the number of groups, and the filters with the axes of groups and channels joined."""
     sizes = c.meta(1).sizes
     if not c.layer.kind.startswith("Group"):
         return 1, c.ordered(1, range(len(sizes)))
@@ -61,7 +65,7 @@ def _groups(c: LayerCall) -> tuple[int, str]:
     if stored is None:
         return groups, c.emit("Reshape", c.value(1), c.shape(merged))
     if stored.scale is not None:
-        # scales per channel lose the axis of groups too
+        # scales of channels lose the axis of groups too; missing last axes have an extent of 1
         count = stored.scale.meta
         extents = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
         merged_scale = Meta(count.dtype, (extents[0] * extents[1], *extents[2 : len(sizes)]))
@@ -124,10 +128,10 @@ def _batch_norm(c: LayerCall) -> str:
 
 @lowers("MVN")
 def _mvn(c: LayerCall) -> str:
-    """Return a normalization with the scale and bias that the next layers apply."""
+    """Return a normalization that includes the scale and bias of the next layers."""
     meta, axes = c.given, sorted(c.axes(1))
     epsilon = c.number("eps", 1e-5)
-    # LayerNormalization takes trailing axes only
+    # LayerNormalization is over the last axes
     is_trailing = axes == [*range(axes[0], meta.rank)]
     if not is_trailing or not c.flag("normalize_variance", default=True):
         return c.emit("MeanVarianceNormalization", c.x, axes=tuple(axes))
@@ -137,9 +141,9 @@ def _mvn(c: LayerCall) -> str:
     known = [s for s in sizes if isinstance(s, int)]
     if len(known) != len(sizes):
         raise ValueError("unknown extents")
-    # scale and bias: ones and none, until layers are fused
+    # scale and bias: ones and none, unless the next layers have them
     vectors, port, last = [c.builder.filled(known, meta.dtype), ""], c.layer.outputs[0].port, c
-    # a scale and a bias that follow are operands of the operator, if nothing else reads between
+    # a product and a sum that follow become its operands, if no other layer reads between them
     for at, kind in enumerate(("Multiply", "Add")):
         follower = _follower(last, port, kind)
         if follower is None:
@@ -164,7 +168,10 @@ def _mvn(c: LayerCall) -> str:
 
 
 def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:
-    """Return the only layer that reads a value, if it is of a kind and has a stored operand."""
+    """Return the only layer that reads a value, if it is of a kind and has a stored operand.
+
+    None for several readers, another kind, or computed operands.
+    """
     readers = c.scope.network.readers.get((c.layer.index, port), [])
     layer = c.scope.network.layers[readers[0]] if len(readers) == 1 else None
     if layer is None or layer.kind != kind:
@@ -214,7 +221,7 @@ def _attention(c: LayerCall) -> str:
     if any(c.meta(at).rank != 4 for at in range(3)):
         raise ValueError("attention without heads")
     scale = c.numbers(4)[0] if c.has(4) else None
-    # a scalar mask only fills the place of the operand
+    # a scalar is no mask: it only fills the position, so that a scale can follow
     mask = c.value(3) if c.has(3) and c.meta(3).rank else ""
     return c.emit(
         "Attention",
@@ -228,7 +235,8 @@ def _attention(c: LayerCall) -> str:
 @lowers("LSTMSequence", "GRUSequence", "RNNSequence")
 def _sequence(c: LayerCall) -> list[str]:
     """Return the results of a recurrent layer; its weights have the directions first."""
-    # operands: sequence, one or two states, lengths, then weights W, R and biases
+    # operands: sequence, a state, of an LSTM a second one, lengths, then weights W, R and biases;
+    # `at` is the position of W
     at = 3 + c.layer.kind.startswith("LSTM")
     lengths = c.stored(at - 1)
     # lengths are an operand only where a sequence is shorter than the axis of time
@@ -262,8 +270,9 @@ def _batch_second(c: LayerCall, at: int) -> str:
 
 @lowers("LSTMCell", "GRUCell", "RNNCell")
 def _cell(c: LayerCall) -> list[str]:
-    """Return the states after one step, of a sequence of one."""
-    # operands: input, one or two states, then weights W and R, and biases
+    """Return the states after one step: those of a sequence of one step."""
+    # operands: input, a state, of an LSTM a second one, then weights W, R and biases; `at` is the
+    # position of W
     at = 2 + c.layer.kind.startswith("LSTM")
     operands = [c.unsqueezed(w) for w in range(at + 2)]
     bias = c.unsqueezed(at + 2) if c.has(at + 2) else ""
@@ -279,7 +288,10 @@ def _recurrent(
     states: Sequence[str],
     direction: str,
 ) -> list[str]:
-    """Return all states, and the last ones; both biases of a gate are one in OpenVINO."""
+    """Return the states of all steps, then the last ones.
+
+    OpenVINO has one bias for each gate, the sum of the two that ONNX has.
+    """
     operator = c.layer.kind.removesuffix("Sequence").removesuffix("Cell")
     count = 2 if direction == "bidirectional" else 1
     names = [f for f in c.text("activations").split(",") if f.strip()]
@@ -298,7 +310,10 @@ def _recurrent(
 
 @lowers("FakeQuantize")
 def _fake_quantize(c: LayerCall) -> str:
-    """Return quantized elements as real numbers; plugins run the layers between on them."""
+    """Return a quantization and the conversion back to real numbers.
+
+    Plugins run the layers between two such layers on quantized elements.
+    """
     levels, low = c.integer("levels", 256), c.stored(1)
     if low is None or levels < 2:
         raise ValueError("computed bounds")
@@ -308,7 +323,7 @@ def _fake_quantize(c: LayerCall) -> str:
     # 16 levels are 4 bits, 256 are 8 bits
     dtype = narrow if levels <= 16 else byte if levels <= 256 else DataType.INT16
     counts = [s for s in low.meta.sizes if isinstance(s, int) and s != 1]
-    # bounds per channel
+    # bounds of each channel, along the second axis
     axis = None if not counts else 1
     scale = c.builder.filled(counts[:1], c.given.dtype)
     zero = c.builder.filled(counts[:1], dtype)

@@ -1,4 +1,8 @@
-"""Layers that move elements, or make shapes."""
+"""Layers of OpenVINO that move elements, or make shapes.
+
+Each function lowers layers of the kinds that its decorator names: ``c`` is the layer with its
+operands, the result the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ def _split(c: LayerCall) -> list[str]:
     count, is_even = len(c.layer.outputs), c.layer.kind == "Split"
     sizes = [o.meta.sizes[axis] for o in c.layer.outputs]
     known = [s for s in sizes if isinstance(s, int)]
-    # types of the results may know parts that are computed
+    # the declared results may have the extents of parts that the model computes
     parts = "" if is_even else c.ints(*known) if len(known) == count else c.as_integers(2)
     return c.several(
         "Split", (c.x, parts), count, axis=axis, num_outputs=count if is_even else None
@@ -93,7 +97,7 @@ def _bounds(
             continue
         first, last = begin, min(max(end, -FARTHEST), FARTHEST)
         if axis in shrunk:
-            # one element, also the last one, whose position is -1
+            # one element; after the last one, at position -1, the end would be 0
             last, step = begin + 1 or FARTHEST, 1
         else:
             if masks["begin_mask"][axis : axis + 1] == (1,):
@@ -128,6 +132,7 @@ def _scatter(c: LayerCall) -> str:
 
 @lowers("Pad")
 def _pad(c: LayerCall) -> str:
+    # any other mode pads with a number
     mode = {"edge": "edge", "reflect": "reflect"}.get(c.text("pad_mode"), "constant")
     pads = c.ints(*c.integers(1), *c.integers(2))
     return c.emit("Pad", c.x, pads, c.value(3) if c.has(3) else "", mode=mode)
@@ -160,7 +165,7 @@ def _topk(c: LayerCall) -> list[str]:
 
 @lowers("OneHot")
 def _one_hot(c: LayerCall) -> str:
-    # values elsewhere, then at the index
+    # ONNX has one operand of two values: elsewhere and at the index, in OpenVINO operands 3 and 2
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
     return c.emit(
         "OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0), axis=c.integer("axis", -1)

@@ -1,4 +1,8 @@
-"""Elementwise layers, and reductions."""
+"""Elementwise layers and reductions of OpenVINO.
+
+Each function lowers layers of the kinds that its decorator names: ``c`` is the layer with its
+operands, the result the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from .call import LOWERINGS, LayerCall, lowers
 
 _TABLE = data_next_to(__file__)
 OPERATORS, REDUCTIONS = _TABLE["operators"], _TABLE["reductions"]
-"""Layers that are one operator of ONNX without attributes, and those over axes."""
+"""Operators of ONNX by kind of layer: of layers without attributes, and of reductions over axes."""
 
 
 def _elementwise(operator: str, c: LayerCall) -> str:
@@ -40,7 +44,7 @@ def _activation(c: LayerCall) -> str:
         case "Selu":
             return c.emit("Selu", value)
         case _:
-            # slope and offset, which are operands in OpenVINO, change no count
+            # slope and offset, which are operands in OpenVINO, change no cost
             return c.emit("HardSigmoid", value)
 
 

@@ -1,4 +1,4 @@
-"""OpenVINO models in messages of ONNX, which the lowering of ONNX models takes."""
+"""OpenVINO models in messages of ONNX, which the lowering of ONNX models reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .document import Elements, LayerGraph, NetLayer, network_of, read_document
 from .stored import CONVERSIONS
 
 DEEPEST = 16
-"""Nesting of graphs."""
+"""Maximum nesting of graphs, which are lowered by recursion."""
 
 
 def read_openvino(model: str | bytes) -> ProtoModel:
@@ -58,7 +58,7 @@ def declare_inputs(scope: LayerScope) -> None:
     layers = scope.network.layers.values()
     sources = [layer for layer in layers if layer.kind in ("Parameter", "ReadValue")]
     names = [_name(scope.builder, layer, 0) for layer in sources]
-    # names show a KV cache, whose length adds to that of a mask
+    # with a KV cache, which its name shows, a mask covers the cache and the new tokens
     has_past = any("past" in name for name in names)
     for layer, name in zip(sources, names, strict=True):
         output = layer.outputs[0]
@@ -76,7 +76,7 @@ def declare_outputs(scope: LayerScope) -> None:
 
 
 def lower_layers(scope: LayerScope) -> None:
-    """Lower the layers of a graph, each after those it reads.
+    """Lower the layers of a graph, each after the layers that it reads.
 
     Raises:
         ModelError: graphs nested too deep.
@@ -94,7 +94,7 @@ def lower_layers(scope: LayerScope) -> None:
 def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
     """Lower one layer; one without a lowering becomes an unknown operator."""
     ports = [(layer.index, o.port) for o in layer.outputs]
-    # fused into a layer before it
+    # a layer before it includes this one
     if all(port in scope.values for port in ports):
         return
     builder = scope.builder
@@ -114,7 +114,7 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
                 raise ValueError("fewer results than the layer has")
             results = listed
     if results is None:
-        # the lowering failed: nothing is fused
+        # without a lowering, or after one that failed, no layer is included
         call.followers.clear()
         operands = [call.value(at) for at in range(len(layer.inputs))]
         results = call.several(layer.kind, operands, len(ports), domain="ai.openvino")
@@ -125,15 +125,15 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
     scope.values.update(dict.fromkeys(call.followers, settled[0] if settled else ""))
 
 
-def _is_folded(made: LayerCall) -> bool:
-    """Return True for a layer that only converts a stored tensor: its readers read that."""
-    layer = made.layer
+def _is_folded(call: LayerCall) -> bool:
+    """Return True for a layer that only converts a stored tensor: its readers read the tensor."""
+    layer = call.layer
     port = layer.index, layer.outputs[0].port
-    return layer.kind in CONVERSIONS and made.scope.stored_at(port) is not None
+    return layer.kind in CONVERSIONS and call.scope.stored_at(port) is not None
 
 
 def _ordered(network: LayerGraph) -> list[int]:
-    """Return the layers, each after those it reads; the order of the document where it is one."""
+    """Return the numbers of layers, each after those it reads; as in the document if that is so."""
     before: dict[int, list[int]] = {index: [] for index in network.layers}
     for (target, _), (source, _) in network.edges.items():
         before[target].append(source)

@@ -1,4 +1,4 @@
-"""Stored tensors with what is only a conversion of them: casts, scales and other extents."""
+"""Stored tensors with the layers that only convert them: casts, scales and other extents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PACKED = frozenset(
 CONVERSIONS = frozenset({"Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"})
 """Layers that may only convert a stored tensor."""
 LONGEST_CHAIN = 16
-"""Maximum conversions of a stored tensor."""
+"""Maximum conversions of a stored tensor, which are followed by recursion."""
 
 
 @record
@@ -35,12 +35,12 @@ class StoredTensor:
 
     Args:
         key: number of the layer with its elements.
-        name: its name.
-        meta: element type of the elements, and extents.
-        data: elements, of a small one.
-        real: element type after the conversion to real numbers; 0 without one.
-        scale: factor of each group of elements.
-        zero: zero point of each.
+        name: name of the tensor.
+        meta: element type of the stored elements, and extents.
+        data: elements of a small tensor; None for others.
+        real: element type after a conversion to real numbers; 0 without a conversion.
+        scale: factor of each group of elements; None without one.
+        zero: zero point of each group; None if it is 0.
     """
 
     key: int
@@ -67,8 +67,16 @@ class StoredTensor:
 def stored_of(
     network: LayerGraph, port: Port, elements: Elements, depth: int = 0
 ) -> StoredTensor | None:
-    """Return the stored tensor of a value; None for a computed one."""
-    layer = network.layers[port[0]]
+    """Return the stored tensor that a value is, or only a conversion of; None for a computed value.
+
+    Args:
+        network: layers of the graph.
+        port: port of the value.
+        elements: file of weights.
+        depth: number of conversions after this value.
+    """
+    index, _ = port
+    layer = network.layers[index]
     if depth > LONGEST_CHAIN:
         return None
     if layer.kind == "Const":
@@ -90,7 +98,7 @@ def stored_of(
 def _converted(
     layer: NetLayer, first: StoredTensor, second: StoredTensor | None
 ) -> StoredTensor | None:
-    """Return a stored tensor after one more layer."""
+    """Return a stored tensor after one more layer; None if the layer does more than convert it."""
     to, dtype = layer.outputs[0].meta, first.meta.dtype
     is_real = to.dtype in FLOATS
     match layer.kind:

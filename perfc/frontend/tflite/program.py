@@ -197,8 +197,10 @@ class FlatReader:
             LookupError: there is no such graph.
         """
         scope = call.scope
-        # a negative number is no graph: the same IndexError as for one that is too large
-        graph = self.graphs[index] if index >= 0 else self.graphs[len(self.graphs)]
+        # else it would count from the last graph
+        if index < 0:
+            raise IndexError(f"graph {index}")
+        graph = self.graphs[index]
         inner = TensorScope(scope.builder, self.tensors(graph), depth=scope.depth + 1)
         inner.plain.update(zip(graph.vector(1, "i"), inputs, strict=False))
         self.lower(inner, graph)

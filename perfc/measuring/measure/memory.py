@@ -1,7 +1,7 @@
 """Memory that running a model takes, and whether the machine has it, before anything runs.
 
-Runtimes start with nodes one by one: results of nodes that a target would fuse lie in memory, and
-nothing is written over. That is more than the peak of the report, which is of fused kernels.
+Runtimes may run nodes one by one: results of nodes that a target would fuse are then in memory, and
+nothing is overwritten. That is more than the peak of the report, which is of fused kernels.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from perfc.passes.memory.liveness import Liveness
 from perfc.view.report.units import size_text
 
 USABLE = 0.5
-"""Share of the free memory that a run may take: others want some, and an estimate is one."""
+"""Share of the free memory that a run may take: other programs need some, and the need of the run
+is only estimated."""
 RUNTIME_BYTES = 300 << 20
-"""A process with a runtime and no model: 70 MiB with ONNX Runtime, 260 MiB with PyTorch."""
+"""Memory of a process with a runtime and no model: 70 MiB of ONNX Runtime, 260 MiB of PyTorch."""
 FEED_COPIES = 3
-"""Inputs as drawn, as numbers of the input's type, and as the runtime's."""
+"""Copies of each input: as drawn, in the type of the input, and as a tensor of the runtime."""
 MOST_BYTES = 1 << 60
-"""Upper limit of sizes; larger ones are clipped."""
+"""Upper limit of sizes; larger ones, as products of several symbols, are clipped."""
 
 
 class AllocatorBehavior(Enum):
@@ -45,10 +46,10 @@ class Need:
     """Memory requirement of a run.
 
     Args:
-        weight_bytes: stored tensors, as often as they are held.
-        value_bytes: inputs, results of nodes and outputs.
-        is_bound: whether some value has no known size, so that it takes more.
-        symbols: whose sizes could be smaller, the largest first.
+        weight_bytes: bytes of stored tensors, times the number of copies in memory.
+        value_bytes: bytes of inputs, results of nodes and outputs.
+        is_bound: whether some value has no known size, so that the run takes more.
+        symbols: symbols whose sizes could be smaller, the largest first.
     """
 
     weight_bytes: int
@@ -58,7 +59,7 @@ class Need:
 
     @property
     def nbytes(self) -> int:
-        """Return all of it, with the runtime."""
+        """Return the bytes of weights and values, with those of the runtime."""
         return self.weight_bytes + self.value_bytes + RUNTIME_BYTES
 
 
@@ -67,14 +68,14 @@ def need_of(
 ) -> Need:
     """Return the memory requirement of running a module node by node.
 
-    Stored tensors are held by every session and, while one loads, by the message they are in:
-    ``sessions + 1`` times.
+    Every session has a copy of the stored tensors, and so has the message that a session loads them
+    from: ``sessions + 1`` copies.
 
     Args:
-        module: typed.
+        module: the module, with inferred types.
         env: values of its symbols.
         allocator: allocator of the runtime.
-        sessions: how many hold the module at once; one runs at a time.
+        sessions: number of sessions that have the module loaded; one runs at a time.
     """
     table = Analyses().get(Liveness(in_place=False), module)
     # sizes of what is live after each node, as formulas; most nodes share a few
@@ -82,7 +83,7 @@ def need_of(
     live = max((_number(d, env) for d in formulas), default=0)
     graph = module.graph
     inputs = _stored_bytes((v for v in graph.inputs if v.weight is None), env)
-    # a runtime hands out results of a run while those of the one before are still held
+    # a runtime returns results of a run while the caller still has those of the run before
     outputs = _stored_bytes(graph.outputs, env)
     return Need(
         (sessions + 1) * _number(table.weight_bytes, env),
@@ -93,16 +94,18 @@ def need_of(
 
 
 def fits(need: Need) -> bool:
-    """Return True if it needs at most half of the free memory, or free memory is unknown."""
+    """Return True if a run needs at most half of the free memory, or free memory is unknown."""
     total, free = host.memory()
     return not total or need.nbytes <= USABLE * free
 
 
 def check_room(need: Need, where: str = "") -> str:
-    """Refuse what takes more than half of the free memory; a warning where sizes are unknown.
+    """Refuse a run that takes more than half of the free memory.
+
+    Return a warning if sizes are unknown, else "".
 
     Raises:
-        ModelError: it does; says how much, and what would make it less.
+        ModelError: it takes more; the error says how much, and what would reduce it.
     """
     least = "at least" if need.is_bound else "about"
     takes = f"running it takes {least} {size_text(need.nbytes)} of memory"
@@ -127,7 +130,7 @@ def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
 
 
 def _number(d: Dim, env: Mapping[str, int]) -> int:
-    """Return a size at the values of the symbols; what depends on data counts at its upper end."""
+    """Return a size at the values of the symbols; one that depends on data has its upper limit."""
     return min(max(int(evaluate(d, env, upper=True)), 0), MOST_BYTES)
 
 

@@ -49,9 +49,9 @@ class MeasurementProtocol:
         dtype: precision that PyTorch and OpenVINO run it in; "" for their usual one.
         device: ``cpu`` or ``cuda:0``.
         threads: number of threads of the runtime's pool.
-        repeat: runs at least.
-        min_time_s: seconds of runs at least.
-        max_time_s: seconds after which a case is cut short.
+        repeat: minimum number of runs.
+        min_time_s: minimum seconds of all runs.
+        max_time_s: seconds after which a case ends, even with fewer runs.
         limit_s: seconds after which the process is killed.
         seed: random seed of weights and inputs.
         is_profiled: whether kernels are timed too, in a second session.
@@ -102,11 +102,11 @@ class WorkerResults:
     Args:
         version: version of the runtime, with its name.
         base_rss_bytes: memory of the process before it had a model.
-        cases: one per requested binding, fewer if time ran out.
-        profile: file of the runtime's own profile, None where there is none.
-        profiled: runs to skip and runs to profile, for each case.
-        optimised: the graph that the runtime made of the model, None where it wrote none.
-        error: why it ended early, "" where it did not.
+        cases: times of each requested binding; fewer if time ran out.
+        profile: file of the profile that the runtime wrote; None without one.
+        profiled: for each case, the number of runs to skip in the profile, and of runs to count.
+        optimised: file of the graph that the runtime ran; None if it wrote none.
+        error: reason why the worker ended early; "" if it did not.
         folder: folder of the request, with the files above.
     """
 
@@ -221,7 +221,7 @@ def spawn(folder: Path, limit_s: float) -> str:
                 process.wait()
     if code == 0:
         return ""
-    # nobody but the system kills a process that keeps its time
+    # within its time limit, only the system kills a process: at the end of memory
     if code == -9:
         return "killed, most likely for want of memory"
     if code < 0:
@@ -245,6 +245,7 @@ def last_line(path: Path) -> str:
         lines = stream.read().decode("utf-8", "replace").strip().splitlines()
     text = "".join(c for c in (lines[-1] if lines else "no message") if c.isprintable())
     text = text.replace(f"{path.parent}{os.sep}", "")
+    # the beginning names the error, the end has its reason
     return text if len(text) <= 300 else f"{text[:60]} … {text[-230:]}"
 
 
@@ -280,7 +281,7 @@ def collected(folder: Path, why: str, what: str = "the model") -> WorkerResults:
 
 
 def check_installed(framework: Framework) -> None:
-    """Refuse a runtime that is not there.
+    """Refuse a runtime that is not installed.
 
     Raises:
         MissingExtraError: it is not installed.

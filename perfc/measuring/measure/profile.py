@@ -1,6 +1,6 @@
 """Profile of a run in one form for all profilers: kernels by name, with the median of their times.
 
-Readers of `runtimes` make it, matching attributes its kernels to those of the analysis.
+The readers in `runtimes` return it; `matching` attributes its kernels to those of the analysis.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class RuntimeKernel:
     """Kernel of a runtime, with its times.
 
     Args:
-        name: as the runtime calls it.
+        name: name in the profile.
         op: operator or layer type, "" if the profile does not say.
         time_s: median over runs of its time in one run.
-        iqr_s: interquartile range of that.
-        best_s: shortest of the runs.
-        calls: executions in one run.
+        iqr_s: interquartile range of its times in the runs.
+        best_s: shortest of its times in the runs.
+        calls: number of executions in one run.
         members: names of the ONNX nodes that it consists of, as the runtime lists them.
         counts: different numbers of elements of its operands, the largest first.
     """
@@ -56,7 +56,7 @@ class Profile:
         kernels: in order of first execution.
         runs: number of runs that it averages over.
         run_s: median time of a whole run, None if the profile does not say.
-        device: what it ran on, as far as the profile says.
+        device: device or execution provider of most kernels; "" if the profile does not say.
     """
 
     source: ProfilerKind
@@ -76,10 +76,11 @@ class Sampled:
     """Times of one kernel name, by run, while a profile is read.
 
     Args:
+        name: name of the kernel.
         op: operator or layer type.
-        times_s: sum of its executions in each run, by number of the run.
+        times_s: sum of its times in each run, by number of the run.
+        calls: number of executions in all runs.
         members: names of the ONNX nodes that it consists of.
-        calls: executions in all runs.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Sampled:
         self.calls += 1
 
     def kernel(self, runs: list[int]) -> RuntimeKernel:
-        """Return the median over the runs that count; runs without it count as zero."""
+        """Return the kernel over the runs that count; a run without an execution counts as 0 s."""
         times = [self.times_s.get(r, 0.0) for r in runs]
         # calls of a run, over the runs in which it occurs
         called = self.calls / max(len(self.times_s), 1)

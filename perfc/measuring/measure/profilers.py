@@ -18,13 +18,14 @@ def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
         ParseError: no known profiler wrote it.
     """
     start = head(path)
-    # keys of one profiler alone first: `"ph"` is in every Chrome trace, ONNX Runtime's included
-    if not start.lstrip()[:1] or start.lstrip()[0] not in "[{":
+    if not start.lstrip().startswith(("[", "{")):
         raise ParseError(
             "not a profile: neither a JSON list nor a JSON object",
             where=os.fspath(path),
             hint="onnxruntime, PyTorch and TensorRT profiles are read",
         )
+    # keys that only one profiler writes come first: `"ph"` is in every Chrome trace, also in those
+    # of ONNX Runtime
     if '"traceEvents"' in start or '"deviceProperties"' in start or '"schemaVersion"' in start:
         return ProfilerKind.KINETO
     if (
@@ -50,7 +51,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
 
     Args:
         path: path of the file, gzipped or not.
-        layers: TensorRT's layer information beside it, which names the ONNX nodes of a layer.
+        layers: file of TensorRT's layer information, which names the ONNX nodes of a layer.
 
     Raises:
         ParseError: no profile, or one without kernels.

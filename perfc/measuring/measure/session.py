@@ -93,8 +93,8 @@ def measure_cases(
         model: path of the file.
         target: name or file of the machine; without, nothing is compared.
         bindings: values of symbols, each a case.
-        protocol: how to measure.
-        reports: the analyses of the bindings, where they are there already.
+        protocol: runtime, device, threads, repetitions, limits.
+        reports: analyses of the bindings, if the caller has them.
 
     Returns:
         One measurement for each case that was reached within the limit.
@@ -110,7 +110,7 @@ def measure_cases(
         analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
         for b in bindings
     ]
-    # what makes a run impossible is checked before weights are written
+    # reasons that make a run impossible are checked before weights are written
     for report in analyzed:
         check_stored(report)
     nodes = sum(1 for _ in walk(analyzed[0].source.graph))
@@ -132,7 +132,7 @@ def measure_cases(
         notes = (*notes_of(ready, outcome), *sorted(warnings))
         return [
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
-            # fewer cases than bindings where time ran out
+            # there are fewer cases than bindings if time ran out
             for report, case, profile in zip(analyzed, outcome.cases, profiles, strict=False)
         ]
 
@@ -143,7 +143,7 @@ def program_of(model: str | os.PathLike[str], report: Report, folder: Path) -> P
 
     named = model if isinstance(model, NamedModule) else NamedModule(os.fspath(model))
     sizes = dict(report.deployment.dims)
-    if report.source.symbols:  # a symbolic batch serves all
+    if report.source.symbols:  # a program with a symbolic batch serves all sizes
         sizes.pop("batch", None)
     path = folder / f"model{PROGRAM}"
     # an export is a line of JSON and the archive of the program
@@ -230,17 +230,17 @@ def inlined(
 ) -> dict[str, SourceNodes]:
     """Attribute kernels of functions that the runtime expands after writing its graph.
 
-    Their nodes have new names, equally many for each call; the calls themselves are never timed.
+    Nodes of a function get new names, as many for each call; the calls themselves are never timed.
     """
     timed = {k.name for k in profile.kernels}
     known = {n.name for n in nodes}
     silent = [n for n in nodes if n.name not in timed and n.name in origins]
-    strange = [k for k in profile.kernels if k.name not in known]
+    added = [k for k in profile.kernels if k.name not in known]
     result = dict(origins)
-    if silent and strange and len(strange) % len(silent) == 0:
-        each = len(strange) // len(silent)
-        for i, k in enumerate(strange):
-            result[k.name] = replace(origins[silent[i // each].name], how=How.NAMED)
+    if silent and added and len(added) % len(silent) == 0:
+        per_call = len(added) // len(silent)
+        for i, k in enumerate(added):
+            result[k.name] = replace(origins[silent[i // per_call].name], how=How.NAMED)
     return result
 
 
@@ -279,13 +279,13 @@ def together(
         setting,
         compared(attribution, report),
         attribution,
-        case.time_s,
-        case.iqr_s,
-        min(case.times_s),
-        len(case.times_s),
-        case.peak_rss_bytes,
-        outcome.base_rss_bytes,
-        report.prediction.total.time_s,
+        total_s=case.time_s,
+        total_iqr_s=case.iqr_s,
+        best_s=min(case.times_s),
+        runs=len(case.times_s),
+        peak_rss_bytes=case.peak_rss_bytes,
+        base_rss_bytes=outcome.base_rss_bytes,
+        prediction_s=report.prediction.total.time_s,
         has_target=has_target,
         notes=notes,
     )
@@ -338,13 +338,13 @@ def read_profile(
         setting,
         compared(attribution, report),
         attribution,
-        total,
-        0.0,
-        total,
-        profile.runs,
-        0,
-        0,
-        report.prediction.total.time_s,
+        total_s=total,
+        total_iqr_s=0.0,
+        best_s=total,
+        runs=profile.runs,
+        peak_rss_bytes=0,
+        base_rss_bytes=0,
+        prediction_s=report.prediction.total.time_s,
         is_whole=profile.run_s is not None,
         has_target=bool(target),
         notes=(f"times are from {os.fspath(path)}",),
@@ -363,7 +363,7 @@ def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float
 
 
 def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
-    """Attribute kernels without a node, as inserted copies, to the kernel before, else the next."""
+    """Attribute kernels without a node, as inserted copies, to the kernel before or after."""
     result = dict(origins)
     for order in (profile.kernels, profile.kernels[::-1]):
         last: SourceNodes | None = None

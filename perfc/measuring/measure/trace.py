@@ -1,7 +1,8 @@
 """Matching of a runtime's optimized graph to ONNX nodes.
 
-A runtime fuses, renames and moves nodes, but remaining values keep their names. So an optimized
-node executes the nodes between the values that it reads and those that it writes.
+A runtime fuses, renames and moves nodes, but values that remain have the same names. So a node of
+the optimized graph executes the source nodes between the values that it reads and those that it
+writes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class SourceNodes:
 _COPIES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost"})
 """Copy operators of runtimes, whose result is their input."""
 _TOKEN = re.compile(r"_token_\d+$")
-"""onnxruntime appends it to copies of names that its optimizers make."""
+"""Suffix that onnxruntime's optimizers add to a name that they use again."""
 _EPILOGUES = frozenset(
     {
         "BatchNormalization",
@@ -64,13 +65,13 @@ _EPILOGUES = frozenset(
 _NARROWING = frozenset({"QuantizeLinear", "Relu", "Clip"})
 """Operators that runtimes merge into a preceding quantized kernel."""
 BLOCKED = "_nchwc"
-"""Ends the name of an operator on blocked channels, which begins with the value it gives."""
+"""Suffix of the name of an operator on blocked channels, after the name of its result."""
 SCALED = "_bn_nchwc"
-"""Operator of a normalization that became a convolution."""
+"""Suffix of the name of a convolution that was a normalization, on blocked channels."""
 MAX_MERGED = 5
-"""Maximum nodes that a kernel has merged behind its first, as a bias, an activation and a sum."""
+"""Maximum nodes merged into a kernel after its first node, as a bias, an activation and a sum."""
 MAX_ROUNDS = 4
-"""Maximum walks over the graph: each finds what the one before made known, few find anything."""
+"""Maximum walks over the graph. Each uses the matches of the one before; later ones find few."""
 
 
 def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str]]:
@@ -99,7 +100,7 @@ class NameIndex:
 
     Args:
         by_name: node by its name, if the name is unique.
-        makers: node by the name of each of its results.
+        makers: node that makes a value, by the name of the value.
         below: nodes by the name of the call or module that they are part of.
         narrowed: result by operand of operators that a quantized kernel may include.
     """
@@ -130,7 +131,7 @@ class NameIndex:
         return names
 
     def find(self, name: str) -> Node | None:
-        """Return the node that a name derives from: of a node, a value or a fused node."""
+        """Return the node that the name of a node, a value or a fused node derives from."""
         for candidate in candidates(name):
             node = self.by_name.get(candidate) or self.makers.get(candidate)
             if node is not None:
@@ -147,7 +148,8 @@ def candidates(name: str) -> Iterable[str]:
         bare = bare.removesuffix(BLOCKED)
         yield bare
         yield bare.removesuffix("_bn")
-    # names of fused nodes extend a node's name by levels: ``a/b/MatMul/MatMulScaleFusion/``
+    # names of fused nodes add levels to that of a node, as ``a/b/MatMul/MatMulScaleFusion/``; more
+    # than three are not seen
     cut = bare.rstrip("/")
     for _ in range(3):
         cut, slash, _ = cut.rpartition("/")
@@ -165,8 +167,9 @@ class Tracing:
         stored: its stored tensors.
         names: index of the source graph.
         inputs: inputs of the source graph.
-        same: the result: value of the source graph by value of the optimized one.
-        anchors: source node that an optimized one is named after, by index of the latter.
+        same: the result: equal value of the source graph, by value of the optimized graph.
+        anchors: source node after which a node of the optimized graph is named, by index of the
+            latter.
     """
 
     nodes: Sequence[OptimisedNode]
@@ -197,7 +200,7 @@ class Tracing:
             self.last_resort(i, n)
 
     def step(self, i: int, n: OptimisedNode) -> None:
-        """Propagate the origins of one node to its operands."""
+        """Match the operands of one node, or operand and result of a copy."""
         if self.is_move(i, n) and n.inputs and n.outputs:
             source, target = n.inputs[0], n.outputs[0]
             if source in self.same:
@@ -220,7 +223,10 @@ class Tracing:
                 self.same[name] = operand.name
 
     def is_move(self, i: int, n: OptimisedNode) -> bool:
-        """Return True if a node was inserted; a copy may also represent a transposition."""
+        """Return True if a node was inserted by the runtime.
+
+        A copy that is named after a transposition does its work, and was not inserted.
+        """
         anchor = self.anchors.get(i)
         if n.op in _COPIES:
             return anchor is None or anchor.loc.op_type != "Transpose"
@@ -228,7 +234,7 @@ class Tracing:
 
     def head(self, i: int, n: OptimisedNode) -> Node | None:
         """Return the first node of a kernel that is named after its last merged node."""
-        # from the last merged node backwards over its epilogues, up to one of the kernel's operator
+        # backwards from the last merged node over epilogues, to a node with the kernel's operator
         node = self.anchors.get(i)
         if SCALED in n.name:
             return node
@@ -242,14 +248,14 @@ class Tracing:
         return self.anchors.get(i)
 
     def last_resort(self, i: int, n: OptimisedNode) -> None:
-        """Match results without named readers to the node that the kernel is named after."""
+        """Match a result, if none is matched yet, to that of the node the kernel is named after."""
         anchor = self.anchors.get(i)
         if anchor is None or any(v in self.same for v in n.outputs):
             return
         results = anchor.results
         if n.outputs and results:
             name = results[0].name
-            # a quantized kernel gives the value behind its requantization and activation
+            # the result of a quantized kernel is that of its requantization and activation
             while n.op.startswith(("QLinear", "Nhwc")) and name in self.names.narrowed:
                 name = self.names.narrowed[name]
             self.same.setdefault(n.outputs[0], name)
@@ -264,10 +270,10 @@ def trace(
     tracing = Tracing(nodes, stored, names, inputs)
     tracing.run()
     same = tracing.same
-    # values that exist in the optimized graph: no kernel reaches behind one of them
+    # values that exist in the optimized graph: no kernel includes nodes before one that it reads
     borders = {same[v] for n in nodes for v in (*n.inputs, *n.outputs) if v in same} | stored
     origins: dict[str, SourceNodes] = {}
-    taken: set[Node] = set()  # a node belongs to the first kernel that reaches it
+    assigned: set[Node] = set()  # a node belongs to the first kernel that reaches it
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
         inner = {same[v] for v in n.inputs if v in same}
@@ -277,9 +283,9 @@ def trace(
         anchor = tracing.anchors.get(i)
         if anchor is not None and not group:
             group = {anchor}
-        fresh = frozenset(group - taken)
+        fresh = frozenset(group - assigned)
         if fresh:
-            taken |= fresh
+            assigned |= fresh
             origins[n.name] = SourceNodes(fresh, How.TRACED if targets else How.NAMED)
     attach(nodes, origins, {v: i for i, n in enumerate(nodes) for v in n.outputs})
     return origins
@@ -305,12 +311,12 @@ def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node
 def attach(
     nodes: Sequence[OptimisedNode], origins: dict[str, SourceNodes], maker: Mapping[str, int]
 ) -> None:
-    """Attribute unmatched kernels to the producer of their operand, else to their reader."""
+    """Attribute unmatched kernels to the kernel that makes an operand, else to one that reads."""
     readers: dict[str, list[int]] = {}
     for i, n in enumerate(nodes):
         for v in n.inputs:
             readers.setdefault(v, []).append(i)
-    # forward, then backward: chains of copies take over from either end
+    # forward, then backward: a chain of copies gets the nodes of the kernel at one of its ends
     for order in (nodes, list(reversed(nodes))):
         for n in order:
             if n.name in origins:

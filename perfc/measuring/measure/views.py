@@ -58,8 +58,8 @@ def document(m: Measurement, top: int | None) -> Document:
     """Build the report of a measurement.
 
     Args:
-        m: what was measured.
-        top: kernels shown, slowest first; None for all, in execution order.
+        m: the measurement.
+        top: number of kernels shown, slowest first; None for all, in execution order.
     """
     return Document(f"measured {title(m)}", (summary(m), classes(m), kernels(m, top)))
 
@@ -106,7 +106,7 @@ def summary(m: Measurement) -> Section:
         text = f"{FASTER}: {kernels}; a bug of ours, of the target, or of the clock"
         notes.append(Note(text, True))
     if m.attribution.lost:
-        # a few names show what they are: the attributed share counts all
+        # a few names show what kernels they are; the attributed share counts all of them
         names = ", ".join(k.name for k in m.attribution.lost[:5])
         notes.append(
             Note(f"of {plural(len(m.attribution.lost), 'kernel')} no node was found: {names}", True)

@@ -23,7 +23,7 @@ WARM_S = 0.3
 MAX_WARM = 8
 """Maximum runs to warm up: short runs reach it before `WARM_S`."""
 PROFILED_EVENTS = 60_000
-"""Maximum recorded kernel executions; the runtime stops at a million."""
+"""Maximum recorded kernel executions, far below the million at which the runtime stops."""
 
 
 RUNNERS = data_next_to(__file__)
@@ -36,7 +36,7 @@ def main(request_path: str) -> int:
     folder = Path(request["folder"])
     result: dict[str, Any] = {"cases": [], "profiles": [], "error": ""}
 
-    # after each case, so that those before a crash or timeout count
+    # called after each case, so that the cases before a crash or timeout count
     def save(stage: str) -> None:
         result["stage"] = stage
         write_whole(folder / "result.json", json.dumps(result).encode())
@@ -103,7 +103,7 @@ def profiled(
     run.feed(case["feeds"])
     typical = sorted(timed["times_s"])[len(timed["times_s"]) // 2]
     nodes = max(int(request["nodes"]), 1)
-    # as many runs as the least time allows, 3 to 40, and no more than the profile can hold
+    # as many runs as the minimum time allows, 3 to 40, and no more than the profile can record
     budget = max(min(request["min_time_s"], request["max_time_s"]), 0.0)
     count = max(3, min(int(budget / max(typical, 1e-6)), 40, PROFILED_EVENTS // nodes))
     if typical * count > request["max_time_s"]:

@@ -1,7 +1,7 @@
 """Data sets of measured rows: CSV, compressed CSV or Parquet, written atomically.
 
-`append` is `--append` of `perfc measure`; `read` and `records` return the rows to what learns from
-them.
+`append` is `--append` of `perfc measure`. Modules that learn from the rows read them by `read` and
+`records`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,18 @@ def check_writable(path: Path) -> None:
     """
     if path.name.endswith(".parquet"):
         pyarrow(path)
-    elif not path.name.endswith((".csv", ".csv.gz")):
+    else:
+        _require_csv(path)
+    if not path.absolute().parent.is_dir():
+        raise ParseError("no such folder", where=str(path.parent))
+
+
+def _require_csv(path: Path) -> None:
+    """Reject a file that is not named as CSV; callers have handled Parquet."""
+    if not path.name.endswith((".csv", ".csv.gz")):
         raise ParseError(
             "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
         )
-    if not path.absolute().parent.is_dir():
-        raise ParseError("no such folder", where=str(path.parent))
 
 
 def append(path: Path, rows: Sequence[R]) -> None:
@@ -83,10 +89,7 @@ def encoded(path: Path, rows: Sequence[R]) -> bytes:
         sink = io.BytesIO()
         parquet.write_table(table, sink, compression="zstd")
         return sink.getvalue()
-    if not path.name.endswith((".csv", ".csv.gz")):
-        raise ParseError(
-            "rows are written as .csv, .csv.gz or .parquet", where=str(path), hint="name it so"
-        )
+    _require_csv(path)
     sink_text = io.StringIO()
     writer = csv.writer(sink_text, lineterminator="\n")
     writer.writerow(columns)
@@ -98,9 +101,9 @@ def encoded(path: Path, rows: Sequence[R]) -> bytes:
 
 
 def cell(value: object) -> object:
-    """Round a number to the resolution of a clock."""
+    """Return a value as it is written: numbers with four digits, about the accuracy of a clock."""
     if isinstance(value, float):
-        # below 1e15 every integer is exact in f64, and counts keep all digits; times have four
+        # counts have all digits: below 1e15 every whole number is exact in f64
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
     return comma.harmless(value) if isinstance(value, str) else value
 

@@ -1,6 +1,6 @@
 """Inputs for a model: random numbers, ids within the vocabulary, masks of ones.
 
-`inputs_of` lists what a model reads, `write` stores contents of it for the worker.
+`inputs_of` lists the inputs of a model, `write` stores contents of them for the worker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 8 << 30
 """Maximum bytes of the inputs of a run, which are made in memory."""
 _PASSING = (Cast, Reshape, Unsqueeze, Squeeze, Identity, Flatten, Expand, Transpose)
-"""Operators that hand ids on as they are."""
+"""Operators whose result has the elements of their first operand, as ids on the way to a table."""
 
 
 @record
@@ -36,7 +36,8 @@ class Input:
         name: name of the input.
         dtype: its element type.
         shape: its extents.
-        limit: ids lie below it; None where no table says.
+        limit: number of rows of the smallest table that it indexes, which ids must be below; None
+            if it indexes none.
     """
 
     name: str
@@ -79,7 +80,7 @@ def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:
 
 
 def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
-    """Return the smallest table that ``value`` indexes, through operators that hand ids on."""
+    """Return the rows of the smallest table that ``value`` indexes, also through `_PASSING`."""
     limits: list[int] = []
     waiting, seen = [value], {value}
     while waiting:
@@ -117,6 +118,7 @@ def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
         elif i.dtype.is_float:
             # bits of positive finite numbers: 0.25 to 1 as E4M3, 1/32 to 0.5 as E5M2
             result[i.name] = rng.integers(0x28, 0x38, i.shape, dtype=np.uint8)
+        # integers of 8 bits are no ids
         elif i.limit is not None and i.dtype.bits >= 16:
             result[i.name] = rng.integers(0, max(i.limit, 1), i.shape).astype(kind)
         else:

@@ -28,9 +28,9 @@ SCHEMA = 1
 NO_WORK: dict[str, Any] = dict.fromkeys(
     ("mac", "alu", "sfu", "integer", "read_bytes", "write_bytes"), 0.0
 )
-"""Columns of the counts of a launch, of nodes that launch none."""
+"""Columns of the counts of a launch, for nodes that launch no analyzed kernel."""
 MOST_NODES = 24
-"""Names of nodes listed for one kernel; the rest are counted."""
+"""Maximum names of nodes that are listed for one kernel; the rest are counted."""
 
 
 @frozen
@@ -69,9 +69,9 @@ class KernelRow(RunColumns):
         time_s: measured; the part's time distributed by sustained time if it has several kernels.
         iqr_s: interquartile range of the part's time.
         best_s: shortest time of the part.
-        inserted_s: what of the part's time went to copies and changes of layout.
-        floor_s: lower bound on ``target``.
-        sustained_s: at the measured or nominal rates of ``target``, launches included.
+        inserted_s: time of copies and changes of layout in the part's time.
+        floor_s: lower bound of the time on ``target``.
+        sustained_s: time at the measured or nominal rates of ``target``, launches included.
         target: machine of ``floor_s`` and ``sustained_s``.
         label: operators.
         kind: class of the kernel; ``host`` for nodes that launch no analyzed kernel.
@@ -85,9 +85,9 @@ class KernelRow(RunColumns):
         alu: other arithmetic of one launch.
         sfu: special functions of one launch.
         integer: integer operations of one launch.
-        read_bytes: compulsory, of one launch.
-        write_bytes: compulsory, of one launch.
-        moved_bytes: expected to change layout around it, read and written; see ``blocks``.
+        read_bytes: compulsory bytes that one launch reads.
+        write_bytes: compulsory bytes that one launch writes.
+        moved_bytes: bytes that changes of layout around the kernel read and write.
         op: operator the kernel is named after, with its attributes, as the text form writes it.
         operands: types of that operator's inputs; ``w`` after stored ones.
         results: types of what the kernel writes.
@@ -248,7 +248,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
 
 
 def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
-    """Return the row of a part as nodes that launch no analyzed kernel."""
+    """Return the row of a part, with the columns of nodes that launch no analyzed kernel."""
     return KernelRow(
         **run,
         kernel=-1,

@@ -45,14 +45,15 @@ class WeightRole:
     is_positive: bool = False
 
 
-SCALE = WeightRole(1.0, 0.02, True)
+SCALE = WeightRole(1.0, 0.02, is_positive=True)
 """Scales near 1 and above 0: signals neither vanish nor overflow in deep networks."""
 SHIFT = WeightRole(0.0, 0.02)
 """Biases and means: small and of either sign."""
-VARIANCE = WeightRole(1.0, 0.1, True)
-"""Variances above 0, as a root of them divides."""
+VARIANCE = WeightRole(1.0, 0.1, is_positive=True)
+"""Variances above 0, since layers divide by their root."""
 LEAST_REFILLED = 4
-"""Fewer elements may be a constant of the model, as a scale or an axis."""
+"""Minimum elements of a vector inside the model that gets new values; a shorter one may be a
+constant, as a scale or an axis."""
 # roles by position of the operand: the activation first, then as ONNX lists them
 _NORMS: dict[str, tuple[WeightRole, ...]] = {
     "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, VARIANCE),
@@ -64,7 +65,8 @@ _NORMS: dict[str, tuple[WeightRole, ...]] = {
     "SimplifiedLayerNormalization": (SHIFT, SCALE),
 }
 _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Log", "PRelu"})
-"""Operators that multiply by a weight or divide by it: values near 0 would stop the signal."""
+"""Operators that multiply by a weight or divide by it: values near 0 would let activations vanish
+or overflow."""
 _PASSING = frozenset({"Cast", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Identity"})
 """Operators that pass a weight on with its values."""
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
@@ -235,16 +237,16 @@ def find_roles(graph: onnx.GraphProto) -> dict[str, WeightRole]:
                 renamed[node.output[0]] = root
                 continue
             role = role_of(node, i, shapes[root])
-            # exporters store equal tensors once: where one reader needs positive values, all do
+            # exporters store equal tensors once: if one reader needs positive values, all get them
             if root not in roles or (role.is_positive and not roles[root].is_positive):
                 roles[root] = role
     return roles
 
 
 def refill(graph: onnx.GraphProto, roles: Mapping[str, WeightRole], seed: int) -> None:
-    """Give short float tensors inside the model usable values too.
+    """Write usable values into short vectors of floats inside the model, too.
 
-    A model stripped of its weights may still have short ones, with arbitrary values.
+    A model without its weights may still have short ones, with arbitrary values.
     """
     import onnx
 
@@ -261,7 +263,7 @@ def refill(graph: onnx.GraphProto, roles: Mapping[str, WeightRole], seed: int) -
 
 
 def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> WeightRole:
-    """Return value statistics that preserve the scale of activations.
+    """Return mean and deviation of values that preserve the scale of activations.
 
     Products keep their variance with a deviation of one over the root of the fan-in.
     Source: LeCun et al. 1998, Efficient BackProp, section 4.6.
@@ -310,7 +312,8 @@ def fill(tensor: onnx.TensorProto, role: WeightRole, stream: BinaryIO, seed: int
 def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[bytes]:
     """Yield the bytes of a tensor's values in pieces of ``BLOCK`` elements.
 
-    Integers are zero, which every index may be; truth values are true, which no mask minds.
+    Integers are zero, which is a valid index of any table; truth values are true, so that a mask
+    hides nothing.
     """
     import numpy as np
     import onnx
@@ -334,7 +337,7 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
         part = block[first : first + min(remaining, BLOCK - first)] * np.float32(role.deviation)
         part += np.float32(role.mean)
         if role.is_positive:
-            # variances are under a root that divides, so that none is zero
+            # layers divide by the root of a variance, so that none may be zero
             np.abs(part, out=part)
             part += np.float32(0.01)
         yield part.astype(dtype).tobytes()
