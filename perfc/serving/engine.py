@@ -49,7 +49,7 @@ def kind_of(name: str, version: str = "") -> EngineKind:
 
 
 def waiting(law: HostModel, host: Interval) -> HostModel:
-    """Return a host model with an eager framework's launch cost, which widens both intervals."""
+    """Return a host model with an eager framework's launch cost, which widens TTFT and TPOT."""
     low, high = host.low / host.mid, host.high / host.mid
     return replace(
         law,
@@ -282,7 +282,7 @@ class Engine:
 
     @property
     def _link_over_host(self) -> float:
-        """Return the rate of the link over that of the host's memory if the host has experts."""
+        """Return the rate of the link over that of the host's memory; 0 if it has no experts."""
         if not self.kind.hosted_layers:
             return 0.0
         host_bytes_per_s = SUSTAINED * Sheet(load_machine(self.kind.hosted_by)).device_bytes_per_s

@@ -240,8 +240,8 @@ class DeviceTrace:
         operator_calls: calls of operators with their arguments, numbered.
         devices: the tool's numbers of devices, numbered in turn.
         facts: facts by the tool's number of a device.
-        annotations: group, number, begin and end of ranges that the program marked, and 1 for those
-            of a device. Group 0 are the steps of the profiler; names are not stored.
+        annotations: group, number, begin and end of each range that the program marked, and 1 for
+            one on a device. Group 0 are the steps of the profiler; names are not stored.
         collectives: different collectives with their messages, numbered.
         messages: number of the collective, and its place in the sequence of its group; -1 if not
             recorded.

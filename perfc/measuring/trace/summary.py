@@ -34,7 +34,7 @@ class DeviceTime:
         kernel_ns: time of all kernels, overlaps counted several times.
         late_ns: part of the idle time before the host began the next launch.
         pending_ns: part of the idle time after the host began the launch that ends the gap.
-        unknown_ns: idle time of which the trace does not record the launch.
+        unknown_ns: idle time before kernels whose launch the trace does not record.
         exposed_ns: time in which only communication ran.
     """
 

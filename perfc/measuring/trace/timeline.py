@@ -73,8 +73,8 @@ class OperatorRole(Enum):
     """Roles of operators around a launch."""
 
     WHOLE = auto()  # attention: all launches inside count for it
-    SHAPED = auto()  # has shapes: launches count for the innermost such one
-    WRAPPER = auto()  # has shapes, but is no operator: only launches outside of others count for it
+    SHAPED = auto()  # has shapes: a launch counts for the innermost of this role
+    WRAPPER = auto()  # has shapes, but is no operator: only launches directly inside count for it
     PLAIN = auto()  # has no shapes
 
     @classmethod
@@ -221,7 +221,7 @@ class HostTimeline:
             if thread != last:
                 outer.clear()
                 last = thread
-            # those that ended before it, or that end before it ends, do not enclose it
+            # executions that ended before this one, or that end within it, do not enclose it
             while outer and (
                 ends[outer[-1]] <= begins[at] or ends[outer[-1]] + ROUNDING_NS < ends[at]
             ):

@@ -25,8 +25,8 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
         schema: a line for each message: its name, then number, name and type of each field. The
             type is ``int``, ``text`` or a message; ``*`` follows it for a list.
         top: message that the file is.
-        each: message of which each is taken, and not stored.
-        take: called with the fields of each.
+        each: kind of message that ``take`` gets, and that the message around it does not store.
+        take: called with the fields of each such message.
 
     Raises:
         ParseError: damaged, or cut.

@@ -58,7 +58,7 @@ class ChangedLines:
     Args:
         file: source relative to the folder of the model, as it is now.
         old: first and last line before; the last is less than the first if lines were added.
-        new: the same now; the last is less than the first if lines were removed.
+        new: first and last line now; the last is less than the first if lines were removed.
     """
 
     file: str
@@ -135,7 +135,7 @@ class SourceSyntax:
 
     @cached_property
     def variables(self) -> set[str]:
-        """Return names of variables and arguments, which are not those of other sources."""
+        """Return names of variables and arguments, which mean nothing to other sources."""
         nodes = [*ast.walk(self.tree)] if self.tree else []
         names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         return names | {n.arg for n in nodes if isinstance(n, ast.arg)}
@@ -174,7 +174,7 @@ class CodeChange:
 
         Args:
             new: lines that nodes come from now, as ``pkg/model.py:42``.
-            old: those of nodes that are gone.
+            old: lines of nodes that are gone.
         """
         now, before = [*map(_split, new)], [*map(_split, old)]
         best = max(

@@ -60,7 +60,7 @@ def content_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 
 
 def changed(units: list[Unit], other: list[Unit], lines: tuple[int, int]) -> list[int]:
-    """Return those of ``lines`` whose function or statement the other version does not have."""
+    """Return the lines whose function or statement the other version does not have."""
     their_content = {content for _, _, content in other}
     spans = [(a, b) for a, b, content in units if content not in their_content]
     return [n for n in range(lines[0], lines[1] + 1) if any(a <= n <= b for a, b in spans)]

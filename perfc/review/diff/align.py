@@ -122,8 +122,8 @@ class Matching:
         self.colours(*rough)
         self.spread(*rough)
         self.fill(self.score)
-        names = ([n.op.mnemonic for n in self.old.nodes], [n.op.mnemonic for n in self.new.nodes])
-        self.spread(*names)
+        mnemonics = [[n.op.mnemonic for n in side.nodes] for side in (self.old, self.new)]
+        self.spread(*mnemonics)
 
     def runs(self) -> None:
         """Pair the longest equal runs of layers, wherever they are."""
@@ -147,7 +147,7 @@ class Matching:
         return sum(self.right.mac(self.new.nodes[j]) > 0 for j in run)
 
     def moved(self) -> frozenset[Node]:
-        """Return the new nodes of equal runs that are not in the order of the others."""
+        """Return the new nodes of equal runs that are not in the order of the other pairs."""
         order = increasing(self.of_old.items())
         return frozenset(self.new.nodes[j] for _, j in self.in_runs.difference(order))
 
@@ -156,7 +156,8 @@ class Matching:
         old_labels, new_labels = self.strict
         copied: dict[Node, str] = {}
         # node minus position is constant within a run of consecutive nodes
-        for _, group in groupby(enumerate(self.left_over()[1]), lambda item: item[1] - item[0]):
+        _, unmatched = self.left_over()
+        for _, group in groupby(enumerate(unmatched), lambda item: item[1] - item[0]):
             run = [j for _, j in group]
             start, _, size = longest_equal(old_labels, [new_labels[j] for j in run])
             if size == len(run) and self.products_in(run):

@@ -176,6 +176,7 @@ def _details(old: Node, new: Node, left: Labels, right: Labels) -> Iterator[str]
     for name, x, y in _attributes(old, new):
         yield f"{name} {attribute_text(x)} -> {attribute_text(y)}"
     names = new.op.signature.names
+    # operands that both have, then those that one of them lacks
     for k, (a, b) in enumerate(zip(old.inputs, new.inputs, strict=False)):
         if a is not None and b is not None and left.type(a.type) != right.type(b.type):
             name = names[k] if k < len(names) else f"operand {k}"

@@ -37,7 +37,7 @@ class Difference:
         aligned: number of matched nodes.
         aligned_products: number of matched nodes with multiply-accumulates, and the maximum over
             both sides.
-        equal_products: number of those pairs with equal work.
+        equal_products: number of pairs of products with equal work.
         changes: changed, added and removed nodes.
         edits: changes grouped by cause.
         kernels: kernels of both sides, matched.

@@ -91,7 +91,7 @@ def total_cells(r: TotalRow) -> tuple[str, ...]:
 
 
 def blame(views: DiffViews, top: int | None) -> Section:
-    """Return the section of causes: those of 90 % of the change in a line, and a table."""
+    """Return the section of causes: a line names those of 90 % of the change, a table has all."""
     metric = BY_KEY[views.blame_metric]
     if not any(r.share for r in views.blame):
         return Section("blame", "blame", (Note(unchanged(views)),))
@@ -219,7 +219,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
         Column("node", is_name=True),
         Column("details", "what", is_name=True),
     )
-    # edits before consequences; sorting is stable, so that each of them stay in their order
+    # edits before consequences; sorting is stable, so that both stay in the order of nodes
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
     edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]

@@ -164,7 +164,7 @@ class DiffViews:
         products: nodes with multiply-accumulates on the side with more.
         is_complete: True if no total is a lower bound.
         fixed_s_old: predicted time of the old run that is of no kernel.
-        fixed_s_new: the same of the new run.
+        fixed_s_new: predicted time of the new run that is of no kernel.
         factor_s: time that the run factor of the new run adds. ``kernels`` of both sides have the
             factor of the old run if only the model differs.
     """

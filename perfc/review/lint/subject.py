@@ -268,7 +268,7 @@ class Subject:
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:
-        """Return the gain of running fused kernels in place of those of the report."""
+        """Return the gain of running fused kernels in place of the kernels of the report."""
         report = self.report
         table = KernelTable(report.kernels.runtime, tuple(kernels), report.kernels.host)
         roof = bounds(table, report.machine, dict(report.env), tf32=report.tf32)

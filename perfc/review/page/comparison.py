@@ -54,7 +54,7 @@ class ComparisonContent:
         old: old analysis.
         new: new analysis.
         pairs: every kernel of both sides once, in the order of the new run.
-        document: document below the charts; its title is that of the page.
+        document: document below the charts, whose title the page has too.
         verdict: headline of the change.
     """
 

@@ -85,7 +85,7 @@ class DraftsView:
     Args:
         drafter: model that drafts.
         tokens: tokens drafted per sequence and step.
-        acceptance: probability that one is accepted if those before it were.
+        acceptance: probability that a drafted token is accepted if those before it were.
         tokens_per_step: mean tokens that a sequence generates per step.
     """
 

@@ -135,8 +135,8 @@ class Surface:
     """Costs of kernels on a grid of sizes.
 
     Args:
-        grids: each of ``QUANTITIES``, all on the same axes.
-        known: corners of sizes of which some quantity was computed.
+        grids: a grid of each of ``QUANTITIES``, all on the same axes.
+        known: corners of the sizes at which a quantity was computed.
         values: the quantities computed at these sizes.
     """
 

@@ -172,7 +172,7 @@ class ImagedCost(StepCost):
         self.language, self.tower, self.images = language, tower, images
 
     def _begun(self, chunks: Sequence[Chunk]) -> int:
-        """Return the images of a step: those of prompts that it starts."""
+        """Return the number of images of a step, which are those of the prompts that it starts."""
         return self.images * sum([c.context == 0 for c in chunks])
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:

@@ -81,7 +81,7 @@ def layers_of(
 
 
 def _have_equal_heads(one: Attention, other: Attention) -> bool:
-    """Return True if both halves have the same known heads and no latent attention."""
+    """Return True if prefill and decode have the same known heads and no latent attention."""
     extents = {name: getattr(other, name) for name in SAME}
     if not all(isinstance(value, int) for value in extents.values()):
         return False

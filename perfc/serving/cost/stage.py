@@ -33,7 +33,7 @@ from .rates import ANY, KernelRates, attended, limited
 
 # sizes at which costs are estimated; between them they are interpolated, beyond them extrapolated
 TOKENS = octaves(1, 16384, between=16)  # tokens of a step with prompts
-ONE_PROMPT = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]  # the same as sizes
+ONE_PROMPT = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]  # as sizes of a pass
 SEQUENCES = octaves(1, 4096, step=4)  # sequences of which a step computes scores
 DECODES = octaves(1, 4096, between=64)  # decoding sequences
 CONTEXTS = octaves(128, 1 << 17)  # mean context of decoding sequences
@@ -176,7 +176,7 @@ class StageCost:
 
     @cached_property
     def _of_decode(self) -> KernelGroups:
-        """Return the groups of decode kernels, of which each reads one token of a sequence."""
+        """Return the groups of decode kernels; all read one token of a sequence: no ``heads``."""
         program = self.passes.decode
         # a kernel reads the cache if a longer context changes its work; any two lengths show it
         sizes = {"decodes": 3, "context": 4096}

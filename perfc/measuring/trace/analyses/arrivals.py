@@ -79,7 +79,7 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> RankMat
     """Return the collectives that several ranks have.
 
     Args:
-        ranks: arrivals of each rank, in order, without those of a single pair.
+        ranks: arrivals of each rank, in order, without sends and receives.
         is_absolute: True if the clocks of all ranks count from the same moment.
     """
     groups: dict[tuple[object, ...], dict[int, list[Arrival]]] = {}
@@ -87,7 +87,7 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> RankMat
         for a in arrivals:
             groups.setdefault(a.key, {}).setdefault(a.rank, []).append(a)
     shared = [lists for lists in groups.values() if len(lists) > 1]
-    # both by the recorded clocks and by aligned ones, of which the better are chosen
+    # matched twice, by recorded clocks and by aligned ones, to choose the better match
     zeros = (0,) * len(ranks)
     recorded = tuple(instances(shared, zeros)) if is_absolute else ()
     offsets = aligned(shared, len(ranks))
@@ -165,9 +165,10 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
     Ranks that share no group are compared through others. Launches that some ranks lack are
     compared from the last one, and only between ranks that have nothing else in common.
     """
+    # differences of the ends of collectives on two ranks: of those that have equally many launches,
+    # and of others
     complete: dict[tuple[int, int], list[int]] = {}
     partial: dict[tuple[int, int], list[int]] = {}
-    # differences of the ends of collectives on two ranks, by whether both have all launches
     for lists in groups:
         ranks = sorted(lists)
         for one, other in pairwise(ranks):
@@ -178,7 +179,7 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
             )
             ends_ns += [a.end_ns - b.end_ns for a, b in pairs]
     links: dict[int, dict[int, int]] = {}
-    # sure differences replace unsure ones of the same ranks
+    # complete differences replace partial ones of the same ranks
     for (one, other), ends_ns in {**partial, **complete}.items():
         links.setdefault(one, {})[other] = round(median(ends_ns))
         links.setdefault(other, {})[one] = -round(median(ends_ns))

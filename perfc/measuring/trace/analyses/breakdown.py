@@ -150,7 +150,7 @@ def label_of(cause: CauseTime) -> Name:
 
 
 def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) -> Iterator[Part]:
-    """Yield the table of the first nodes of a list, or of those of a tree with the longest time."""
+    """Yield the table of the first nodes of a list, or of the longest nodes of a tree."""
 
     def indented(n: StackTime) -> Name:
         name = "  " * n.depth + (n.name or OUTSIDE)

@@ -64,7 +64,7 @@ class CollectiveKind(Enum):
 
         Source: nccl-tests, doc/PERFORMANCE.md.
         """
-        # share of its message that a rank sends or receives: all but its part of it
+        # share of a message that each rank sends or receives: all but the part that it has
         kind, share = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
         # None, not 0, for one rank, which sends nothing, and for an unknown number
         match self:
@@ -166,7 +166,7 @@ class Collective:
         nodes = {int(r) // cluster.gpus_per_node for r in re.findall(r"\d+", self.members)}
         if self.group_size > cluster.gpus_per_node or len(nodes) > 1:
             return None
-        # without direct links between all of them, messages pass the host
+        # without direct links between all ranks, messages pass the host
         is_joined = self.group_size <= cluster.joined
         direct = machine.joined_bytes_per_s(self.group_size) if is_joined else 0.0
         return direct or (None if host is None else host.value)
@@ -281,7 +281,7 @@ class CollectiveTime:
         launches: count.
         time_s: time of all launches, waiting for other ranks included.
         algorithm_bytes_per_s: bytes over time; null if unknown.
-        bus_bytes_per_s: the same times the factor of nccl-tests; null if unknown.
+        bus_bytes_per_s: algorithm bandwidth times the factor of nccl-tests; null if unknown.
         best_bytes_per_s: bus bandwidth of the shortest launch, which waits least.
         link_share: that over one direction of the links within a node; null if unknown.
         exposed_s: nothing else ran; null without a time line.

@@ -19,7 +19,7 @@ from ..facts import FEWER, DeviceTrace, Numbering
 from ..timeline import HostKind, HostLabel, HostTimeline
 
 MOST_THREADS = 8
-"""Threads that are looked through for an event, those with the most launches first."""
+"""Maximum threads that are searched for an event, those with the most launches first."""
 DEEPEST = 200
 """Maximum events around a launch; those further inside are left out."""
 MOST_STACKS = 100_000
@@ -113,11 +113,14 @@ class HostSegments:
         return result
 
     def pop(self, thread: int, stack: list[tuple[int, int]], cursor: int, until: int | None) -> int:
-        """Append the segments of open events up to a time, and return that time."""
+        """Append the segments of open events up to a time, and return that time.
+
+        ``cursor`` is the time up to which the thread has segments; without ``until`` all end.
+        """
         while stack:
             end, label = stack[-1]
             is_over = until is None or end <= until
-            stop = end if is_over or until is None else until
+            stop = end if until is None else min(end, until)
             if stop > cursor:
                 for column, value in zip(self.threads[thread], (cursor, stop, label), strict=True):
                     column.append(value)

@@ -80,7 +80,7 @@ class QueueLength:
     Args:
         device: the tool's number of the device.
         stream: the tool's number of the stream; -1 if not recorded.
-        launches: launches with a recorded begin; that of a graph is one.
+        launches: launches with a recorded begin; a graph is one launch.
         mean: mean over the time from the first launch to the last end.
         maximum: maximum.
         empty_share: share of that time without any.
@@ -232,7 +232,7 @@ def queue_lengths(trace: DeviceTrace) -> tuple[QueueLength, ...]:
 
 def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]]) -> QueueLength:
     """Return the length of a queue over time, from begin and end of its launches."""
-    # at the same time ends come before begins, so that the queue is not longer for them
+    # of equal times, ends (-1) come before begins (1), so that the queue is not longer in between
     changes = sorted([(b, 1) for b, _ in queue.values()] + [(e, -1) for _, e in queue.values()])
     length = longest = area = empty = full = 0
     begin = last = changes[0][0]

@@ -53,7 +53,7 @@ class Lane:
         group: process of the host, or device.
         title: title within the group.
         which: number of the step, operator or kernel of each.
-        start_ns: begin, from that of the first span of the time line.
+        start_ns: begin, counted from the begin of the first span of the time line.
         duration_ns: duration.
         wait_ns: time since the launch began; -1 if not recorded.
         level: line within the lane; spans of one line do not overlap.

@@ -48,7 +48,7 @@ class PathWalk:
         classes: class of each launch.
         segments: what the host did.
         first_ns: begin of the path.
-        latency_ns: least time between the begin of a launch and that of its kernel.
+        latency_ns: least time from the begin of a launch to the begin of its kernel.
         made: times on the path.
         previous: kernel before each on its stream; -1 without one.
         ended: ends and rows of the kernels of each device, in order.
@@ -149,7 +149,7 @@ class PathWalk:
         return self.before_launch(-1 if span is None else span[0], begun)
 
     def dependency(self, row: int) -> int:
-        """Return the kernel that ended last of those that a kernel had to wait for; -1 without."""
+        """Return the last to end of the kernels that a kernel had to wait for; -1 without one."""
         rows = self.trace.launches
         start, host, before = rows.start_ns[row], rows.host_ns[row], self.previous[row]
         # a kernel waits for the one before it on its stream, and for no other, unless a call after

@@ -44,7 +44,7 @@ class KernelGap:
         node: name of the first node; empty without one.
         class_name: class.
         kernels: predicted launches; 0 without a kernel of the model.
-        matched: launches of those that the trace has.
+        matched: predicted launches that the trace has.
         launches: launches of the trace that belong to it.
         predicted_s: predicted time on the device.
         measured_s: time of the launches.
@@ -77,7 +77,7 @@ class PredictionGap:
         dtype: element type of most predicted products; empty without products.
         traced_dtype: element type of most products of the trace; empty if unknown.
         launches: launches of the trace.
-        aligned: launches of those that belong to a kernel of the model.
+        aligned: launches of the trace that belong to a kernel of the model.
         aligned_s: their time.
         predicted_s: predicted time of the run; of its kernels without a time line.
         measured_s: span on the device; time of the kernels without a time line.
@@ -297,7 +297,7 @@ def helpers_of(kernels: Sequence[Kernel]) -> dict[int, list[int]]:
 
 
 def main_of(trace: DeviceTrace, group: Sequence[int], is_after: Sequence[bool]) -> int:
-    """Return the launch, of those of one operator, that is the predicted kernel.
+    """Return which launch of an operator is the predicted kernel.
 
     If there are exactly the launches that a library is expected to add, it is the one in between
     by their order; otherwise it is the longest.

@@ -42,16 +42,16 @@ class RankTime:
         device: the tool's number of the device.
         launches: kernels and copies.
         span_s: from the first begin to the last end.
-        busy_s: part of it in which something ran.
+        busy_s: part of the span in which something ran.
         compute_s: part in which something else than communication ran.
-        exposed_s: part in which only communication ran; with the one before it is the busy time.
-        overlapped_s: part in which both ran.
+        exposed_s: part in which only communication ran; with ``compute_s`` it is the busy time.
+        overlapped_s: part in which communication and something else ran.
         idle_s: rest of the span.
         matched: collectives that another rank has too.
-        transfer_s: time of these on the rank that waits least.
+        transfer_s: time of the matched collectives on the rank that waits least.
         waiting_s: rest of their time on this rank.
-        last: number of these at which it arrives last.
-        late_s: by which it then follows the rank before it.
+        last: number of the matched collectives at which this rank arrives last.
+        late_s: sum of the times by which it then follows the rank before it.
         offset_s: time that was added to its clock.
     """
 
@@ -83,7 +83,7 @@ class RankedCollective:
         bytes: largest message of a rank, as nccl-tests counts it; null if unknown.
         group: process group; empty if unknown.
         group_size: ranks that take part; null if unknown.
-        ranks: those of them that have a trace, at most.
+        ranks: maximum number of these ranks that have a trace.
         count: collectives.
         time_s: time on all these ranks.
         transfer_s: time on the rank that waits least, of each collective.

@@ -73,7 +73,7 @@ def document(view: RanksView, top: int | None) -> Document:
     if collectives_s:
         text = f"mean; {share(waiting_s / collectives_s)} of the time of matched collectives"
         rows.append(Fact("waiting for ranks", mean("waiting_s"), text))
-    # the device of the straggling rank that delayed others
+    # a straggler may have several devices: the one that delayed others
     late = next((t for t in ranks if t.rank == view.straggler and t.late_s), None)
     if late is not None:
         text = f"rank {late.rank} arrives last at {late.last} of "

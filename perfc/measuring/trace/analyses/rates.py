@@ -123,8 +123,8 @@ def products_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[ProductVi
             by_shape.setdefault(shape, []).append(k)
     views: list[ProductView] = []
     for shape, group in by_shape.items():
-        # only the longest kernel of an operator has its lower bound, which is that of the operator:
-        # the time is that of all kernels of the operator too
+        # the longest kernel of an operator has the lower bound of the whole operator, so the times
+        # are those of all its kernels
         count, time_ns = sum(k.executions for k in group), sum(k.operator_ns for k in group)
         floor_s = sum(k.floor.floor_s * k.executions for k in group if k.floor)
         # a product takes m n k multiply-adds of two operations

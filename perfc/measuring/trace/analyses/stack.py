@@ -63,7 +63,7 @@ class StackTime:
         share: of the time of all kernels of the trace.
         backward_s: part of the time in gradients, charged to the forward operator.
         bounded_s: time of operators with a lower bound.
-        floor_s: lower bound of these; null without one.
+        floor_s: lower bound of these operators; null without one.
         floor_share: lower bound over their time; null without one.
     """
 
@@ -82,7 +82,7 @@ class StackTime:
 
 @mutable
 class _ChainTime:
-    """Launches and times of one stack; ``self_ns`` is of those that nothing inside launched."""
+    """Launches and times of one stack; ``self_ns`` is of kernels that it launches itself."""
 
     launches: int = 0
     time_ns: int = 0

@@ -119,7 +119,7 @@ def executed(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
 
 
 def called(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
-    """Take the begin of a call on the host that launched a kernel."""
+    """Record when a call on the host, which launched a kernel, began."""
     if process.rows is None:
         rows = enumerate(process.correlations[process.first :], process.first)
         process.rows = {correlation: row for row, correlation in rows}

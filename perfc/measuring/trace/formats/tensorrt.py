@@ -68,13 +68,13 @@ def read(path: str, layers: str = "") -> DeviceTrace:
 
 
 def inference(trace: DeviceTrace, e: Event) -> None:
-    """Take the parts of an inference from a file of ``--exportTimes``; a layer has none."""
+    """Add the parts of an inference from a file of ``--exportTimes``; a layer has none."""
     for key, name in PHASES:
         start, end = number(e, f"start{key}"), number(e, f"end{key}")
         if start is None or end is None or not 0 <= start <= end or end * 1e6 >= MOST_NS:
             trace.unusable += f"start{key}" in e
             continue
-        # the host enqueues the computation; copies have no time of it
+        # only the computation has a time at which the host enqueued it
         host = number(e, "startEnqMs") if name == "inference" else None
         host_ns = UNKNOWN_NS if host is None or not 0 <= host < MOST_NS else round(host * 1e6)
         trace.add(name, round((end - start) * 1e6), start_ns=round(start * 1e6), host_ns=host_ns)

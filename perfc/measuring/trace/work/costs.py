@@ -21,8 +21,8 @@ from .operators import OperatorSignature
 from .windows import convolved, gradients, pooled
 
 GRADIENTS = 2.5
-"""Products of attention's gradients over those forward: five for two, as the scores are computed
-again. Source: Dao et al., FlashAttention (2022), Algorithm 4."""
+"""Products of attention's gradients over its products forward: five for two, as the scores are
+computed again. Source: Dao et al., FlashAttention (2022), Algorithm 4."""
 
 
 def streamed(o: CallOperands) -> CallWork:
@@ -101,6 +101,7 @@ def product(o: CallOperands) -> CallWork:
     a, second, recorded = o.one("a"), o.with_roles("bt"), o.result
     if recorded is not None:
         is_vector = bool(second) and len(second[0].sizes) == 1
+        # the result of a matrix times a vector has no axis of columns
         *outer, n = (*recorded.sizes, 1) if is_vector else recorded.sizes
         rows = math.prod(outer)
         # a stored factor that the runtime packed is not in its profile
@@ -116,7 +117,7 @@ def product(o: CallOperands) -> CallWork:
         rows = math.prod(outer)
         if k != a.sizes[-1] * a.packed:
             raise UnknownOperandError("extents that do not fit")
-    # one right factor for all: the rows of all products are those of a single one
+    # with one right factor for all, the products are a single one with the rows of all
     is_shared = len(b.sizes) <= 2
     m = rows if is_shared else outer[-1]
     dtype = max((a.dtype, b.dtype), key=lambda d: d.bits)
@@ -137,7 +138,7 @@ def product(o: CallOperands) -> CallWork:
 
 
 def attended(o: CallOperands) -> CallWork:
-    """Return the work of attention; of unknown lengths and within windows its bytes alone."""
+    """Return the work of attention; only its bytes if lengths or windows leave out pairs."""
     query, key, value = (o.one(role) for role in "qkv")
     batch = math.prod(query.sizes[:-3])
     heads, queries, depth = query.sizes[-3:]

@@ -30,7 +30,7 @@ HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pt2", ".tflite", ".mlir", ".xml")
 """Suffixes of files that may have the place of a model."""
 MOST_STRAYS = 100
-"""Maximum models without a budget that are compared with those that are gone."""
+"""Maximum models without a budget that are compared with models that are gone."""
 
 
 @record
@@ -279,7 +279,7 @@ def at_revision(
     Args:
         root: folder of the budgets.
         module: the module that has its place now, with its inputs; None for a file.
-        name: name in the baseline, of a module perhaps with that of its set of inputs.
+        name: name in the baseline; that of a module may end with the name of a set of inputs.
         revision: revision of git.
     """
     from ...code.model import CodeModel

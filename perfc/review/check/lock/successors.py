@@ -39,7 +39,7 @@ Parts = tuple[str, ...]
 
 @record
 class Succession:
-    """Models and those of the baseline whose place they take, both at least one."""
+    """Models and the models of the baseline whose place they take, at least one of each."""
 
     new: Parts
     old: Parts
@@ -78,7 +78,7 @@ def successions(
     changed: Mapping[str, tuple[Entry, Entry]],
     renamed: Mapping[str, str],
 ) -> list[Succession]:
-    """Return which models take the place of which.
+    """Return the models that take the place of others, with the models that they replace.
 
     Args:
         new: models that the baseline lacks.
@@ -140,7 +140,10 @@ class _Pairing:
                 yield self.take(name, old)
 
     def likely(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield pairs of one structure, the most similar first; of many those of one name."""
+        """Yield pairs of one structure, the most similar first.
+
+        If there are too many models, only those with one file name are compared.
+        """
         by_stem: dict[str, list[str]] = {}
         for old in self.gone:
             by_stem.setdefault(stem(old), []).append(old)

@@ -259,7 +259,7 @@ class OnnxEditor:
 
 
 def _label(node: Any) -> str:
-    """Return the name of a node of the file, or that of its first output without one."""
+    """Return the name of a node of the file; the name of its first output if it has none."""
     return str(node.name or (node.outputs[0].name if node.outputs else ""))
 
 
