@@ -97,7 +97,7 @@ def product(dtype: str) -> Pair:
 def multiply_add(dtype: str) -> Pair:
     """Return ``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap.
 
-    The 384 elements are more than the chains of one thread and fewer than a CUDA block's.
+    The 384 elements fill the chains of a thread of any processor, and fit those of a CUDA block.
     """
 
     def inputs(seed: int) -> Inputs:
@@ -135,7 +135,8 @@ def dot(dtype: str) -> Pair:
 
         rng = np.random.default_rng(seed)
         if dtype == "i8":
-            # p is not negative: some instructions read the first operand as unsigned
+            # whole vectors of any width; p is not negative, as some instructions read the first
+            # operand as unsigned
             p, q = rng.integers(0, 127, 256), rng.integers(-128, 127, 256)
             return {"p": p.astype(np.int8), "q": q.astype(np.int8)}
         # the upper half of an f32 is bf16, exact for these small integers
@@ -194,6 +195,7 @@ def stream(kind: str) -> Pair:
         import numpy as np
 
         rng = np.random.default_rng(seed)
+        # 64 KiB: a multiple of what any kernel passes over at once
         count = 16384
         if kind == "triad":
             b, c = rng.standard_normal((2, count)).astype(np.float32)

@@ -1,6 +1,7 @@
 """``perfc eval papers``: reproduce the tables of published predictors.
 
-The work is that of `perfc_lab.papers.reproduction`.
+The work is that of `perfc_lab.papers.reproduction`. `lab_options` adds options
+that ``_table.toml`` declares.
 """
 
 from __future__ import annotations

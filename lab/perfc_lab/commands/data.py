@@ -1,6 +1,7 @@
 """``perfc data``: fetch published measurements from their repositories.
 
-Also builds data sets of whole models from them, exports and imports graphs.
+Also builds data sets of whole models from them, exports and imports graphs. Options that
+`lab_options` adds are declared in ``_table.toml``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``perfc eval``: score the predictors on held-out measurements.
 
-Each subcommand trains without the rows that it tests, and prints a board.
+Each subcommand trains without the rows that it tests, and prints a board. Options that
+`lab_options` adds are declared in ``_table.toml``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``perfc train``: fit the shipped predictors to measurements.
 
-Each subcommand reads measured tables or data sets and writes weights or laws.
+Each subcommand reads measured tables or data sets and writes weights or laws. Options that
+`lab_options` adds are declared in ``_table.toml``.
 """
 
 from __future__ import annotations
