@@ -38,7 +38,7 @@ class Analysis(ABC, Generic[R]):
     """Analyses that ``run`` may request; requesting any other one raises an error."""
     # no annotation: annotated attributes are options of the pass
     reads_files = False
-    """True if the result depends on files too, so that a later call may have another."""
+    """True if the result also depends on files, so that a later call may give another result."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> R:
@@ -56,7 +56,7 @@ class Transform(ABC):
     """Analyses that remain valid for the result; only if every node keeps its identity."""
     # no annotation, as above
     is_retained = True
-    """False if running it does more than return a module."""
+    """False if ``run`` has an effect besides its result, which a cached result would skip."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> Module:

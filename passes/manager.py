@@ -53,8 +53,10 @@ class Instrument(Protocol):
 
 
 MOST_MODULES, MOST_NODES = 8, 20_000
-"""Maximum modules whose results are cached beyond their reports, the latest; and the maximum nodes
-of a module that is cached."""
+"""Maximum modules whose results outlive their reports, and maximum nodes of such a module.
+
+Both limit the memory of a process; the modules read last count.
+"""
 MOST_RESULTS = 96
 """Maximum cached results of a module; the oldest is dropped first."""
 Shared: TypeAlias = dict[tuple[Module, Hashable], Any]
@@ -71,7 +73,7 @@ class Analyses:
 
     Args:
         instruments: callbacks that observe the passes.
-        shared: results that other analyses of the module have too; None for none.
+        shared: results shared with other analyses of the module; None to share none.
     """
 
     instruments: tuple[Instrument, ...] = ()
@@ -86,22 +88,22 @@ class Analyses:
     def sharing(cls, read: Module, instruments: tuple[Instrument, ...] = ()) -> Analyses:
         """Return the results of earlier analyses of a module as it was read, if it is recent.
 
-        With instruments there are none yet: they watch every pass.
+        With instruments there are no earlier results, so that they observe every pass.
         """
         if len(read.graph.nodes) > MOST_NODES:
             return cls(instruments)
         shared = LAST_READ.pop(read, None)
         shared = LAST_READ[read] = {} if shared is None or instruments else shared
         while len(LAST_READ) > MOST_MODULES:
-            # reports refer to the results and are among them: nothing else would end that
+            # results include reports, which refer to the results: clearing ends that cycle
             LAST_READ.popitem(last=False)[1].clear()
         return cls(instruments, shared)
 
     def once(
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]
     ) -> R:
-        """Return a result that depends on a module; a shared one is computed again if not true."""
-        # None stands for absent: no such result is None
+        """Return a result that depends on a module; a shared one only while it ``holds``."""
+        # None stands for absent, as no such result is None
         cached = None if self.shared is None else self.shared.get((subject, key))
         if cached is None or not holds(cached):
             cached = result()
@@ -109,7 +111,7 @@ class Analyses:
         return cast(R, cached)
 
     def _share(self, subject: Module, key: Hashable, result: object) -> None:
-        """Cache a result for later analyses of the module, the oldest dropped."""
+        """Cache a result for later analyses of the module; the oldest makes room for it."""
         if self.shared is not None:
             if len(self.shared) >= MOST_RESULTS:
                 del self.shared[next(iter(self.shared))]
@@ -142,7 +144,7 @@ class Analyses:
         return result
 
     def stands_for(self, analysis: Analysis[R], module: Module, run: Callable[[], R]) -> R:
-        """Return what ``run`` gives as the result of an analysis, which instruments see."""
+        """Return the result of ``run``, which instruments observe as that of an analysis."""
         start = time.perf_counter()
         result = self._guarded(analysis, run)
         self._notify(analysis, module, result, time.perf_counter() - start, cached=False)
@@ -162,7 +164,7 @@ class Analyses:
             if transform.is_retained:
                 self._share(module, transform, out)
         if out is not module and transform.preserves:
-            # what the rewrite preserves holds for the new module
+            # results that the rewrite preserves also hold for the new module
             cached_results = self._memo.get(module, {}).items()
             still_true = {a: r for a, r in cached_results if isinstance(a, transform.preserves)}
             self._memo.setdefault(out, {}).update(still_true)
@@ -183,8 +185,8 @@ class Analyses:
         self._running.append(pass_)
         try:
             return run()
-        # an error of the model names its place and what to do
         except PerfcError:
+            # an error of the model already names its place and what to do
             raise
         except Exception as error:
             before = f"after {', '.join(self._done)}" if self._done else ""

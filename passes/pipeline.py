@@ -165,7 +165,7 @@ class _Reader:
     def value(self, depth: int) -> object:
         """Return a number, string, word or list; ``depth`` counts the lists around it."""
         kind, text = self.peek()
-        # no option has lists as deep; each level calls this function
+        # no option has lists so deep, and each level is a recursive call
         if kind in ("punct", "end") and (text != "[" or depth > 8):
             raise self.expected("a value")
         start = self.position
@@ -240,9 +240,9 @@ def _class_name(name: str) -> str:
 
 
 def _files() -> dict[str, tuple[str, Path]]:
-    """Return the modules of this package and of its folders by pass name, passes or not.
+    """Return all modules of this package and of its folders, by the name that a pass would have.
 
-    A module is its dotted name relative to this package, and its file.
+    Each has its dotted name relative to this package, and its file.
     """
     files: dict[str, tuple[str, Path]] = {}
     folders = [("", Path(folder)) for folder in __path__]
@@ -261,8 +261,8 @@ def find(name: str) -> type[Pass] | None:
     """Return the class of the pass ``name``: from its file, or from an installed plug-in."""
     file = _files().get(name)
     if file is not None:
-        module = import_module(file[0], __package__)
-        cls = getattr(module, _class_name(name), None)
+        module_name, _ = file
+        cls = getattr(import_module(module_name, __package__), _class_name(name), None)
     else:
         from importlib.metadata import entry_points
 

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import NoReturn
 
 UNTIMED = frozenset({"analyze", "check", "compare", "diff", "explain", "llm", "roofline", "sweep"})
-"""Commands that neither measure nor train."""
+"""Commands that neither measure nor train, and so need few threads."""
 
 
 def main() -> NoReturn:
@@ -19,7 +19,7 @@ def main() -> NoReturn:
     # processes of a pool, too, import nothing from the current folder, which may be untrusted
     os.environ["PYTHONSAFEPATH"] = "1"
     if UNTIMED & {*sys.argv[1:2]}:
-        # each thread of NumPy's OpenBLAS spins for 20 ms when it starts, for products of few rows
+        # NumPy's OpenBLAS starts threads that spin for 20 ms each, and products here have few rows
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with_byte_code()

@@ -150,6 +150,7 @@ class Report(StoredTensors, Presentation):
         return self.analyses.once(self.source, how, lambda: self._deployed(how), is_current)
 
     def _deployed(self, how: Deployment) -> Report:
+        """Return the report of a deployment, from the kernels on if the module stays valid."""
         machine = how.require_device()
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
@@ -182,7 +183,7 @@ class Report(StoredTensors, Presentation):
         if not changed:
             return self
         if any(s.is_bound for s in self.source.symbols):
-            return None  # sizes are bound in the formulas: they cannot be replaced
+            return None  # formulas contain their numbers, which cannot be replaced
         with located(self.model):
             require_ranges(self.source, given)
             am = replace(self.analyses, instruments=())
@@ -197,7 +198,7 @@ class Report(StoredTensors, Presentation):
         """Return the kernels, machine and runtime: the input of estimators."""
         from perfc.analyzers.estimators import Execution
 
-        # steps of modules that were measured whole are not of trainers' kernels
+        # measured steps of whole modules, which estimators look for, ran no trainer's kernels
         module = None if self.kernels.runtime.is_trainer else self.module
         return Execution(
             self.roofline,
@@ -276,7 +277,7 @@ def analyze(
     how.require_device()
     given_model, model = model, graph_of(model, input, inputs, how.dims)
     with located(model):
-        read = lowered(
+        as_read = lowered(
             model,
             how.dims,
             values,
@@ -284,18 +285,18 @@ def analyze(
             code=how.module_code,
             trained_in=trained_in(how),
         )
-    how = as_configured(how, read.origin)
-    am = Analyses(tuple(instruments)) if values else Analyses.sharing(read, tuple(instruments))
-    example = input if given_model is model else None
-    report = partial(analyzed, read, how, am, (predictor, model, dict(values or {})), example)
+    how = as_configured(how, as_read.origin)
+    am = Analyses(tuple(instruments)) if values else Analyses.sharing(as_read, tuple(instruments))
+    example = input if given_model is model else None  # a PyTorch module was exported with it
+    report = partial(analyzed, as_read, how, am, (predictor, model, dict(values or {})), example)
     is_repeatable = isinstance(model, str | os.PathLike | bytes | Module)
     if predictor or example is not None or not is_repeatable:
         return report()
-    return am.once(read, (how, *how.dims), report, is_current)
+    return am.once(as_read, (how, *how.dims), report, is_current)
 
 
 def is_current(report: Report) -> bool:
-    """Return True if the target of a report is as it was."""
+    """Return True if the file of a report's target has not changed."""
     return report.machine == load_machine(report.deployment.target)
 
 
@@ -340,17 +341,17 @@ def analyzed(
         source.origin.path,
         source,
         module,
-        sizes,
-        env,
-        machine,
-        am.get(Cost(), module),
-        kernels,
-        roofline,
-        how,
-        predictor,
-        model,
-        values,
-        am,
+        given=sizes,
+        env=env,
+        machine=machine,
+        cost=am.get(Cost(), module),
+        kernels=kernels,
+        roofline=roofline,
+        deployment=how,
+        predictor=predictor,
+        model=model,
+        values=values,
+        analyses=am,
     )
 
 

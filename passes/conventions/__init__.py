@@ -68,7 +68,7 @@ class Tally:
 
     Args:
         by_operator: operations by ONNX name, biases included.
-        attention: those of products of two activations and of the softmax between them.
+        attention: operations of products of two activations, and of the softmax between them.
     """
 
     by_operator: Mapping[str, Dim]
@@ -81,7 +81,7 @@ class Tally:
 
 
 def conventions() -> tuple[str, ...]:
-    """Return the names of the conventions that there are."""
+    """Return the names of all conventions."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
@@ -157,12 +157,12 @@ class _Counter:
         if mac == 0:
             if isinstance(node.op, Add) and self.is_bias(node):
                 return formula_value(rules.linear_bias, letters)
-            # an exporter writes SiLU out; to the tool it is one module
+            # an exporter writes SiLU out; the tool counts it as one module, "Swish"
             names = ("Swish",) if self.is_swish(node) else _names(node)
             return formula_value(rules.formula(names, node.op), letters)
         if is_attention:
             return formula_value(rules.activation_product or rules.product, letters)
-        # an operator without a rule of its name counts as any product does
+        # an operator without a rule for its name counts as a product
         formula = rules.formula(node.op.onnx.split(), node.op)
         count = formula_value(rules.product if formula == NOTHING else formula, letters)
         # the third operand of Conv and Gemm is the bias

@@ -12,7 +12,7 @@ from perfc.ir.ops.movement.movement import Transpose, Trilu
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
 FUSED_RANK = 4
-"""Rank of the tensors that fused attention takes at most."""
+"""Maximum rank of the tensors that fused attention reads."""
 MAX_STEPS = 6
 """Maximum number of operators between a product and the softmax."""
 
@@ -27,8 +27,8 @@ def attention(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: Vaswani et al. 2017; Dao et al. 2022 for the fused kernel.
     """
-    matched = _attention(node, near)
-    return matched[0] if matched else None
+    members, _ = _attention(node, near) or (None, None)
+    return members
 
 
 def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -74,8 +74,8 @@ def _causal_mask(members: Collection[Node], near: Neighbourhood) -> Nodes:
 
 
 def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
-    """Return the members, and the product of q and k."""
-    # from the softmax forward to the product with v, then back to that of q and k
+    """Return the members of an attention, and its product of q and k."""
+    # from the softmax forward to the product with v, then back to the product of q and k
     operands = near.computed(node)
     after = _after(node, near) if len(operands) == 1 and node.results else None
     path = _toward_product(operands[0], near, MAX_STEPS) if after else None
@@ -101,7 +101,7 @@ def _after(node: Node, near: Neighbourhood) -> Nodes | None:
     """Return the nodes from the softmax to the product with v, that product last."""
     members: Nodes = []
     out = node.results[0]
-    # clean-up, a cast and a factor at most lie between softmax and product
+    # a clean-up, a cast and a factor may lie between softmax and product
     for _ in range(4):
         readers = near.readers(out)
         if readers is None or not readers or any(r not in near.inside for r in readers):
@@ -160,7 +160,7 @@ def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
     members: Nodes = []
     for v in near.computed(scores):
         reader, operand = scores, v
-        # a transposition with a factor before and after it
+        # at most a transposition, with a factor before and after it
         for _ in range(3):
             maker = near.maker(operand)
             if maker is None or near.lone(operand) is not reader:

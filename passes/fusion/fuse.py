@@ -18,7 +18,7 @@ from .kernel import Alternative, Kernel
 
 R = TypeVar("R")
 MOST_SIZES, MOST_KERNELS = 256, 20_000
-"""Results by sizes that a table retains, and most kernels of a table that retains some.
+"""Maximum results by sizes that a table retains, and maximum kernels of a table that retains any.
 
 Both bound the memory of one process that analyses a model at many sizes or on many machines.
 """
@@ -44,14 +44,14 @@ class KernelTable:
         return f"{len(self.kernels)} kernels of {self.runtime.name}"
 
     def once(self, what: Hashable, env: Env, result: Callable[[], R]) -> R:
-        """Return a result of these kernels at sizes, whatever the machine; retained for others.
+        """Return a result that depends on the kernels and on sizes alone; retained for later calls.
 
         Args:
-            what: names the result.
+            what: key of the result; with the machine in it if the result depends on it.
             env: values of the symbols.
-            result: computes it.
+            result: computes the result.
         """
-        # of large tables nothing is retained
+        # large tables retain nothing
         if len(self.kernels) > MOST_KERNELS:
             return result()
         key = what, *env.items()
@@ -67,9 +67,9 @@ class KernelTable:
 
     @cached_property
     def served(self) -> tuple[int, ...]:
-        """Return for each kernel the index of the one that it serves, itself unless a helper.
+        """Return for each kernel its index, and for a helper that of the kernel it serves.
 
-        Helpers have the name of the kernel that they are inserted for, next to it.
+        A helper has the name of the kernel that it is inserted for, and stands next to it.
         """
         named: dict[str, list[int]] = {}
         for i, kernel in enumerate(self.kernels):
@@ -78,7 +78,7 @@ class KernelTable:
 
         def served(i: int, kernel: Kernel) -> int:
             candidates = named.get(kernel.anchor.name, [i])
-            # a name may repeat, as in a loop: the nearest counts, of two the later
+            # a name may repeat, as in a loop: the nearest kernel counts, of two the later
             return i if kernel.helper is None else min(candidates, key=lambda j: (abs(j - i), -j))
 
         return tuple([served(i, kernel) for i, kernel in enumerate(self.kernels)])

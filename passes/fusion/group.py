@@ -13,10 +13,15 @@ class Group:
     ``level`` is always above that of every group it reads; so if one group can be reached from
     another, directly or through other groups, it has the higher level of the two.
 
-    ``index`` counts groups in the order of the file, ``reads`` has the groups that compute the
-    operands, ``is_read`` is True once another group reads it, ``into`` is the group that it was
-    merged into. ``folded`` are nodes merged into stored tensors, ``assigned`` scatters that assign
-    to a slice in place. ``pattern`` is the name of the match, "" if none.
+    ``index`` counts groups in the order of the file. ``anchor`` is the node that gives the kernel
+    its name, ``kind`` the kind by which it fuses further: that of the anchor or of the matched
+    pattern. ``pattern`` is the name of the match, "" if none.
+
+    ``reads`` has the groups that compute the operands, ``is_read`` is True once another group reads
+    it, ``into`` is the group that it was merged into. ``is_host`` is True if it launches nothing.
+
+    ``folded`` are nodes that merge into stored tensors at load time, as a normalization into the
+    filters of a convolution. ``assigned`` are scatters that assign to a slice in place.
     """
 
     __slots__ = (

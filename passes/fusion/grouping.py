@@ -23,15 +23,15 @@ class Segment:
     """State of a segment (consecutive nodes without regions) while it is grouped."""
 
     near: Neighbourhood
-    units: dict[Node, FusionUnit]  # matches of patterns
+    units: dict[Node, FusionUnit]  # match of a pattern that a node is in
     groups: list[Group] = field(default_factory=list)  # in the order of the file
     maker: dict[Value, Group] = field(default_factory=dict)  # group that computes a value
     home: dict[Node, Group] = field(default_factory=dict)  # group of a node
-    views: list[tuple[Node, list[Group]]] = field(default_factory=list)  # with what they need
+    views: list[tuple[Node, list[Group]]] = field(default_factory=list)  # with groups they need
     needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict)  # makers of view shapes
 
     def operands(self, node: Node) -> list[Group]:
-        """Return groups that must run before ``node``, also those that compute view shapes."""
+        """Return groups that must run before ``node``, also those of the shapes of its views."""
         groups: dict[Group, None] = {}
         shows, maker, needs = self.near.shows, self.maker, self.needs
         for v in node.inputs:
@@ -79,12 +79,12 @@ class Grouping:
             self.costs = {**others, **nodes} if others else nodes
 
     def graph(self, graph: Graph) -> None:
-        """Append the kernels of ``graph``, those of regions where they run."""
+        """Append the kernels of ``graph``, with those of regions in their place."""
         for node in graph.nodes:
             self.look_through(node)
-        runs: list[tuple[list[Node], Node | None]] = [([], None)]
+        runs: list[tuple[list[Node], Node | None]] = [([], None)]  # segments, and what ends each
         for node in graph.nodes:
-            if node.regions:  # it ends a segment: no kernel spans it
+            if node.regions:  # no kernel spans such a node
                 runs[-1] = (runs[-1][0], node)
                 runs.append(([], None))
             elif node in self.costs:
@@ -96,7 +96,7 @@ class Grouping:
                 self.regions(control)
 
     def regions(self, control: Node) -> None:
-        """Append the kernels of a node's regions; one side of an undecided branch."""
+        """Append the kernels of a node's regions; sides of an undecided branch are alternatives."""
         chosen = self.cost.undecided.get(control)
         if chosen is None or len(control.regions) == 1:
             for region in control.regions:
@@ -202,7 +202,7 @@ class Grouping:
             if not is_dequantize(node) or node in units or node.inputs[0] is None:
                 continue
             readers = near.readers(node.results[0]) or ()
-            in_units = (r in units and units[r].tag == "quantized" for r in readers or ())
+            in_units = (r in units and units[r].tag == "quantized" for r in readers)
             if readers and (by_all or all(in_units)):
                 shared[node.results[0]] = self.shows.get(node.inputs[0], node.inputs[0])
         if shared:
@@ -273,7 +273,7 @@ class Grouping:
         kind = unit.kind if unit else node.op.kind
         tag = unit.tag if unit else node.op.mnemonic
         members = unit.members if unit else (node,)
-        for g in sorted(operands, key=lambda g: (-g.level, g.index)):  # earlier ones close cycles
+        for g in sorted(operands, key=lambda g: (-g.level, g.index)):  # lower levels close cycles
             if (
                 not g.is_host
                 and len(g.nodes) + len(members) <= self.table.max_nodes
@@ -291,8 +291,8 @@ class Grouping:
     ) -> list[Group]:
         """Merge the kernels of the node's other operands into ``group``; return the rest.
 
-        Two kernels without readers cannot reach each other, so that they can be merged. Only
-        elementwise loops merge: a product has one main loop.
+        Two kernels without readers cannot reach each other, so that they can be merged. Only loops
+        without a main loop merge; a kind without a rank (9) may have one.
         """
         kind, tag = node.op.kind, node.op.mnemonic
         remaining = [group]
@@ -313,7 +313,7 @@ class Grouping:
 
     @staticmethod
     def split(unit: FusionUnit, segment: Segment) -> None:
-        """Discard a match of a pattern; its nodes are grouped one by one."""
+        """Discard a match of a pattern, so that its nodes are grouped one by one."""
         for m in unit.members:
             segment.units.pop(m, None)
             if m in segment.home:
@@ -338,7 +338,7 @@ class Grouping:
     def attach(self, segment: Segment, schedule: Sequence[Group], graph: Graph) -> None:
         """Add each view to the last of the groups it needs, else to its first reader."""
         position = {g: i for i, g in enumerate(schedule)}
-        # in reverse, so that readers of views are placed before the views
+        # in reverse, so that a view that only views read finds them placed
         for node, operands in reversed(segment.views):
             needed = (g.final() for g in operands)
             group = max(needed, key=position.__getitem__, default=None)

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
 MOST_AXES = 3
-"""Axes of an unknown window over a result of unknown rank."""
+"""Maximum axes of a window, assumed for a result of unknown rank."""
 
 
 class Helper(Enum):
     """Purpose of a launch that a runtime inserts around the operators of a model."""
 
     LAYOUT = "layout"
-    """A feature map in another order of axes."""
+    """Writes a feature map in another order of axes."""
     WEIGHT_LAYOUT = "weight layout"
-    """Filters in another order of axes, on every call."""
+    """Writes filters in another order of axes, on every call."""
     CAST = "cast"
     BIAS = "bias"
-    """A convolution's bias, added after it."""
+    """Adds a convolution's bias to its result."""
     STATISTICS = "statistics"
-    """Casts and 1/sqrt(variance) before a batch normalization."""
+    """Casts, and computes 1/sqrt(variance), before a batch normalization."""
     FILL = "fill"
-    """Zeros before a kernel that accumulates, or around a padded tensor."""
+    """Writes zeros before a kernel that accumulates, or around a padded tensor."""
     COPY = "copy"
-    """A view that strides cannot express."""
+    """Copies a view that strides cannot express."""
     SUMS = "partial sums"
-    """The results of divided work, added."""
+    """Adds the results of divided work."""
 
     @property
     def is_dispatched(self) -> bool:
@@ -50,9 +50,9 @@ class ConvAlgorithm(Enum):
     """Choice of the kernel of a convolution."""
 
     TUNED = "tuned"
-    """The fastest of several that were timed."""
+    """The fastest of several kernels that were timed."""
     HEURISTIC = "heuristic"
-    """The first that the library's heuristic proposes."""
+    """The first kernel that the library's heuristic proposes."""
     DIRECT = "direct"
     """A loop over outputs without matrix units, as for groups of few channels."""
     DIRECT_LAST = "direct, channels last"
@@ -70,13 +70,14 @@ class Kernel:
     """Nodes that run as one kernel launch.
 
     Args:
-        nodes: in execution order, views included.
+        nodes: nodes in execution order, views included.
         anchor: the node that gives the kernel its name and kind.
         work: operations of one launch.
         traffic: bytes of one launch, without values that stay inside the kernel.
         reads: values from outside, stored tensors included, views resolved to their sources.
         writes: values that are read outside.
         repeat: launches in one run.
+        tier: certainty of the least certain node's cost.
         identity: number shared by duplicate kernels, which differ in names and position only.
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
         pattern: name of the pattern that matched, such as ``attention``; "" if none.
@@ -103,7 +104,7 @@ class Kernel:
     algorithm: ConvAlgorithm | None = None
 
     def divided(self, count: Dim, **changed: Any) -> Kernel:
-        """Return the average of ``count`` launches that do its work together, fields changed."""
+        """Return the average of ``count`` launches that share the work, with fields ``changed``."""
         work, traffic = self.work, self.traffic
         # launches of one list differ in size: all get the mean
         per_launch = {
@@ -154,7 +155,7 @@ class Kernel:
                 not names or names[-1] != name
             ):
                 names.append(name)
-        # both ends of a long chain say most
+        # of a long chain the first two and the last are named
         if len(names) > 4:
             names = [*names[:2], f"… {len(names) - 3} more", names[-1]]
         return " + ".join(names)
@@ -164,7 +165,7 @@ class Kernel:
         """Return the element type of the multiply–accumulates."""
         if self.work.dtype is not None:
             return self.work.dtype
-        # without products, the type of the first operand
+        # a kernel without products has the type of its first operand
         for v in self.anchor.inputs:
             if v is not None and isinstance(v.type, TensorType):
                 return v.type.dtype

@@ -19,7 +19,7 @@ GRID = (Range, Expand, Concat, Cast, Add, Mul, Slice, Gather)
 
 
 def slice_update(node: Node, near: Neighbourhood) -> list[Node] | None:
-    """Match ``x[a:b, c:d] = y``, which exports as a scatter of y to every index in a grid.
+    """Match ``x[a:b, c:d] = y``, which is exported as a scatter of y to all indices of a grid.
 
     Source: torch.onnx, symbolic_opset11.index_put; the framework itself copies the slice.
     """

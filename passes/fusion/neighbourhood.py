@@ -18,7 +18,7 @@ FACTORS = (Mul, Div)
 
 @mutable
 class Neighbourhood:
-    """Consecutive nodes of one graph as the runtime sees them: its views move nothing.
+    """Consecutive nodes of one graph, with the views of a runtime skipped.
 
     Args:
         graph: graph of the nodes.
@@ -26,7 +26,7 @@ class Neighbourhood:
         inside: nodes that may fuse.
         shows: for each result of a view the value whose bytes it shows.
         outputs: results of the graph, which must be in memory.
-        reading: readers of each value, once searched for.
+        reading: cache of `readers`.
     """
 
     graph: Graph
@@ -82,7 +82,7 @@ class Neighbourhood:
         return tuple(readers)
 
     def lone(self, v: Value) -> Node | None:
-        """Return the only reader of ``v``; None if there are more or it is not in ``inside``."""
+        """Return the only reader of ``v``; None if there are others or it is not in ``inside``."""
         readers = self.readers(v)
         if readers is None or len(readers) != 1 or readers[0] not in self.inside:
             return None
@@ -149,7 +149,7 @@ def is_scaled(node: Node, near: Neighbourhood) -> bool:
 def has_stored_contents(node: Node, near: Neighbourhood) -> bool:
     """Return True if the file contains the stored operands of a node.
 
-    Values that follow from symbolic extents are known here, but a runtime computes them.
+    A value that follows from symbolic extents is stored here, but computed by a runtime.
     """
     return all(v.weight is not None and v.weight.nbytes is not None for v in near.stored(node))
 

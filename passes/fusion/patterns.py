@@ -41,8 +41,8 @@ class Pattern:
 
     Args:
         starts: mnemonics or kinds of nodes at which a search begins, in order.
-        place: module and name of the function that returns the members around a node, None without
-            a match; it is imported for models with such nodes only.
+        place: module and name of the function that returns the members around a node, or None
+            without a match; it is only imported for models with such nodes.
         tag: name of the unit.
         kind: kind of kernel of the unit.
         folds: whether all members but the first are merged into stored tensors.
@@ -65,7 +65,7 @@ def finder(place: str) -> Finder:
 SLICE_UPDATE = "slice_update"
 """An assignment to a slice, written as a scatter."""
 ADD_RELU = "add_relu"
-"""One kernel only with the convolution before it."""
+"""An addition and a ReLU, which are one kernel only together with the convolution before."""
 JOINED = "joined_products"
 """Products of one tensor with several matrices, as of Q, K and V."""
 
@@ -110,16 +110,16 @@ def find_patterns(
 def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
 ) -> FusionUnit | None:
-    """Return the match of a pattern at a node; None if it has no member that is still free."""
+    """Return the match of a pattern at a node; None if a member is not free, or there is none."""
     members = finder(pattern.place)(node, near)
-    # one node is no fusion, but as an assignment to a slice it costs less than a scatter
+    # a single node is no fusion, but an assignment to a slice costs less than the scatter it is
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None
     nodes = frozenset(members)
     if any(m in units for m in nodes) or any(m not in near.inside for m in nodes):
         return None
     folded = nodes - {node} if pattern.folds else frozenset[Node]()
-    # patterns of any operators have the kind of the one with the main loop
+    # a pattern of these kinds may have any operators, and takes the kind of the heaviest
     kind = pattern.kind
     if kind in (Kind.QUANTIZE, Kind.OPAQUE):
         kind = max(nodes, key=Runtime.rank).op.kind

@@ -41,11 +41,11 @@ Nodes = list[Node]
 
 @mutable
 class Cone:
-    """Nodes that lead to a node from candidates for the activation's operand.
+    """Nodes on the way from an activation's operand to its transcendental function.
 
     Args:
         behind: the nodes, from the last back to the first.
-        reach: for each candidate the number of nodes in ``behind`` that come after it.
+        reach: for each value that may be the operand, the number of nodes in ``behind`` after it.
     """
 
     behind: Nodes = field(default_factory=list)
@@ -96,7 +96,7 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
         if not others:
             if not all(is_scalar(v) for v in near.stored(reader)):
                 break
-            # behind that product, other numbers are scales of the model
+            # after the product with x, any number but the last factor is a scale of the model
             if source is not None and not _closes(reader):
                 break
             is_scaled_inside |= source is None and isinstance(reader.op, FACTORS)
@@ -123,10 +123,12 @@ def _closes(node: Node) -> bool:
 def _source(
     v: Value, reader: Node, cone: Cone, near: Neighbourhood, members: Nodes
 ) -> Value | None:
-    """Return the activation's operand, which may be halved, given the other factor."""
+    """Return the activation's operand ``x``, given the factor ``v`` of the product with f(x).
+
+    ``v`` is ``x``, or half of it in a GELU; the node that halves it is added to ``members``.
+    """
     if v in cone.reach:
         return v
-    # half of x, where the factor 1/2 of GELU is there
     maker = near.maker(v)
     if maker is None or not isinstance(maker.op, FACTORS) or near.lone(v) is not reader:
         return None
@@ -138,14 +140,14 @@ def _source(
 
 
 def _cone(v: Value, near: Neighbourhood) -> Cone:
-    """Walk back from ``v`` through operators of one computed operand, or of ``x``, ``f(x)``."""
+    """Walk back from ``v`` through operators on one computed operand, or on ``x`` and ``f(x)``."""
     cone = Cone()
     for _ in range(MAX_STEPS):
         cone.reach[v] = len(cone.behind)
         maker = near.maker(v)
         if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
             break
-        # one operand leads on; of x and a function of x, x does
+        # the walk follows the only operand; of x and a function of x, it follows x
         operands = near.computed(maker)
         cone.behind.append(maker)
         if len(operands) == 1:
@@ -159,10 +161,11 @@ def _cone(v: Value, near: Neighbourhood) -> Cone:
 
 
 def _between(operands: list[Value], near: Neighbourhood) -> tuple[Nodes, Value] | None:
-    """Return nodes between two operands such as ``x`` and ``c * x ** 3``, and the first."""
+    """Return the nodes between two operands such as ``x`` and ``c * x ** 3``, and ``x``."""
     for target, start in (operands, operands[::-1]):
         nodes: Nodes = []
         v = start
+        # a factor and a cube of two products are three operators, so that four steps suffice
         for _ in range(4):
             maker = near.maker(v)
             if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
@@ -191,8 +194,8 @@ def rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def library_rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match RMS normalization that a library's kernel may compute.
 
-    Modules that narrow the normalised operand before they scale it, as those of transformers do,
-    run operator by operator: kernels of libraries narrow their result.
+    Kernels of libraries narrow their result. A module that narrows the normalised operand before it
+    is scaled, as in transformers, runs operator by operator.
     """
     members = rms_norm(node, near)
     narrowed = near.lone(members[-1].results[0]) if members else None
@@ -203,7 +206,7 @@ def library_rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def rsqrt(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Match the inverse of a root, which PyTorch has a kernel for and ONNX has not."""
+    """Match the inverse of a square root: one kernel of PyTorch, two operators of ONNX."""
     root = near.maker(node.inputs[0]) if node.inputs and node.inputs[0] else None
     return [root, node] if root is not None and isinstance(root.op, Sqrt) else None
 
@@ -216,14 +219,17 @@ def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
-    """Return members around the mean of squares ``node``, with scale and shift."""
+    """Return the members of a normalization around its mean of squares ``node``.
+
+    Scale and shift after it are included. With ``is_centred`` the mean is subtracted first.
+    """
     squares = near.maker(near.root(node.inputs[0])) if node.inputs and node.inputs[0] else None
     if squares is None or not isinstance(squares.op, (Mul, Pow)) or not node.results:
         return None
     bases = near.computed(squares)
     if len(bases) != 1:
         return None
-    # what is squared, x or x - mean(x), must be what is divided by the root
+    # the root must divide the value that is squared: x, or x - mean(x)
     base = bases[0]
     members = [squares, node]
     if is_centred:
@@ -264,7 +270,7 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
     members: Nodes = []
     out = node.results[0]
     is_rooted = False
-    # epsilon, its lower limit, root and reciprocal at most
+    # at most epsilon added, epsilon as a lower limit, root and reciprocal
     for _ in range(4):
         reader = near.lone(out)
         if reader is None or len(near.computed(reader)) != 1:
@@ -278,10 +284,9 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _affine(node: Node, near: Neighbourhood) -> Nodes:
-    """Return a multiplication and an addition with stored rows after ``node``."""
+    """Return a multiplication and an addition with stored rows after ``node``, if there are any."""
     members: Nodes = []
     out = node.results[0]
-    # either may be missing
     for wanted in (Mul, Add):
         reader = near.lone(out)
         if reader is None or not isinstance(reader.op, wanted) or len(near.computed(reader)) != 1:
@@ -300,7 +305,7 @@ def affine_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def with_residual(
     node: Node, near: Neighbourhood, find: Callable[[Node, Neighbourhood], Nodes | None]
 ) -> Nodes | None:
-    """Match a normalization with the residual addition that feeds only it, and its bias.
+    """Match a normalization, the residual addition that feeds it alone, and a bias before that.
 
     Source: onnxruntime SkipLayerNormFusion, formats 1 to 3; operands of rank 3.
     """
@@ -326,14 +331,14 @@ def with_residual(
 
 
 def _only_source(members: Iterable[Node], near: Neighbourhood) -> Value | None:
-    """Return the only computed value that nodes read and do not make."""
+    """Return the only computed value that nodes read and do not compute; None if there are more."""
     inner = {v for m in members for v in m.results}
     sources = {v for m in members for v in near.computed(m) if v not in inner}
     return sources.pop() if len(sources) == 1 else None
 
 
 def _escapes(v: Value, members: Nodes, near: Neighbourhood) -> bool:
-    """Return True if a node outside ``members`` reads a value, so that memory needs it."""
+    """Return True if a node outside ``members`` reads a value, so that it must be in memory."""
     readers = near.readers(v)
     return readers is None or any(r not in members for r in readers)
 

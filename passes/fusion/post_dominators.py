@@ -1,7 +1,7 @@
 """Fusion of operators into their post-dominators, as TVM's FuseOps does.
 
-The post-dominator of an operator is the nearest one to which all paths from its result lead. An
-operator joins it if every operator on these paths can be in the kernel.
+The post-dominator of an operator is the nearest operator to which all paths from its result lead.
+An operator joins it if every operator on these paths can be in the kernel.
 
 Source: tvm/src/relax/analysis/graph_partitioner.cc (phases 0 and 1), tir_op_pattern_kind.cc.
 """
@@ -32,7 +32,7 @@ class Access(IntEnum):
     INJECTIVE = 2
     REDUCTION = 3
     ANCHOR = 4
-    """Pointwise operators of its result can follow: convolutions, products, pools, softmax."""
+    """Has a main loop, which pointwise operators of its result can follow, as a convolution."""
     OPAQUE = 8
 
 
@@ -66,9 +66,9 @@ class Dominated:
     """Post-dominator of a step.
 
     Args:
-        parent: its position; None without one.
+        parent: position of the post-dominator; None if there is none.
         depth: steps to the root of the tree.
-        access: the most complex access on the way.
+        access: the most complex access on the paths to it.
     """
 
     parent: int | None
@@ -81,10 +81,10 @@ class FusionPartition:
     """Steps of a segment in order, and the group of each.
 
     Args:
-        steps: in execution order.
+        steps: steps in execution order.
         tree: post-dominator of each step.
-        into: position of the step whose group a step joined, its position where it began one.
-        access: of the group that begins at a step, the access that limits further fusion.
+        into: position of a step that each step joined; its position if it joined none.
+        access: for the group that begins at a step, the access that limits further fusion.
     """
 
     steps: list[FusionStep]
@@ -96,11 +96,11 @@ class FusionPartition:
         self.tree = [Dominated(None, 1, Access.OPAQUE) for _ in self.steps]
         self.into = list(range(len(self.steps)))
         self.access = [s.access for s in self.steps]
-        # in reverse, as the place of a step in the tree follows from those of its readers
+        # in reverse, as the place of a step in the tree follows from the places of its readers
         for i in reversed(range(len(self.steps))):
             if not self.steps[i].is_output:
                 self.tree[i] = self.dominated(i)
-        # injective steps come second: they join groups, and no step follows into theirs
+        # injective steps come second: they join groups, and no other step joins them
         for is_injective in (False, True):
             for i in range(len(self.steps)):
                 self.fuse(i, is_injective=is_injective)
@@ -132,7 +132,8 @@ class FusionPartition:
         parent = dominated.parent
         if parent is None or root(self.into, at) == root(self.into, parent):
             return
-        # ``inside``: most complex access of steps between; ``last``: accesses of the group joined
+        # ``inside``: the most complex access of steps between; ``last``: accesses that the joined
+        # group may have
         inside, last = Access.INJECTIVE, frozenset(Access) - {Access.OPAQUE}
         match access:
             case Access.ANCHOR:
@@ -153,7 +154,7 @@ class FusionPartition:
                 self.merge(i, parent)
 
     def between(self, at: int, parent: int) -> list[int]:
-        """Return a step and those on its paths to its post-dominator."""
+        """Return a step and all steps on its paths to its post-dominator."""
         between, waiting = {at: None}, [at]
         while waiting:
             for r in self.steps[waiting.pop()].readers:
@@ -163,7 +164,7 @@ class FusionPartition:
         return list(between)
 
     def merge(self, at: int, parent: int) -> None:
-        """Merge the group of a step into that of another."""
+        """Merge the group of a step into that of its post-dominator ``parent``."""
         group, target = root(self.into, at), root(self.into, parent)
         if group == target:
             return
@@ -181,10 +182,10 @@ class FusionPartition:
 
 
 def steps_of(near: Neighbourhood) -> list[FusionStep]:
-    """Return the steps of a segment; operators of stored tensors only are computed before."""
+    """Return the steps of a segment; operators on stored tensors alone run at load time."""
     steps: list[FusionStep] = []
-    at: dict[Value, int] = {}
-    outputs = near.outputs
+    # position of the step that computes a value
+    step_of: dict[Value, int] = {}
     constant: set[Value] = set()
     for node in near.graph.nodes:
         if node not in near.inside:
@@ -193,22 +194,22 @@ def steps_of(near: Neighbourhood) -> list[FusionStep]:
         if node.op.kind in HOST or all(v in constant for v in read):
             constant.update(node.results)
             continue
-        if isinstance(node.op, ALIASES) and read[0] in at:
-            at[node.results[0]] = at[read[0]]
+        if isinstance(node.op, ALIASES) and read[0] in step_of:
+            step_of[node.results[0]] = step_of[read[0]]
             continue
         position = len(steps)
         steps.append(FusionStep(node, access_of(node)))
-        for i in dict.fromkeys(at[v] for v in read if v in at):
+        for i in dict.fromkeys(step_of[v] for v in read if v in step_of):
             steps[i].readers.append(position)
         for v in node.results:
-            at[v] = position
+            step_of[v] = position
             # each of several results is a step, as TVM selects it from a tuple
             if len(node.results) > 1:
-                at[v] = len(steps)
-                steps[position].readers.append(at[v])
+                step_of[v] = len(steps)
+                steps[position].readers.append(step_of[v])
                 steps.append(FusionStep(None, Access.INJECTIVE))
             is_read_outside = any(r not in near.inside for r in near.graph.users.get(v, ()))
-            steps[at[v]].is_output = v in outputs or is_read_outside
+            steps[step_of[v]].is_output = v in near.outputs or is_read_outside
     return steps
 
 
@@ -240,7 +241,7 @@ def access_of(node: Node) -> Access:
 
 
 def fused_with(node: Node, near: Neighbourhood) -> list[Node] | None:
-    """Match the nodes of the group of a node, without views."""
+    """Match the nodes of a node's group, without views."""
     if near.fused is None:
         near.fused = {}
         for nodes in FusionPartition(steps_of(near)).groups().values():

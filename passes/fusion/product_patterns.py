@@ -54,7 +54,10 @@ def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def held(node: Node, near: Neighbourhood) -> list[Value]:
-    """Return operands that are stored tensors, and stored tensors that autocast casts for them."""
+    """Return operands that are stored tensors, and stored tensors whose cast is an operand.
+
+    Autocast casts a parameter before the product that reads it.
+    """
     makers = [m for v in near.computed(node) if (m := near.maker(v)) is not None]
     return near.stored(node) + [v for m in makers if type(m.op) is Cast for v in near.stored(m)]
 
@@ -72,7 +75,7 @@ def joined(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
-    """Return True if two products have stored right operands, equal rows and result types."""
+    """Return True if two products have stored right operands, equal rows and equal result types."""
     if type(other.op) is not type(node.op) or other not in near.inside:
         return False
     rows = []
@@ -148,7 +151,7 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
         return None
     members = [node]
     shape = node.results[0].shape
-    # each joined operator may be followed by another, until one is not per channel
+    # several may follow each other, until one is not per channel
     while shape is not None:
         following = conv_norm_after(members[-1], near)
         if following is None:
@@ -185,7 +188,7 @@ def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
     pad = near.maker(node.inputs[0]) if node.inputs else None
     if pad is None or not isinstance(pad.op, Pad) or near.lone(pad.results[0]) is not node:
         return None
-    # a convolution pads with one number, and reflects or repeats nothing
+    # other modes, which reflect or repeat elements, are not those of a convolution's padding
     return [pad, node] if pad.op.mode == "constant" else None
 
 
@@ -225,7 +228,7 @@ def integer_product(node: Node, near: Neighbourhood) -> Nodes | None:
         if after is None or not isinstance(after.op, op):
             break
         members.append(after)
-    # without cast and scale the result stays integers, of another kernel
+    # without cast and scale the result stays integers, and the product another kernel
     if len(members) < 3:
         return None
     for maker in [*map(near.maker, members[2].inputs), near.maker(node.inputs[0])]:

@@ -1,4 +1,4 @@
-"""Overlapping windows: what a framework with strides shows, and exporters write as a lookup."""
+"""Overlapping windows: views of a framework with strides, which exporters write as lookups."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from perfc.ir import Node
 from perfc.ir.ops.movement.gather import Gather
 
 WINDOWS = "windows"
-"""Stands for such lookups among the mnemonics that a runtime takes for views."""
+"""Stands for lookups of windows and selections among the mnemonics of a runtime's views."""
 
 
 def window_steps(node: Node) -> tuple[int, int] | None:
-    """Return positions from one window to the next, and within one; None if it is another lookup.
+    """Return the steps between windows and within a window; None for any other lookup.
 
     ``Tensor.unfold`` exports as a Gather with a constant table ``index[i, j] = first + i*step +
     j``. Lookups in stored tensors, as of embeddings, are kernels in any framework.
@@ -23,8 +23,9 @@ def window_steps(node: Node) -> tuple[int, int] | None:
     if data is None or data.weight is not None or index is None or index.known is None:
         return None
     shape, items = index.known.shape, index.known.items
-    # one row along the first axis is how rows of a table are looked up
-    if len(shape) != 2 or shape[1] < 2 or shape[0] < 1 + (node.op.axis == 0):
+    # a single row of indices along the first axis looks up rows of a table
+    least_rows = 2 if node.op.axis == 0 else 1
+    if len(shape) != 2 or shape[1] < 2 or shape[0] < least_rows:
         return None
     rows, width = shape
     numbers = [i for i in items if isinstance(i, int)]

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 Argument: TypeAlias = "tuple[Type, Known | None]"
 MOST_ITERATIONS = 1 << 40
-"""Iterations beyond which a loop counts as one without an end."""
+"""Iterations from which on a loop counts as one without an end: the doubling search stops there."""
 FOLLOWED = (3, 8)
-"""Iterations after which counters are looked for: steps need three states to compare, and a counter
-whose first step differs is only regular at the second."""
+"""Numbers of iterations after which a loop is searched for counters.
+
+Equal steps show in three states. A counter whose first step differs is not regular after 3
+iterations but is after 8.
+"""
 COMPARISONS = (Less, LessOrEqual, Greater, GreaterOrEqual)
 """Conditions of a counter that has a limit on one side."""
 MONOTONE = (*COMPARISONS, And, Add, Sub, Neg, Cast, Squeeze, Unsqueeze, Reshape, Identity)
@@ -34,10 +37,12 @@ Equality and alternatives may hold again later, and so may the opposite of a con
 
 
 def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | None:
-    """Return the states some iterations later, if whole numbers changed by equal steps.
+    """Return the states after ``by`` more iterations; None if a state is not predictable.
+
+    Types must be constant, and each element constant or an integer that changes by equal steps.
 
     Args:
-        states: the last three, in order.
+        states: the last three states, in order.
         by: number of iterations.
     """
     later: list[Argument] = []
@@ -58,7 +63,7 @@ def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | 
 
 
 def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
-    """Return the number that follows three others; None without equal steps."""
+    """Return the number that follows three others after ``by`` steps; None without equal steps."""
     if a == b == c:
         return c
     # truth values are integers to Python, but no counters
@@ -71,8 +76,8 @@ def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
 def is_monotone(body: Graph) -> bool:
     """Return True if a body's condition compares counters, and stays false once it is false.
 
-    The walk goes from the condition, the first output, back to the states; one of more than 100
-    operators is not that of a counter.
+    The walk goes from the condition, the first output, back to the states. It gives up after 100
+    operators, as the condition of a counter has few.
     """
     producers, waiting, seen = body.producers, list(body.outputs[:1]), 0
     while waiting and seen < 100:
@@ -80,6 +85,7 @@ def is_monotone(body: Graph) -> bool:
         # an input of the body, or a number that all iterations share
         if node is None or is_extent(node, producers):
             continue
+        # the opposite of a comparison is a comparison, that of a conjunction is none
         before = producers.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
         compared = before is not None and isinstance(before.op, COMPARISONS)
         if not isinstance(node.op, MONOTONE) and not (isinstance(node.op, Not) and compared):
@@ -90,7 +96,10 @@ def is_monotone(body: Graph) -> bool:
 
 
 def is_extent(node: Node, producers: Mapping[Value, Node]) -> bool:
-    """Return True for an extent of a state, which keeps its type, or a constant."""
+    """Return True if a node's result is the same in every iteration.
+
+    That is so for a constant, and for an extent of a state, as states keep their types.
+    """
     data, index = (*node.inputs, None, None)[:2]
     source = producers.get(data) if data is not None else None
     if isinstance(node.op, Gather) and source is not None and index is not None:
@@ -105,7 +114,7 @@ def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | No
 
     Args:
         goes_on: whether the loop goes on after so many more iterations; None if unknown.
-        most: the limit.
+        most: number that ends the search; the loop need not end by then.
     """
     # the loop goes on after ``low`` and, once doubling ends, not after ``high``
     low, high = -1, 0
@@ -132,12 +141,19 @@ def counts_iterations(body: Graph) -> bool:
 
 def decided(body: Graph) -> dict[Value, list[Known | None]]:
     """Return the conditions of Ifs that a body computes, each with an empty list of contents."""
-    made = {v for node in body.nodes for v in node.results}
-    return {v: [] for n in body.nodes if isinstance(n.op, If) and (v := n.inputs[0]) in made and v}
+    computed = {v for node in body.nodes for v in node.results}
+    conditions = [n.inputs[0] for n in body.nodes if isinstance(n.op, If)]
+    return {v: [] for v in conditions if v and v in computed}
 
 
 def changing(body: Graph, typed: Graph, seen: dict[Value, list[Known | None]]) -> set[Value]:
-    """Add an iteration's contents of conditions; return the conditions that have changed so far."""
+    """Add an iteration's contents of conditions; return the conditions that have changed so far.
+
+    Args:
+        body: body of the loop.
+        typed: the same body, inferred for this iteration.
+        seen: contents of each condition in all iterations; one is added.
+    """
     for node, now in zip(body.nodes, typed.nodes, strict=True):
         if isinstance(node.op, If) and (v := node.inputs[0]) in seen and now.inputs[0] is not None:
             seen[v].append(now.inputs[0].known)
@@ -174,10 +190,10 @@ def last_states(
     Args:
         inference: infers the body.
         body: body of the loop.
-        env: values outside of it.
-        states: the last three, in order.
+        env: typed values outside of the body.
+        states: the last three states, in order.
         done: iterations so far.
-        trip: limit of the iterations, if known.
+        trip: limit of the iterations; an integer if known.
     """
     if not is_monotone(body):
         return states[-1], done
@@ -185,6 +201,7 @@ def last_states(
     # the last iteration is inferred by itself, for the types of its results
     end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
     more = last_iteration(counter, end) if end > 0 else None
+    # `goes_on` has advanced the states by ``more`` before, so there are such states
     return (
         (states[-1], done) if more is None else (advanced(states, more) or states[-1], done + more)
     )

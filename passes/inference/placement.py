@@ -24,11 +24,14 @@ An axis that is broadcast has one offset.
 FEATURE_MAP = 4
 """Rank of feature maps of images, which frameworks may store with channels last."""
 MOST_PLACES = 1 << 22
-"""Maximum places in one set: 512 KiB."""
+"""Maximum places in one set, which is an integer of one bit per place: 512 KiB."""
 
 
 class ExtentsOfSymbols(dict[str, int]):
-    """Extents for symbols: multiples of 64, so that halves and heads are whole; all different."""
+    """Extents for symbols, all different, and multiples of 64 so that halves and heads are whole.
+
+    Another step also changes the ratios between the extents: 64 and 128, or 576 and 768.
+    """
 
     def __init__(self, step: int) -> None:
         """Let successive symbols differ by ``step``."""
@@ -36,7 +39,7 @@ class ExtentsOfSymbols(dict[str, int]):
         self.step = step
 
     def __contains__(self, name: object) -> bool:
-        """Return True: every symbol has an extent."""
+        """Return True: every symbol has an extent, created when `evaluate` first reads it."""
         return True
 
     def __missing__(self, name: str) -> int:
@@ -61,16 +64,17 @@ class Placements:
     def of(self, v: Value, root: Value) -> Axes | None:
         """Return the elements of ``root`` that ``v`` shows; None if they are not known."""
         path: list[Value] = []
-        axes, at, shape = self.axes, v, self.shape(root)
+        axes, view, shape = self.axes, v, self.shape(root)
         if shape is not None:
             axes[root, root] = laid(shape, contiguous(shape))
-        while (at, root) not in axes:
-            path.append(at)
-            node = self.makers.get(at)
+        # from the view up to a value whose elements are known, then down again
+        while (view, root) not in axes:
+            path.append(view)
+            node = self.makers.get(view)
             source = node.inputs[0] if node is not None and node.inputs else None
             if source is None:
                 return None
-            at = source
+            view = source
         for result in reversed(path):
             axes[result, root] = self._of(result, root)
         return axes[v, root]
@@ -85,13 +89,25 @@ class Placements:
             return None
         return self._shown(node, node.outputs.index(v), old, axes, shape)
 
-    def _shown(self, node: Node, at: int, old: Extents, axes: Axes, shape: Extents) -> Axes | None:
-        """Return the elements of a result, given those of the first operand."""
+    def _shown(
+        self, node: Node, position: int, old: Extents, axes: Axes, shape: Extents
+    ) -> Axes | None:
+        """Return the elements that a result shows.
+
+        Args:
+            node: node that makes the view.
+            position: position of the result.
+            old: extents of the first operand.
+            axes: elements that the first operand shows.
+            shape: extents of the result.
+        """
         rank = len(old)
         match node.op:
             case Transpose(perm=perm):
+                # without ``perm`` all axes are reversed
                 return tuple(axes[a] for a in perm or range(rank)[::-1])
             case Expand():
+                # an axis that is expanded in place has one offset already
                 return (range(1),) * (len(shape) - rank) + axes
             case Slice() as op:
                 ranges = op.ranges(node.inputs, rank)
@@ -105,7 +121,7 @@ class Placements:
             case Split(axis=given) as op:
                 axis = normal_axis(given, rank)
                 sizes = [int(evaluate(d, self.env)) for d in op.sizes(node.inputs, old[axis])]
-                first = sum(sizes[:at])
+                first = sum(sizes[:position])
                 return narrowed(old, axes, {axis: range(first, first + shape[axis])})
             case Gather(axis=given):
                 axis, index = normal_axis(given, rank), node.inputs[1]
@@ -113,14 +129,19 @@ class Placements:
                 chosen = [i % old[axis] for i in items if isinstance(i, int)]
                 if not chosen or len(chosen) < len(items):
                     return None
+                # the chosen positions stand in a line, then take the shape of the indices
                 line = (*old[:axis], len(chosen), *old[axis + 1 :])
                 return reshaped(line, narrowed(old, axes, {axis: progression(chosen)}), shape)
+            # the other views keep the order of elements
             case _:
                 return reshaped(old, axes, shape)
 
 
 def laid(shape: Extents, strides: Extents, offset: int = 0) -> Axes:
-    """Return the offsets along axes with these strides; a stride of 0 is a broadcast."""
+    """Return the offsets along axes with these strides; a stride of 0 is a broadcast.
+
+    The first axis takes ``offset`` in addition, as the offsets of all axes add up.
+    """
     axes = [
         range(0, n * s, s) if s else range(min(n, 1)) for n, s in zip(shape, strides, strict=True)
     ]
@@ -130,7 +151,7 @@ def laid(shape: Extents, strides: Extents, offset: int = 0) -> Axes:
 
 
 def narrowed(shape: Extents, axes: Axes, parts: Mapping[int, Sequence[int]]) -> Axes:
-    """Return the offsets at these positions of some axes."""
+    """Return the offsets along all axes, with only the positions in ``parts`` of some of them."""
     result = list(axes)
     for axis, chosen in parts.items():
         offsets = axes[axis]
@@ -149,10 +170,8 @@ def narrowed(shape: Extents, axes: Axes, parts: Mapping[int, Sequence[int]]) -> 
 def progression(numbers: Sequence[int]) -> Sequence[int]:
     """Return whole numbers as a range where they have equal steps."""
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
-    equal_steps = range(numbers[0], numbers[0] + step * len(numbers), step) if step else None
-    return (
-        equal_steps if equal_steps is not None and [*equal_steps] == [*numbers] else tuple(numbers)
-    )
+    equal_steps = range(numbers[0], numbers[0] + step * len(numbers), step) if step else range(0)
+    return equal_steps if [*equal_steps] == [*numbers] else tuple(numbers)
 
 
 def reshaped(old: Extents, axes: Axes, shape: Extents) -> Axes | None:
@@ -161,8 +180,10 @@ def reshaped(old: Extents, axes: Axes, shape: Extents) -> Axes | None:
         return axes
     if math.prod(old) != math.prod(shape):
         return None
+    # an axis without offsets: the view shows no element
     if not all(axes):
         return (range(0),) * max(len(shape), 1)
+    # axes without equal steps have no stride, and then there are fewer strides than axes
     steps = [a.step if len(a) > 1 else 0 for a in axes if isinstance(a, range)]
     strides = viewed(old, tuple(steps), shape) if len(steps) == len(old) else None
     return None if strides is None else laid(shape, strides, sum(a[0] for a in axes))
@@ -202,6 +223,9 @@ def _dense(shape: Extents) -> Extents:
 def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
     """Return the strides of the same elements under another shape, None if no strides express it.
 
+    Scalars and empty tensors, and shapes of different sizes, as of a guessed extent, give the
+    strides of a dense tensor.
+
     >>> viewed((2, 3, 4), (12, 4, 1), (6, 4))
     (4, 1)
     >>> viewed((3, 2), (1, 3), (6,)) is None
@@ -211,32 +235,32 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
         return contiguous(new)
     # both shapes are walked from the innermost axis outward
     steps = [0] * len(new)
-    at, step, block, covered = len(new) - 1, strides[-1], 1, 1
+    new_axis, step, block, covered = len(new) - 1, strides[-1], 1, 1
     for axis in range(len(shape) - 1, -1, -1):
         block *= shape[axis]
         outer = axis - 1
         if axis and (shape[outer] == 1 or strides[outer] == block * step):
             continue
         # a block of axes that are dense among themselves must be made of whole new axes
-        while at >= 0 and (covered < block or new[at] == 1):
-            steps[at] = covered * step
-            covered *= new[at]
-            at -= 1
+        while new_axis >= 0 and (covered < block or new[new_axis] == 1):
+            steps[new_axis] = covered * step
+            covered *= new[new_axis]
+            new_axis -= 1
         if covered != block:
             return None
         if axis:
             step, block, covered = strides[outer], 1, 1
-    return tuple(steps) if at < 0 else None
+    return tuple(steps) if new_axis < 0 else None
 
 
 @record
 class Lattice:
-    """Offsets ``first + Σ i·stride``, and those of axes without a stride.
+    """Offsets of the elements of a view: ``first`` plus one offset of each axis.
 
     Args:
-        first: the least.
-        steps: number and distance of the offsets of each axis, the densest first.
-        lists: other axes.
+        first: the least offset.
+        steps: number and distance of the offsets of each axis with a stride, the densest first.
+        lists: offsets of each axis without a stride, from 0.
     """
 
     first: int
@@ -249,6 +273,7 @@ class Lattice:
         steps: list[tuple[int, int]] = []
         ranges = [(abs(a.step), len(a)) for a in axes if isinstance(a, range) and len(a) > 1]
         for stride, count in sorted(ranges):
+            # the axis begins where the denser one ends
             if steps and stride == math.prod(steps[-1]):
                 count, stride = count * steps[-1][0], steps.pop()[1]
             steps.append((count, stride))
@@ -265,14 +290,14 @@ class Lattice:
 
     @property
     def block(self) -> int:
-        """Return the elements of its largest dense blocks, at multiples of their size."""
+        """Return the largest block size such that the view consists of whole, aligned blocks."""
         is_dense = bool(self.steps) and self.steps[0][1] == 1
         inner = self.steps[0][0] if is_dense else 1
         rest = [s for _, s in self.steps[is_dense:]]
         return math.gcd(inner, self.first, *rest, *(i for a in self.lists for i in a))
 
     def places(self, block: int) -> int:
-        """Return the set of its blocks, as bits."""
+        """Return the set of the view's blocks of this size, as bits."""
         mask = 1
         for count, stride in self.steps:
             if stride == 1:
@@ -286,7 +311,7 @@ class Lattice:
 
 
 def repeated(mask: int, count: int, step: int) -> int:
-    """Return a set with ``count`` copies of it, each ``step`` after the one before."""
+    """Return a set of bits with ``count`` copies of ``mask``, ``step`` bits from one another."""
     # by the bits of ``count``: doubling takes log2(count) shifts
     result, shift = 0, 0
     while count:
@@ -361,6 +386,7 @@ class Unions:
             if shape is None or count is None:
                 return None
             shares.add(Fraction(count, math.prod(shape) or 1))
+            # no symbol was met: the second probe would give the same
             if not probe.env:
                 break
         return shares.pop() if len(shares) == 1 else None

@@ -37,11 +37,20 @@ if TYPE_CHECKING:
 Result: TypeAlias = "tuple[Types, Folded, tuple[Graph, ...]]"
 
 MAX_UNROLLED_NODES = 20_000
-"""Loops with a known trip count are followed iteration by iteration up to this many nodes."""
+"""Loops with a known trip count are followed iteration by iteration up to this many nodes.
+
+Loops in loops multiply it: after 50 times as many nodes, a whole module is followed no further.
+"""
 MAX_MAPPED_NODES = 2_000
-"""Sequences with elements of different types are unrolled up to this many nodes in all."""
+"""Sequences with elements of different types are unrolled up to this many nodes in all.
+
+Longer ones get the type that all elements share, which is less precise.
+"""
 MAX_ROUNDS = 6
-"""Iterations after which the extents of a loop-carried type that still changes become free."""
+"""Maximum iterations in search of the types of carried values.
+
+After half of them, extents that still change become free; after all, the types are unknown.
+"""
 
 
 def infer_control(
@@ -92,11 +101,12 @@ def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value,
 
 
 def _initial(ins: Inputs, start: int) -> list[Argument]:
+    """Return types and contents of the operands from ``start`` on."""
     return [(UNKNOWN, None) if v is None else (v.type, v.known) for v in ins[start:]]
 
 
 def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
-    """Return the result of a Loop: unrolled if its end is known, else by a fixed point."""
+    """Return the result of a Loop, followed if its end is known, else by a fixed point of types."""
     body = node.regions[0]
     carried = _initial(ins, 2)
     n_carried = len(carried)
@@ -115,6 +125,7 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
         join(region.inputs[2 + i].type, v.type) if 2 + i < len(region.inputs) else v.type
         for i, v in enumerate(region.outputs[1 : 1 + n_carried])
     ]
+    # the condition holds at the start and in each iteration, so the trip count is exact
     stays = never_ends(region) and (not has_condition or bool(start and start.item))
     count: Dim = (
         trip
@@ -136,7 +147,8 @@ def _fixed_point(
         region = inference.graph(body, env, arguments)
         results = [v.type for v in region.outputs[1 : 1 + len(types)]]
         widened = [join(a, b) for a, b in zip(types, results, strict=False)]
-        if round_ >= MAX_ROUNDS // 2:  # an extent that still grows would never settle
+        # an extent that still grows would never settle
+        if round_ >= MAX_ROUNDS // 2:
             widened = [_without_extents(a, b) for a, b in zip(types, widened, strict=True)]
         if _settled(types, widened):
             return region
@@ -167,15 +179,11 @@ def _same_but_data(a: Type, b: Type) -> bool:
 
 
 def _is_open(d: Dim) -> bool:
-    """Return True for a lone symbol from 0 up, as stands for an extent that data decides."""
-    return (
-        isinstance(d, Poly)
-        and len(d.terms) == 1
-        and len(d.terms[0][0]) == 1
-        and d.terms[0][0][0].lo == 0
-        and d.terms[0][0][0].hi is None
-        and not d.terms[0][0][0].args
-    )
+    """Return True for a lone symbol from 0 up, such as stands for an extent that data decides."""
+    if not isinstance(d, Poly) or [len(factors) for factors, _ in d.terms] != [1]:
+        return False
+    atom = d.terms[0][0][0]
+    return atom.lo == 0 and atom.hi is None and not atom.args
 
 
 def _without_extents(before: Type, after: Type) -> Type:
@@ -210,7 +218,16 @@ def _unrolled(
     trip: object,
     going: object,
 ) -> Result | None:
-    """Return results of a loop followed to its end; None without known trip count or condition."""
+    """Return results of a loop followed to its end; None without known trip count or condition.
+
+    Args:
+        inference: infers the body.
+        node: the loop.
+        env: typed values outside of the body.
+        carried: types and contents of the states at the beginning.
+        trip: limit of the iterations: a number, a formula or None.
+        going: condition before the first iteration; None if unknown.
+    """
     body = node.regions[0]
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     most = trip if isinstance(trip, int) else math.inf
@@ -245,7 +262,7 @@ def _unrolled(
             seen.append(v.type)
         done += 1
         if before == carried and going and issued() == symbols and not counts_iterations(body):
-            # all further iterations are as this one
+            # all further iterations are as this one: without a limit the loop never ends
             if not isinstance(trip, int):
                 return None
             done = max(done, trip - 1)
@@ -285,7 +302,8 @@ def _scan(
 ) -> Result:
     """Return the result of a Scan: states by one typed body, outputs stacked by step."""
     body = node.regions[0]
-    offset = 1 if op.has_batch else 0  # the first version of Scan has a batch axis in front
+    # Scan-8 has an operand of lengths before the states, and a batch axis in front of all others
+    offset = 1 if op.has_batch else 0
     n_scans = op.num_scan_inputs
     n_states = len(ins) - offset - n_scans  # states come first
     if n_scans < 1 or n_states < 0:
@@ -301,6 +319,7 @@ def _scan(
         element, extent = _element(type_, axis, offset)
         if offset and isinstance(type_, TensorType) and type_.shape:
             batch = type_.shape[:1]
+        # all scanned operands have equal steps: a number says more than a symbol
         length = extent if length is None or isinstance(extent, int) else length
         slices.append((element, None))
     if offset:
@@ -345,7 +364,7 @@ def _batched(type_: Type, batch: tuple[Dim, ...]) -> Type:
 def _sequence_map(
     inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]
 ) -> Result:
-    """Return the result of a SequenceMap; element by element where their types differ."""
+    """Return the result of a SequenceMap, inferred for each element where their types differ."""
     arguments: list[Argument] = []
     length: Dim | None = None
     for v in ins:
@@ -361,6 +380,7 @@ def _sequence_map(
     n = len(sequences[0] or ()) if sequences else 0
     uniform = all(items and len(set(items)) == 1 for items in sequences)
     too_many = n * len(body.nodes) > MAX_MAPPED_NODES or inference.steps > 50 * MAX_UNROLLED_NODES
+    # one inference stands for all elements: of one type, too many, or not known one by one
     if uniform or too_many or any(items is None or len(items) != n for items in sequences):
         return (
             tuple(SequenceType(element_type(v.type), length) for v in region.outputs),

@@ -30,16 +30,16 @@ from perfc.ir.syntax.names import symbol_name
 from .sizing import Refusal, Settled, Sizing, extents_of
 
 MOST_CHANGES = 256
-"""Maximum changes of symbols, one after the other."""
+"""Maximum changes of symbols, one after the other, before the search gives up."""
 LARGEST = 1 << 24
-"""Largest extent that is assumed."""
+"""Largest extent that is assumed where a symbol has no limit: it ends the doubling of a size."""
 NEAR = 16
 """Number of next larger sizes that are tried one by one, before doubling: a size that must be a
 multiple, as of heads, is usually among them."""
 MOST_NAMED = 6
-"""Maximum symbols that an error names."""
+"""Maximum symbols that an error names, so that it stays one line."""
 MOST_ITEMS = 64
-"""Maximum elements of known contents that are searched for extents."""
+"""Maximum elements of a content that are searched for extents: shapes have few, tables many."""
 UNTOLD = (Basis.NOTHING, Basis.LEAST)
 """Bases of sizes of which nothing but a lower limit is known: these symbols change first."""
 
@@ -64,7 +64,7 @@ class Remedies:
         symbols_by_name = {s.name: s for s in declared}
         for _ in range(MOST_CHANGES):
             env = assumed(symbols_by_name.values(), self.given)
-            # first no extent is empty: inference stops there, whatever else does not fit
+            # empty extents come first: inference stops at them, whatever else does not fit
             change = self.filling(symbols_by_name, env)
             if not change:
                 if self.sizing.holds_at(env):
@@ -95,7 +95,7 @@ class Remedies:
                 # one size for all short extents of the symbol, or for this one alone
                 related = [q for q in short if s.name in names_in(q)]
                 for goals in (related, [p]):
-
+                    # defaults hold the values of this turn of the loops
                     def is_enough(n: int, s: SymbolDecl = s, goals: list[Poly] = goals) -> bool:
                         trial = Numbers(self.changed(symbols_by_name, (sized(s, n, Basis.LEAST),)))
                         return all(trial(q) >= 1 for q in goals)
@@ -121,14 +121,14 @@ class Remedies:
         return any(s.basis in UNTOLD for s in free)
 
     def changed(self, symbols_by_name: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
-        """Return the values with some symbols changed, and those that follow them."""
+        """Return the values of all symbols after a change, which others may be tied to."""
         self.sizing.steps += len(symbols_by_name)
         return assumed({**symbols_by_name, **{s.name: s for s in change}}.values(), self.given)
 
     def changeable(
         self, symbols_by_name: Mapping[str, SymbolDecl], dims: Collection[Dim]
     ) -> list[SymbolDecl]:
-        """Return the symbols of extents that may change, those of which least is known first."""
+        """Return the symbols in ``dims`` that may change, those of which least is known first."""
         names = {n for d in dims for n in names_in(d)}
         free = [s for s in symbols_by_name.values() if s.name in names and s.name not in self.given]
         free.reverse()
@@ -136,6 +136,7 @@ class Remedies:
 
     def fitting(self, symbols_by_name: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
         """Return a change with which inference gets beyond the node that refused."""
+        # an input is refused, not a node
         if refusal.position < 0:
             return ()
 
@@ -207,8 +208,11 @@ def is_limited(d: Dim) -> bool:
 
 
 def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
-    """Return the least extent above ``size`` that is enough, if larger ones are too; else None."""
-    # doubled, then halved: each try infers the whole model
+    """Return the least extent above ``size`` that is enough; None if none up to ``most`` is.
+
+    Extents larger than one that is enough must be enough, too.
+    """
+    # doubling and bisection need few tries: each may infer the whole model
     low, high = size, max(size, 1) * 2
     while high <= most and not is_enough(high):
         low, high = high, high * 2
@@ -238,7 +242,7 @@ def equalities(
     env: Env,
     is_closed: Callable[[Dim], bool],
 ) -> Iterator[SymbolDecl]:
-    """Yield the symbols with the value that makes two of some extents equal."""
+    """Yield each symbol with each value that makes two of the extents ``dims`` equal."""
     closed = [d for d in dims if is_closed(d)]
     for s in free:
         for d in closed:
@@ -259,7 +263,10 @@ def equalities(
 
 
 def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
-    """Return the value of ``s`` for which ``d`` equals ``other``, if it is a sum of symbols."""
+    """Return the formula of ``s`` for which ``d`` equals ``other``.
+
+    None unless ``d`` is a sum with ``s`` itself as one term, and ``s`` occurs nowhere else in it.
+    """
     rest = (
         [(m, c) for m, c in d.terms if [a.key for a in m] != [s.name]]
         if isinstance(d, Poly)
@@ -277,7 +284,7 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
     """Return the error of sizes that do not go together: which, where, and what would do."""
     error, env = refusal.error, refusal.env
     node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
-    # an empty result says more than what it broke
+    # an empty result explains more than the error further down that it leads to
     short = None if node is None else emptied(node, env)
     names = involved(sizing, [] if node is None else dims_of(node), refusal)
     shown = ", ".join(
@@ -312,7 +319,8 @@ def emptied(node: Node, env: Env) -> tuple[str, int] | None:
             if isinstance(d, Poly) and names_in(d) <= env.keys():
                 extent = evaluate(d, env)
                 # an extent of 0 is allowed if one of its symbols is 0
-                if extent < (0 not in [env[n] for n in names_in(d)]):
+                has_zero = 0 in [env[n] for n in names_in(d)]
+                if extent < (0 if has_zero else 1):
                     return v.name, extent
     return None
 
@@ -320,9 +328,10 @@ def emptied(node: Node, env: Env) -> tuple[str, int] | None:
 def shortened(
     sizing: Sizing, names: Collection[str], given: Mapping[str, int]
 ) -> tuple[str, int] | None:
-    """Return the one given size that is too large, as of a table, and the largest that fits.
+    """Return the symbol whose given size is too large for the model, and the largest that fits.
 
-    None where no half of it does, as of a size that must equal another.
+    A sequence longer than the table of positions is such a size. None if several sizes are given,
+    or if halving the size never makes it fit, as where it must equal another.
     """
     chosen = [n for n in names if n in given]
     if len(chosen) != 1:

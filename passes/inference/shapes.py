@@ -44,9 +44,11 @@ Key = tuple[int, ...]
 
 
 class Inferred(NamedTuple):
-    """Result of an application: types, contents, and the numbers of both together.
+    """Types and contents of the results of an application.
 
-    ``misfit`` is the first result that no tensor can be, as its position and the extent at fault.
+    ``numbers`` identify type and content of each result in `DuplicateKeys`; they are empty where
+    the application is not remembered. ``misfit`` is the first result that no tensor can be, as its
+    position and the extent at fault.
     """
 
     types: Types
@@ -60,7 +62,7 @@ NOTHING = Inferred((), ())
 
 
 class Application(NamedTuple):
-    """An operator on operands, and what that gives; equal ones are met once."""
+    """An operator on operands, and what that gives; equal applications are listed once."""
 
     op: Op
     ins: Inputs
@@ -89,9 +91,10 @@ class Recording(Shapes):
     """`Shapes` that also lists the applications that it infers.
 
     Args:
-        applications: those that differ, filled by ``run``.
+        applications: the different applications in the module, filled by ``run``.
     """
 
+    # a cached result would leave the list empty
     is_retained = False
     applications: list[Application] = field(default_factory=list, compare=False)
 
@@ -121,15 +124,15 @@ class Inference:
 
     Args:
         declared: names of the module's symbols.
-        sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
-        duplicates: numbers of equal operators and operands.
-        memo: result of each application by these numbers.
+        sizes: numbers that replace symbols, in the types of inputs and in declared types.
+        duplicates: gives equal operators and equal operands the same number.
+        memo: result of each application, by these numbers.
         fills: result of `filled` for each inferred and declared type.
         bound: types of the file with ``sizes`` put in.
         equal: one object for each type.
-        applications: those that differ, in the order in which they are met.
+        applications: the different applications, in the order in which they are met.
         steps: nodes inferred so far, to limit a search.
-        refused: the node whose operands did not go together last.
+        refused: the last node whose operands did not go together.
         varying: conditions of branches whose content changes between iterations.
     """
 
@@ -171,7 +174,7 @@ class Inference:
         return Graph(graph.name, tuple(inputs), outputs, tuple(nodes), graph.weights)
 
     def node(self, node: Node, local: dict[Value, Value]) -> Node:
-        """Return a node with typed results, itself if it has them; ``local`` gets what is new."""
+        """Return a node with typed results, itself if it has them; ``local`` gets new values."""
         self.steps += 1
         ins: Inputs = node.inputs
         if not local.keys().isdisjoint(ins):
@@ -221,8 +224,8 @@ class Inference:
             types, folded = applied(op, ins)
             # one object for equal types: further down, they are compared by identity first
             types = tuple([self.equal.setdefault(t, t) for t in types])
-        # one malformed attribute must not end the analysis of a whole model
         except UNFORESEEN:
+            # one malformed attribute must not end the analysis of a whole model
             self.applications.append(Application(op, ins, NOTHING))
             return NOTHING
         misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
@@ -239,7 +242,7 @@ class Inference:
         return outcome
 
     def sized(self, type_: Type) -> Type:
-        """Return a type of the file with the numbers in it that are put in; itself if none is."""
+        """Return a type of the file with numbers for its symbols; itself without ``sizes``."""
         if not self.sizes:
             return type_
         numeric = self.bound.get(type_)
@@ -248,9 +251,9 @@ class Inference:
         return numeric
 
     def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
-        """Return the result of `filled`, and True if it is the inferred type; cached.
+        """Return the result of `filled`, and True if it equals the inferred type; cached.
 
-        Where it is what was declared, it is that very object.
+        A result equal to the declared type is the declared object, so that the node stays as it is.
         """
         # most values have no declared type
         if declared is inferred or declared is UNKNOWN:
@@ -264,7 +267,7 @@ class Inference:
         return filled
 
     def filled(self, inferred: Type, declared: Type) -> Type:
-        """Return ``inferred`` with what only the file's declaration has."""
+        """Return ``inferred``, with rank, extents and type that only the declaration knows."""
         if inferred == declared:
             return inferred
         match inferred, declared:
@@ -283,7 +286,7 @@ class Inference:
                 return inferred
 
     def _extent(self, mine: Dim, declared: Dim) -> Dim:
-        """Return the declared extent where the inferred one depends on data, if it can be that."""
+        """Return the declared extent where the inferred one depends on data and may equal it."""
         if not isinstance(mine, Poly) or not self._is_data(mine):
             return mine
         if isinstance(declared, int):

@@ -28,9 +28,9 @@ from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
 
 MOST_KEPT = 8
-"""Symbols whose formulas stay where possible, once those of all do not hold.
+"""Maximum symbols that are tried one by one as formulas, where formulas of all do not hold.
 
-Each costs one more inference of the whole module.
+Each trial infers the whole module once more.
 """
 
 
@@ -67,7 +67,7 @@ class Sizes(Transform):
 
 @frozen
 class Formulas(Analysis[Sizing]):
-    """A typed module as its sizes are inferred, repeatedly."""
+    """Sizing of a module that is typed already, cached for repeated inference at other sizes."""
 
     def run(self, module: Module, am: Analyses) -> Sizing:
         """Return the module with what inference meets in it."""
@@ -96,15 +96,15 @@ def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
 
 
 def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Module:
-    """Return a module typed with numbers for some symbols, in formulas where those say as much.
+    """Return a module typed with numbers for some symbols, or ``typed`` if its formulas agree.
 
     Args:
-        module: as read.
-        typed: the same with types in formulas.
+        module: the module as read.
+        typed: the module with types in formulas.
         given: the numbers.
 
     Raises:
-        ShapeError: they contradict each other or the model.
+        ShapeError: the numbers contradict each other or the model.
     """
     sizing = Sizing(module, typed)
     numeric = sizing.attempt(given)
@@ -115,28 +115,29 @@ def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Mod
     return typed if holds(typed, numeric, given) else numeric
 
 
-def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Module:
+def numbered(sizing: Sizing, values: Settled, formulas: Collection[str] = ()) -> Module:
     """Return the typed module, with numbers for the symbols whose formulas do not hold."""
-    if at.numeric is None or holds(sizing.typed, at.numeric, at.env):
-        return replace(sizing.typed, symbols=at.declared)
-    bound = {n: v for n, v in at.env.items() if n not in formulas}
-    result = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
-    # with numbers for all of them the module is right; one symbol after the other becomes free
+    numeric, env = values.numeric, values.env
+    if numeric is None or holds(sizing.typed, numeric, env):
+        return replace(sizing.typed, symbols=values.declared)
+    bound = {n: v for n, v in env.items() if n not in formulas}
+    result = numeric if len(bound) == len(env) else sizing.attempt(bound)
+    # with numbers for all symbols the module is right; one symbol after the other becomes free
     for name in list(bound)[:MOST_KEPT]:
         fewer = {n: v for n, v in bound.items() if n != name}
         trial = sizing.attempt(fewer) if fewer else sizing.typed
-        if isinstance(trial, Module) and holds(trial, at.numeric, at.env):
+        if isinstance(trial, Module) and holds(trial, numeric, env):
             bound, result = fewer, trial
     module = result if isinstance(result, Module) else sizing.typed
-    declared = tuple(replace(s, is_bound=s.name in bound) for s in at.declared)
+    declared = tuple(replace(s, is_bound=s.name in bound) for s in values.declared)
     return replace(module, symbols=declared)
 
 
 def holds(typed: Module, numeric: Module, env: Env) -> bool:
     """Return True if formulas at ``env`` equal the result of inference with numbers.
 
-    Control flow is compared by the contents that decide it, too. Operators on nothing are cases of
-    their own, which formulas may not know.
+    Control flow is compared by the contents that decide it, too. With a symbol of 0 types must be
+    equal: for operators empty operands are special cases, which formulas may not know.
     """
     is_exact = 0 in env.values()
     memo: dict[tuple[Type, Type], bool] = {}
@@ -170,7 +171,7 @@ def known_items(v: Value | None) -> int:
 def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
     """Return True if ``a`` is consistent with ``b`` and at least as specific.
 
-    With ``is_exact`` it must not say more either.
+    With ``is_exact`` it must not be more specific either.
     """
     match a, b:
         case TensorType(), TensorType():
@@ -191,7 +192,7 @@ def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
 
 
 def agrees_in(a: Dim | None, b: Dim, *, is_exact: bool) -> bool:
-    """Return True if one extent agrees with another, as types do."""
+    """Return True if extent ``a`` agrees with ``b`` in the sense of `agrees`."""
     if isinstance(b, Poly):
         return not is_exact or isinstance(a, Poly)
     return a == b

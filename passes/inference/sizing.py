@@ -31,14 +31,17 @@ from perfc.ir.symbolic.sizes import bound_known, bound_type, is_symbolic, misfit
 from .shapes import Application, Inference, applied, inferred
 
 MOST_STEPS = 500_000
-"""Nodes inferred, and symbols and extents evaluated, in search of sizes that go together."""
+"""Budget of a search for sizes that go together; beyond it the last error is reported.
+
+A step is a node that is inferred, or a symbol or extent that is evaluated.
+"""
 
 
 class Refusal(NamedTuple):
     """Node at which inference with numbers failed.
 
     Args:
-        position: position of the node among all of the module's.
+        position: position of the node among all of the module's; -1 for an input.
         error: error that inference raised.
         env: the numbers.
     """
@@ -52,7 +55,7 @@ class Settled(NamedTuple):
     """Values of all symbols that go together, and the module typed with them.
 
     Args:
-        declared: the symbols, with what is assumed now.
+        declared: the symbols, with the defaults that are assumed now.
         env: the values.
         numeric: the module typed with numbers alone; None where formulas are known to hold.
     """
@@ -67,7 +70,7 @@ class Sizing:
 
     Args:
         read: the module to infer the types of.
-        typed: the module with symbolic types, node by node.
+        typed: the module with symbolic types, of the same nodes in the same order.
         applications: record of the inference of ``typed``; None if not recorded.
         steps: cost of the search so far.
     """
@@ -79,7 +82,7 @@ class Sizing:
         self.typed = typed
         self.applications = applications
         self.steps = 0
-        # no modules: the first one that fits ends a search
+        # failed attempts alone are remembered: the first that succeeds ends a search
         self.refusals: dict[tuple[tuple[str, int], ...], Refusal] = {}
 
     @cached_property
@@ -140,7 +143,7 @@ class Sizing:
 
     def holds_at(self, env: Env) -> bool:
         """Return True if formulas of all applications hold with numbers; False if unsure."""
-        # operators on nothing are cases of their kind, which formulas may not know
+        # for operators empty operands are special cases, which formulas may not know
         if 0 in env.values() or not self.is_local:
             return False
         types: dict[Type, Type] = {}
@@ -175,7 +178,7 @@ class Sizing:
         return True
 
     def attempt(self, env: Env) -> Module | Refusal:
-        """Return the module typed with these numbers, or where that ended."""
+        """Return the module typed with these numbers, or the node at which inference failed."""
         key = tuple(sorted(env.items()))
         if key in self.refusals:
             return self.refusals[key]

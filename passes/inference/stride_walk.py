@@ -30,9 +30,9 @@ class StrideWalk:
         env: values of the symbols.
         table: runtime, which decides what is a view.
         shapes: extents as numbers.
-        strides: of values that are not contiguous.
-        copies: views that strides cannot express, and the value that each copies.
-        extents: extents as numbers by type.
+        strides: strides of the values that are not contiguous.
+        copies: views that strides cannot express, and the result that each writes as a copy.
+        extents: extents as numbers by type, as many values share one.
     """
 
     env: Env
@@ -54,7 +54,10 @@ class StrideWalk:
         return shape
 
     def visit(self, node: Node, is_fused: bool) -> None:
-        """Record the strides of a node's results; inside fused attention nothing is stored."""
+        """Record the strides of a node's results.
+
+        A node of fused attention is taken for the last of them, the only one that writes memory.
+        """
         for v in (*node.inputs, *node.outputs):
             if v is not None and v not in self.shapes:
                 self.shape(v)
@@ -112,6 +115,7 @@ class StrideWalk:
                 axis %= len(old)
                 self.strides[result] = (*strides[:axis], *strides[axis + 1 :])
             case Gather(axis=axis):
+                # a gather that is a view but no selection takes windows
                 self.strides[result] = windowed(strides, axis, window_steps(node) or (1, 1))
             case _:
                 result_strides = viewed(old, strides, new)

@@ -16,7 +16,7 @@ from ..runtimes import Runtime
 from .placement import FEATURE_MAP, Extents, channels_last, contiguous
 
 PROBE = 32
-"""Extent that stands for every symbol; an extent of 1 would hide permutations."""
+"""Extent that stands for every symbol; an axis of extent 1 would hide a permutation."""
 
 
 @record
@@ -25,8 +25,8 @@ class StrideTable:
 
     Args:
         shapes: extents with every symbol at ``PROBE``.
-        strides: in elements, of values that are not contiguous.
-        copies: views that strides cannot express, and the value that each copies.
+        strides: strides, in elements, of the values that are not contiguous.
+        copies: views that strides cannot express, and the result that each writes as a copy.
     """
 
     shapes: Mapping[Value, Extents]
@@ -39,7 +39,10 @@ class StrideTable:
         return contiguous(self.shapes.get(value, ())) if strides is None else strides
 
     def permuted_share(self, kernel: Kernel) -> float:
-        """Return the share of the elements a kernel reads whose last axis is not the densest."""
+        """Return the share of a kernel's operand elements in tensors with a strided last axis.
+
+        Weights and vectors do not count.
+        """
         # most kernels read dense tensors alone
         if not [v for node in kernel.nodes for v in node.inputs if v in self.strides]:
             return 0.0
@@ -89,8 +92,8 @@ def strides_of(module: Module, kernels: KernelTable, *, last: bool = False) -> S
 
     Args:
         module: module of the kernels.
-        kernels: its kernels.
-        last: feature maps among its inputs have their channels last.
+        kernels: kernels of the module.
+        last: whether the feature maps among the inputs have their channels last.
     """
     from .stride_walk import StrideWalk
 

@@ -1,4 +1,4 @@
-"""Casts that autocast launches before kernels, for their operands as they are stored."""
+"""Casts that autocast launches before kernels whose operands are stored in another type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OperandCast:
     """The cast of an operand of a kernel.
 
     Args:
-        position: among what the kernel reads.
+        position: position of the operand among the kernel's reads.
         stored: element type in memory.
         read: element type that the kernel reads.
     """
@@ -47,7 +47,7 @@ def casts_of(wide: Module, am: Analyses, dtype: str, table_name: str) -> Casts:
         table_name: fusion table.
     """
     compiled = runtime(table_name).steps is Steps.COMPILED
-    # a compiled framework has the types of an eager one
+    # a compiled framework stores the types of an eager one, so its fusion table does not matter
     stored = am.get(Autocast(dtype) if compiled else Autocast(dtype, table_name), wide)
     kernels = am.get(Fuse(table_name), wide).kernels
     return tuple([tuple(casts_before(k, stored, compiled=compiled)) for k in kernels])

@@ -25,13 +25,16 @@ from ..fusion.kernel import Kernel
 from .helper_launches import Around, Helpers
 
 BLOCK = 16
-"""Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""
+"""Channels in a block on processors with 512-bit vectors; others have blocks of 8.
+
+Channels that fill blocks of 16 also fill blocks of 8.
+"""
 REORDERS = {True: "layout nchw→nchwc", False: "layout nchwc→nchw"}
 """Names of the copies into blocks, and out of them."""
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
 LAST = "channels last"
-"""Pattern of reductions of what quantized convolutions make."""
+"""Pattern given to reductions that read feature maps with channels last."""
 _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
 """Pools with kernels on blocks."""
 _PASSING = (Relu, Sigmoid, Tanh, BatchNormalization, Resize, Upsample)
@@ -45,7 +48,7 @@ _JOINING = (Add, Sum, Mul)
 def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     """Return the table with the copies into and out of blocks.
 
-    A copy belongs to the kernel that made the tensor, of an input to its first reader.
+    A copy belongs to the kernel that writes the tensor, that of an input to its first reader.
 
     Args:
         table: kernels of a runtime that stores channels in blocks.
@@ -54,6 +57,7 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     read = {v for k in table.kernels for v in k.reads}
     maker = {v: k for k in table.kernels for v in k.writes}
     blocked: set[Value] = set()
+    # the copy of each tensor in the other form
     copies: dict[Value, Value] = {}
     kernels: list[Kernel] = []
     begins: list[int] = []
@@ -64,6 +68,7 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
         takes = accepts(k, blocked)
         copied: dict[Value, Value] = {}
         for v in k.reads:
+            # whether the kernel reads ``v`` in blocks; in that form already, no copy is needed
             into = takes and is_data(k, v)
             if (v in blocked) == into or v.weight is not None:
                 continue
@@ -81,6 +86,7 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
         kernels.append(k)
         if takes:
             blocked.update(k.writes)
+            # a result of the model, which no kernel reads, leaves it plain
             out = Around(helpers, k)
             kernels += [out.reordered(v, REORDERS[False]) for v in k.writes if v not in read]
     begins.append(len(kernels))
@@ -89,7 +95,10 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
 
 
 def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
-    """Return True if a kernel works on a blocked layout."""
+    """Return True if a kernel works on a blocked layout, or channels last in a quantized model.
+
+    Convolutions start it; most other operators only keep it, if all their activations have it.
+    """
     node = kernel.anchor
     activations = [v for v in kernel.reads if v.weight is None]
     if kernel.pattern == "quantized" and kernel.kind is not Kind.POOL:
@@ -137,7 +146,10 @@ def channels(v: Value) -> int:
 
 
 def is_data(kernel: Kernel, v: Value) -> bool:
-    """Return True if a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
+    """Return True if a kernel on blocks reads ``v`` in blocks.
+
+    Alone the input of a convolution with fewer channels than a block is read as it is.
+    """
     if not isinstance(kernel.anchor.op, Conv) or kernel.pattern == "quantized":
         return True
     match kernel.problem:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
 """Orders of the axes of feature maps by rank: channels first, channels last."""
 ONE = TensorType(DType.I32, (1,))
-"""A counter, the least that a kernel's workspace is."""
+"""Type of a counter, the smallest workspace that a kernel clears."""
 CONTIGUOUS = Contiguous()
 """Copies and changes of layout cost what a contiguous copy costs."""
 
@@ -36,11 +36,11 @@ class Helpers:
     """Makes helper launches; equal ones share their costs and identity.
 
     Args:
-        first: number of the first class of kernels that is not the table's own.
-        is_exported: the runtime runs the module that a file was exported from, not the file.
-        counting: counts their work and traffic.
-        classes: number of each class, from 0.
-        made: launches for each kernel, with what they depend on.
+        first: number of the first class of helpers, above those of the table's kernels.
+        is_exported: whether the runtime runs the module that a file was exported from.
+        counting: counts work and traffic of launches.
+        classes: number of each class of helpers, from 0.
+        made: launches by kernel and all else that they depend on.
     """
 
     first: int
@@ -65,8 +65,8 @@ class Helpers:
         Args:
             kernel: the kernel.
             copied: operands that are copied first.
-            rule: its rule; None without one.
-            casts: of its operands.
+            rule: rule of the kernel; None without one.
+            casts: casts of its operands.
         """
         if rule is None and not copied and not casts:
             return (kernel,)
@@ -89,9 +89,9 @@ class Around:
     """The launches around one kernel.
 
     Args:
-        helpers: numbers and counts them.
+        helpers: numbers the launches and counts their work.
         kernel: the kernel.
-        reads: tensors that replace operands.
+        reads: for each operand that a launch has rewritten, the tensor that it wrote.
     """
 
     helpers: Helpers
@@ -159,7 +159,10 @@ class Around:
         return None if is_none and self.helpers.is_exported else v
 
     def operand(self, v: Value) -> Value:
-        """Return what the kernel reads for an operand of its anchor."""
+        """Return the tensor that the kernel reads for an operand of its anchor.
+
+        An operand that the kernel computes or views itself comes from its first tensor.
+        """
         reads = self.kernel.reads
         root = v if v in reads or not reads else reads[0]
         return self.reads.get(root, root)
@@ -187,15 +190,15 @@ class Around:
         ins = self.kernel.anchor.inputs
         # operands of a batch normalization: 1 is the scale, 4 the variance
         operand = {Helper.LAYOUT: nth, Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
-        at = operand.get(helper, 0)
-        v = ins[at] if at < len(ins) else None
+        position = operand.get(helper, 0)
+        v = ins[position] if position < len(ins) else None
         match helper:
             case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
                 # an earlier launch may have cast or copied the operand
-                root = self.reads.get(v, v) if at else self.operand(v)
+                root = self.reads.get(v, v) if position else self.operand(v)
                 title = order_title(helper, len(v.shape or ()), last=True)
                 launch = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
-                self.reads[v if at else self.root] = launch.writes[0]
+                self.reads[v if position else self.root] = launch.writes[0]
                 return launch
             case Helper.STATISTICS if v is not None:
                 shape = v.shape
@@ -228,7 +231,7 @@ class Around:
         return self.launch(helper, CONTIGUOUS, (source,), target, (source,), title)
 
     def reordered(self, v: Value, title: str) -> Kernel:
-        """Return the copy of a tensor in another order, of the name ``title``."""
+        """Return the copy of a tensor in another order; ``title`` names the change."""
         return self.launch(Helper.LAYOUT, CONTIGUOUS, (v,), v, (v,), title)
 
     def filled(self, type_: Type) -> Kernel:
@@ -250,12 +253,12 @@ class Around:
         """Return a launch of one operator, as often as the kernel runs.
 
         Args:
-            helper: its purpose.
+            helper: purpose of the launch.
             op: the operator.
-            inputs: its operands.
-            result: what it writes; if that is an operand, a copy of the operand.
+            inputs: operands of the operator.
+            result: value that the launch writes; an operand stands for a copy of it.
             reads: tensors that hold the operands.
-            title: what it does; by default the purpose.
+            title: text in place of the purpose.
         """
         anchor = self.kernel.anchor
         place = changed(anchor.loc, name=anchor.name, op_type=title or helper.value)
@@ -273,9 +276,9 @@ class Around:
             cost.traffic,
             reads,
             node.results,
-            self.kernel.repeat,
-            cost.tier,
-            self.helpers.number(key),
+            repeat=self.kernel.repeat,
+            tier=cost.tier,
+            identity=self.helpers.number(key),
             read_parts=tuple(sizes[: len(reads)]),
             problem=cost.problem,
             helper=helper,
@@ -292,7 +295,11 @@ def of_group(kernel: Kernel) -> Kernel:
 
 
 def as_product(kernel: Kernel) -> Kernel:
-    """Return a convolution as the product that it is where its window is a whole map."""
+    """Return a convolution as a matrix product if its window covers the whole feature map.
+
+    Each filter then has one result, and so no window moves. Windows of one element are left to
+    other rules.
+    """
     window = kernel.problem
     if not isinstance(window, SlidingWindow) or window.groups > 1 or window.is_transposed:
         return kernel

@@ -44,7 +44,7 @@ GRADIENTS: Mapping[type[Op], RuleOperation] = {
     ConvFilterGrad: RuleOperation.FILTER_GRADIENT,
 }
 FEATURE_MAPS: Mapping[type[Op], int] = {ConvDataGrad: 3, ConvFilterGrad: 1}
-"""Operands of gradients that are the feature map of the forward pass; the first of others."""
+"""Positions of the forward pass's feature map in gradients; other convolutions have it first."""
 NEEDS_ORDER = frozenset({Kind.NORMALIZATION, Kind.SOFTMAX})
 """Kinds of kernels that read row by row in the order of the axes."""
 NEEDS_DENSE = frozenset({Kind.CONV, Kind.POOL})
@@ -66,13 +66,13 @@ def launched(
 
     Args:
         table: kernels of the runtime.
-        machine: whose libraries run them.
+        machine: machine whose libraries run the kernels.
         env: values of the symbols: rules depend on sizes.
         module: module of the kernels, for views that are copied; None leaves copies out.
         layout: order of feature maps that the model is run with.
         tf32: which f32 products may use TF32; None for the runtime's default.
-        casts: of operands before each kernel, under autocast.
-        version: of the framework; None for the newest.
+        casts: casts of operands before each kernel, under autocast.
+        version: version of the framework; None for the newest.
     """
     runtime = table.runtime
     # of libraries on processors only the copies around TorchInductor's convolutions have rules
@@ -90,7 +90,8 @@ def launched(
         {},
         lambda: Helpers(1 + max([k.identity for k in every(table)], default=-1), is_exported),
     )
-    has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
+    # casts belong to kernels by position; those of another table are left out
+    has_casts = len(casts) == len(table.kernels)
     casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
     launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
     # the size of a machine decides on the launches of products alone, by their rules
@@ -135,7 +136,8 @@ class Launching:
         helpers: makes the launches.
         module: module of the kernels, for views that are copied; None leaves copies out.
         layout: order of feature maps that the model is run with.
-        casts: of operands, by kernel.
+        casts: casts of operands, by kernel.
+        rules: rule of each kernel, by identity and `is_reordered`.
     """
 
     table: KernelTable
@@ -209,7 +211,7 @@ class Launching:
         return launches
 
     def unordered(self, kernel: Kernel) -> tuple[Value, ...]:
-        """Return the operands that the kernel cannot read as they lie."""
+        """Return the operands that must be copied, as the kernel cannot read their strides."""
         kind = kernel.kind
         if self.strides is None:
             return ()
@@ -229,7 +231,7 @@ class Launching:
         return () if self.lies_dense(v, either=either) else (v,)
 
     def folds(self, v: Value, inner: int) -> bool:
-        """Return True if a view shows the axes of an operand as one, but for the ``inner`` last."""
+        """Return True if a view can merge all axes of an operand but the ``inner`` last ones."""
         assert self.strides is not None
         strides, extents = self.strides.strides.get(v), v.shape or ()
         if strides is None or len(extents) < 3:
@@ -248,7 +250,10 @@ class Launching:
         return len(v.shape or ()) > 2 and not self.lies_dense(v, either=False)
 
     def lies_dense(self, v: Value, *, either: bool) -> bool:
-        """Return True if a value is dense in the order of its axes, or ``either`` channels last."""
+        """Return True if a value is dense in the order of its axes.
+
+        With ``either``, dense with channels last is enough.
+        """
         assert self.strides is not None
         if either and is_channels_last(self.strides, v):
             return True
@@ -268,19 +273,20 @@ class Launching:
         operation = operation_of(kernel)
         if operation is None:
             return None
-        key = kernel.identity, self.is_reordered(kernel)
+        is_reordered = self.is_reordered(kernel)
+        key = kernel.identity, is_reordered
         if key not in self.rules:
-            traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
+            traits = self.traits(kernel, is_reordered=is_reordered)
             # TorchInductor copies on processors as on NVIDIA's GPUs
             maker = "NVIDIA" if self.machine.kind == "cpu" else self.machine.vendor
-            rules = rules_of(self.table.runtime, operation, maker, arithmetic)
+            rules = rules_of(self.table.runtime, operation, maker, self.arithmetic(kernel))
             self.rules[key] = next((r for r in rules if r.matches(traits)), None)
         return self.rules[key]
 
     def is_reordered(self, kernel: Kernel) -> bool:
-        """Return True for channels last, or the left operand of a product that is not dense.
+        """Return True for channels last, or for a product whose left operand is not dense.
 
-        Of what rules compare, all else is equal in equal kernels.
+        All other traits that rules compare are equal for kernels of one identity.
         """
         match kernel.problem:
             case SlidingWindow():
@@ -312,6 +318,7 @@ class Launching:
         at, capability = self.at, self.machine.capability
         match kernel.problem:
             case SlidingWindow() as w:
+                # more than the convolution and the nodes folded into its weights
                 merged = len(kernel.nodes) > 1 + len(kernel.folded)
                 return self.of_window(w, capability, is_last=is_reordered, merged=merged)
             case Product() as p:
@@ -344,6 +351,7 @@ class Launching:
             elements=at(w.batch) * at(w.out_channels) * pixels,
             capability=capability,
             channels_last=is_last,
+            # a model of channels first stores its weights so, too
             copied_weights=is_last and self.layout is Layout.CHANNELS_FIRST,
             merged=merged,
         )

@@ -70,6 +70,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
         types = tuple([v and v.dtype for v in tensors])
         groups.setdefault(types, []).append(_elements(tensors[0], at))
     # an argument list has a row of pointers for each list, results that are not in place included
+    # (``limit.tensors`` begins with the limit of one list)
     depth = min(op.lists + op.fresh, len(limit.tensors))
     count = sum(
         launch_count(sizes, limit.tensors[depth - 1], limit.chunks) if op.is_list else len(sizes)

@@ -34,7 +34,10 @@ from ..runtimes import Framework, Runtime
 IN_PLACE = frozenset({Kind.ELEMENTWISE, Kind.NORMALIZATION, Kind.SOFTMAX})
 """Kinds whose result may overwrite an operand of the same size that is not read afterwards."""
 MAX_CANDIDATES = 64
-"""Maximum number of formulas compared one by one; the maximum of more is bounded by their sum."""
+"""Maximum number of formulas in one maximum, whose comparison takes time by pairs.
+
+In place of more, the bytes of all storages together are an upper bound.
+"""
 
 
 @frozen
@@ -60,7 +63,7 @@ class LivenessTable:
     is_bound: bool
 
     def timeline(self, env: Env, inside: AbstractSet[Value] = frozenset()) -> list[int]:
-        """Return live activation bytes at every step, without storage of values ``inside``."""
+        """Return live activation bytes at every step, without values ``inside`` kernels."""
         # equal formulas are evaluated once
         memo: dict[Dim, int] = {}
         line: list[int] = []
@@ -83,13 +86,13 @@ class LivenessTable:
 
         Args:
             env: values of the symbols.
-            inside: values that no storage holds, as those inside a kernel.
+            inside: values that stay inside a kernel and need no storage.
         """
         line = self.timeline(env, inside)
         if not line:
             return 0, None
-        at = max(range(len(line)), key=line.__getitem__)
-        return line[at], self.steps[at]
+        step = max(range(len(line)), key=line.__getitem__)
+        return line[step], self.steps[step]
 
     @cached_property
     def by_owner(self) -> Mapping[Value, tuple[Value, ...]]:
@@ -168,6 +171,7 @@ class Liveness(Analysis[LivenessTable]):
                     if written not in owner:
                         continue  # a stored tensor in its next state
                     home = owner[written]
+                # of kind VIEW the first result alone shows the operand; all parts of a Split do
                 elif is_view(node) and source is not None and (i == 0 or kind is not Kind.VIEW):
                     if source not in owner:
                         continue  # shows a stored tensor, or a value of the graph around
@@ -223,7 +227,7 @@ class Intervals:
             candidates.update(dict.fromkeys(r.live))
             total.append(dim_sum(r.sizes.values()))
         if len(candidates) > MAX_CANDIDATES:
-            # numbers compare at once; of formulas the sum is a bound
+            # numbers are quick to compare; formulas are replaced by a bound
             numbers = [d for d in candidates if isinstance(d, int)]
             return max(numbers) if len(numbers) == len(candidates) else dim_sum(total)
         return dim_max(0, *candidates)
@@ -244,7 +248,8 @@ class Intervals:
                     current.add(self.sizes[v], 1)
                     stops[min(max(self.ends[v], step) + 1, count)].append(self.sizes[v])
             live = current.value()
-            # results of a node with regions come when its regions are done, but those that grow
+            # results of a node with regions are allocated once its regions are done, except those
+            # that grow with each iteration
             if step in inner:
                 stacked = dim_sum(self.sizes[v] for v in stacked_results(node))
                 live = dim_max(live, before + inner[step] + stacked)
@@ -257,7 +262,7 @@ def overwritten_by(node: Node) -> Results:
 
 
 class Sum:
-    """A running sum of polynomials: its coefficients, so that a step costs one term, not all."""
+    """A running sum of polynomials, by coefficient: a step changes only the terms of one size."""
 
     __slots__ = ("memo", "number", "terms")
 
@@ -285,7 +290,7 @@ class Sum:
         key = (((), self.number), *self.terms.items())
         total = self.memo.get(key)
         if total is None:
-            parts: Sequence[Dim] = [Poly((term,)) if term[0] else term[1] for term in key[1:]]
+            parts: Sequence[Dim] = [Poly(((m, c),)) if m else c for m, c in self.terms.items()]
             total = self.memo[key] = dim_sum((self.number, *parts))
         return total
 
@@ -293,6 +298,7 @@ class Sum:
 def stacked_results(node: Node) -> tuple[Value, ...]:
     """Return a loop's results that grow each iteration, without loop-carried values."""
     match node.op:
+        # operands of a Loop are trip count, condition and carried values
         case Loop():
             outs = node.outputs[max(len(node.inputs) - 2, 0) :]
         case Scan(num_scan_inputs=count):
@@ -344,7 +350,10 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 
 
 def all_weights(graph: Graph) -> list[Value]:
-    """Return stored tensors of a graph and of its regions, each once; no tables made by kernels."""
+    """Return stored tensors of a graph and of its regions, each once.
+
+    Tensors of 0 bytes are left out: kernels compute them, and a file need not store them.
+    """
     weights: dict[Value, None] = dict.fromkeys(graph.weights)
     waiting = [r for n in graph.nodes for r in n.regions]
     while waiting:

@@ -42,8 +42,8 @@ def touched(
     Kernels of equal traffic share one object, so that `missed` counts it once.
 
     Args:
-        kernels: in order.
-        moved: bytes read and written by each.
+        kernels: kernels in execution order.
+        moved: bytes that each kernel reads and writes.
         sizes: bytes of every value that crosses a kernel's border.
     """
     # the first pass only fills ``touches``: what a run leaves in cache serves the next
@@ -66,21 +66,22 @@ def missed(kernels: Sequence[Touched], held_bytes: int) -> list[float]:
     """Return the bytes that each kernel fetches from or leaves to device memory.
 
     A tensor is still in the last cache if it fits there with all traffic since it was last
-    touched: of 40 MB, 8 MB read again after 30 MB of other traffic are a hit, after 33 MB a miss.
-    Results above half the capacity are written to memory: an assumption, as operands need room.
+    touched: in a cache of 40 MB, 8 MB that are read again are a hit after 30 MB of other traffic,
+    and a miss after 33 MB. Results above half the capacity are written to memory: an assumption, as
+    operands need room.
 
     Args:
-        kernels: in order.
+        kernels: traffic of the kernels in execution order.
         held_bytes: capacity of the last cache.
     """
+    # by identity: `touched` gives kernels of equal traffic one object
     charged: dict[int, float] = {}
     for k in kernels:
         if id(k) in charged:
             continue
-        # a value is a miss if the cache is smaller than all traffic since its last use
         fetched = sum([nbytes for needed, nbytes in k.reused if needed > held_bytes], 0.0)
         spilled = k.written if k.written > held_bytes / 2 else 0.0
-        # a cache saves no more than its capacity, of what is read and of what is written
+        # a cache saves at most its capacity of the bytes read, and as much of those written
         least = max(k.read - held_bytes, 0.0) + max(k.written - held_bytes, 0.0)
         charged[id(k)] = max(min(fetched, k.read) + spilled, least)
     return [charged[id(k)] for k in kernels]

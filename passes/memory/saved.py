@@ -35,13 +35,13 @@ AFTER = (Phase.BACKWARD, Phase.RECOMPUTE)
 
 @frozen
 class SavedTable:
-    """Values that backward nodes read of the forward pass.
+    """Values of the forward pass that backward nodes read.
 
     Args:
-        values: each, with the value whose storage holds it; views share one.
-        copied: values that a backward kernel reads as a copy that was made of them.
-        readers: the first backward node that reads each.
-        is_bound: whether the size of one is not known.
+        values: each such value, with the value whose storage holds it; views share a storage.
+        copied: values that a backward kernel reads as a copy, which is saved in addition.
+        readers: the first backward node that reads each value.
+        is_bound: whether a size is unknown, so that bytes are a lower bound.
     """
 
     values: Mapping[Value, Value]
@@ -100,7 +100,8 @@ class Saved(Analysis[SavedTable]):
             if not is_view or node in copies or source is None:
                 root.update((v, v) for v in node.results)
             elif source in root:
-                # a view needs no storage; its first result alone shows the operand
+                # a view needs no storage; of kind VIEW the first result alone shows the operand, of
+                # a runtime's further views, as Split, every result
                 shown = node.results[:1] if node.op.kind is Kind.VIEW else node.results
                 root.update((v, root[source]) for v in shown)
                 root.update((v, v) for v in node.results[len(shown) :])
@@ -112,7 +113,7 @@ class Saved(Analysis[SavedTable]):
                 for v in node.inputs:
                     if v in root and v is not None:
                         readers.setdefault(v, node)
-                        # what a kernel reads through a copy, it saves as the copy
+                        # a kernel that copies its operand first saves the copy
                         (copied if is_copied(v, node, strides) else uncopied)[v] = None
         values = {v: root[v] for v in root if v in uncopied}
         is_bound = any(v.nbytes is None for v in (*values.values(), *copied))
@@ -122,17 +123,17 @@ class Saved(Analysis[SavedTable]):
 def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
     """Return True if a view is copied before its kernel, which then saves the copy.
 
-    Axes of a batch of products are one, and so are the rows of a product with a matrix, whose
-    gradient reads them by a reshape; groups of channels lie together.
+    Batched products need all batch axes as one axis, and the gradient of a product with a matrix
+    all rows; a view whose strides do not allow that is copied. So is every permuted operand of
+    group normalisation, whose gradient reads whole groups of channels.
     """
     strides = table.strides.get(v)
     if strides is None:
         return False
-    if reader in table.copies:
-        return True
-    if isinstance(reader.op, GroupNormalizationGrad):
+    if reader in table.copies or isinstance(reader.op, GroupNormalizationGrad):
         return True
     shape = table.shapes[v]
+    # below four axes there is one batch axis at most, and nothing to merge
     if not isinstance(reader.op, FusedMatMul) or len(shape) < 4:
         return False
     merged = (prod(shape[:-2]), *shape[-2:])

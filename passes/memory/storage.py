@@ -91,9 +91,10 @@ class StorageTable:
     Args:
         steps: the first node of every kernel, with its phase.
         names: names of the kernels.
-        buffers: those of stored tensors first.
+        buffers: buffers of the run, stored tensors first.
         is_bound: whether sums are lower bounds, as some buffer has no known size.
-        shards: among how many devices buffers of a role are divided; the others are whole.
+        shards: number of devices that divide the buffers of a role; each device holds buffers of
+            all other roles whole.
     """
 
     steps: tuple[Node, ...]
@@ -206,7 +207,7 @@ class _Walk:
     def table(self) -> StorageTable:
         """Return the buffers: stored tensors, inputs, then what kernels write."""
         graph = self.module.graph
-        at = {n: i for i, k in enumerate(self.kernels) for n in (*k.nodes, *k.folded)}
+        kernel_of = {n: i for i, k in enumerate(self.kernels) for n in (*k.nodes, *k.folded)}
         owner = Liveness(in_place=False).owners(graph, last_uses(graph), self.is_view)
         count = len(self.kernels)
         born: dict[Value, int] = {}
@@ -214,11 +215,12 @@ class _Walk:
         step = -1
         for node in graph.nodes:
             # a node in no kernel, such as a view, runs with the kernel before it
-            step = at.get(node, step)
+            step = kernel_of.get(node, step)
             for v in node.inputs:
                 home = owner.get(v) if v is not None else None
                 if home is not None:
-                    # a trainer's fused loss writes over its operand, which ends a kernel earlier
+                    # a trainer's fused loss writes over its operand, whose buffer ends with
+                    # the kernel before
                     last = step - (self.runtime.is_trainer and is_loss(node))
                     dies[home] = max(dies.get(home, last), last)
             for v in node.results:
@@ -285,7 +287,16 @@ class _Walk:
 def role_of(
     home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value]
 ) -> BufferRole:
-    """Return the role of a buffer that a kernel writes."""
+    """Return the role of a buffer that a kernel writes.
+
+    Args:
+        home: value that owns the buffer.
+        start: first kernel that writes it.
+        end: last kernel that reads it.
+        phases: phase of each kernel.
+        updated: owners of the values that the optimizer reads.
+    """
+    # nothing runs on the device, as in a graph of sequences alone
     if not phases:
         return BufferRole.ACTIVATION
     writing, last_reading = phases[start], phases[min(end, len(phases) - 1)]
@@ -297,7 +308,7 @@ def role_of(
 
 
 def is_loss(node: Node) -> bool:
-    """Return True for an operator of a loss that is one kernel in each pass."""
+    """Return True for the operators that a trainer fuses into one loss kernel."""
     from perfc.ir.ops.normalization import softmax, softmax_grad
 
     return isinstance(

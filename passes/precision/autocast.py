@@ -47,7 +47,7 @@ def policy(kernel: Kernel) -> Policy:
     # PyTorch lists normalizations among the operators in f32
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE
-    # of an activation written out, PyTorch sees one operator that is in neither list
+    # any other pattern is an activation written out, which to PyTorch is one operator of no list
     if kernel.pattern:
         return Policy.WIDEST
     if isinstance(op, WIDE_INSIDE):
@@ -105,7 +105,7 @@ class Autocast(Analysis[StoredTypes]):
                 result = widest(kernel, types)
             else:
                 result = DType.F32
-            # all results of a kernel have its type, those inside too
+            # all results of the kernel's nodes have its type, also inside the kernel
             for node in kernel.nodes:
                 for v in node.results:
                     if is_wide_float(v.dtype):
@@ -124,5 +124,5 @@ def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
 
 @lru_cache(maxsize=1 << 12)
 def _takes_part(shape: tuple[Dim, ...]) -> bool:
-    """Return True if an operand takes part in promotion; numbers do not."""
+    """Return True if an operand takes part in promotion: single numbers do not."""
     return any(d != 1 for d in shape)

@@ -66,9 +66,9 @@ class Casting:
     Args:
         narrow: element type of products.
         stored: type in which each value is stored.
-        policies: what autocast does with the operands of each node.
+        policies: treatment of each node's operands by autocast.
         values: replacements of values that are stored in another type.
-        cast: casts of parameters, by parameter and type: each is made once.
+        cast: casts of parameters, by parameter and type, as each is computed once.
     """
 
     narrow: DType

@@ -73,7 +73,7 @@ def is_narrow_matrix(v: Value) -> bool:
 
 
 def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
-    """Return the node on other values, with products in the narrow type."""
+    """Return the node on other operands and results, with products in the narrow type."""
     if (ins, outs) == (node.inputs, node.outputs):
         return node
     # only matrix kernels have a type of multiply–accumulates
@@ -84,7 +84,7 @@ def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
 
 @entity
 class Mixing:
-    """State of one walk: the narrow type, and the replacements of values."""
+    """State of one walk over a graph: the narrow type, and the replacements of values."""
 
     narrow: DType
     values: dict[Value, Value] = field(default_factory=dict)

@@ -65,7 +65,7 @@ def precision(name: str) -> DType:
 
 
 def precision_name(name: str) -> str:
-    """Return a what-if precision as perfc writes it, however it was spelled; "" is the model's own.
+    """Return the canonical name of a what-if precision; "" stands for that of the model.
 
     Raises:
         PassError: there is none of that name.
@@ -113,7 +113,7 @@ class Retype(Transform):
         """Return the module in the new precision; needs inferred types."""
         target = precision(self.dtype)
         narrow = target if target.code in NARROW else None
-        # tensors of tf32 products are f32; what is no narrow product is f16
+        # tensors of tf32 products are f32; next to narrow products all else is f16
         stored = DType.F16 if narrow else DType.F32 if target is DType.TF32 else target
         executed = narrow or (DType.TF32 if target is DType.TF32 else None)
         renaming = Retyping(stored, narrow, executed)
@@ -123,13 +123,13 @@ class Retype(Transform):
 
 @entity
 class Retyping:
-    """State of one walk: which value stands for which.
+    """State of one walk over a graph and its regions.
 
     Args:
-        stored: type of the tensors, and of what is computed beside products.
-        narrow: type of the tensors that quantised models store narrow, None where that is
-            ``stored``.
+        stored: type of the tensors, and of all operations but products.
+        narrow: type of the tensors that quantised models store narrow; None for ``stored``.
         executed: type of multiply–accumulates; None for that of the operands.
+        values: replacement of each value.
     """
 
     stored: DType
@@ -162,7 +162,13 @@ class Retyping:
         return Node(self.op(node, ins, outs), ins, outs, regions, node.loc)
 
     def op(self, node: Node, ins: Inputs, outs: Inputs) -> Op:
-        """Return the operator with its element types changed, and what follows from them."""
+        """Return the operator with its element types changed, and as a subclass if it converts.
+
+        Args:
+            node: the node before.
+            ins: retyped operands.
+            outs: retyped results.
+        """
         op = node.op
         changed = {
             f.name: self.stored
@@ -179,7 +185,7 @@ class Retyping:
         if self.narrow is None and self.executed is not None and operand_positions(node):
             return converting(op, self.executed, results)
         if ins == node.inputs and outs != node.outputs:
-            # no operand says the type of its results, which the operator fixes
+            # the operands are unchanged and the operator itself fixes the type of its results
             return converting(op, None, results)
         # a class that an earlier retyping made goes back to the declared one
         declared = REGISTRY[op.mnemonic]
@@ -195,7 +201,7 @@ class Retyping:
         weight = v.weight
         if weight is not None:
             size = type_.known_nbytes if isinstance(type_, TensorType) else None
-            # the digest is that of the bytes in the file, which a retyped tensor has no more
+            # the digest is of the bytes in the file, which are not those of a retyped tensor
             weight = replace(weight, nbytes=size, digest="")
         self.values[v] = narrowed = Value(v.name, type_, v.known, weight)
         return narrowed
@@ -233,7 +239,8 @@ def operand_positions(node: Node) -> tuple[int, ...]:
     if node.op.kind not in MATRIX_KINDS:
         return ()
     if node.op.signature.repeats:
-        first = len(node.inputs)  # an Einsum multiplies however many there are
+        # an Einsum multiplies all its operands
+        first = len(node.inputs)
     else:
         # queries, keys and values; else data and matrix or filters, without the bias
         first = 3 if node.op.kind is Kind.ATTENTION else 2
@@ -250,7 +257,7 @@ def _is_matrix(v: Value) -> bool:
 
 
 def element_type(v: Value | None) -> DType:
-    """Return the element type of a tensor or of what holds tensors, UNKNOWN for anything else."""
+    """Return the element type of a tensor, or of tensors in a container; UNKNOWN for all else."""
     return dtype_of(None if v is None else v.type)
 
 
@@ -266,7 +273,7 @@ def dtype_of(type_: Type | None) -> DType:
 
 
 def of_elements(type_: Type, dtype: DType) -> Type:
-    """Return ``type_`` with ``dtype`` for the type of its elements; as it is if that is UNKNOWN."""
+    """Return ``type_`` with ``dtype`` as its element type; ``type_`` itself if that is UNKNOWN."""
     if dtype is DType.UNKNOWN:
         return type_
     return with_tensors(type_, lambda t: TensorType(dtype, t.shape))
@@ -277,15 +284,15 @@ class Loaded:
     """Element types with which an operator on narrow tensors computes, other than products.
 
     Args:
-        computed: type of what it computes.
-        operands: element types of its operands once loaded.
+        computed: element type of the computation.
+        operands: element types of the operands once loaded.
     """
 
     computed: DType
     operands: tuple[DType, ...]
 
     def widened(self, ins: Inputs) -> Inputs:
-        """Return the stand-ins for the operands, as they are once loaded."""
+        """Return stand-ins for the operands with their types once loaded."""
         pairs = zip(ins, self.operands, strict=True)
         return tuple(v and as_loaded(v, dtype) for v, dtype in pairs)
 
@@ -303,7 +310,7 @@ def _converting(
     cls = REGISTRY[mnemonic]
 
     def infer(self: Op, ins: Inputs) -> Types:
-        # inferred as computed, then stored in the types of the results
+        # results are inferred from loaded operands, then take their stored types
         types = cls.infer(self, ins if loaded is None else loaded.widened(ins))
         changed = (of_elements(t, dtype) for t, dtype in zip(types, results, strict=False))
         return (*changed, *types[len(results) :])
@@ -311,6 +318,7 @@ def _converting(
     def work(self: Op, ins: Inputs, outs: Types) -> Work | None:
         counted = cls.work(self, ins if loaded is None else loaded.widened(ins), outs)
         dtype = executed
+        # without products the operator computes in the type of loaded tensors
         if loaded is not None and counted is not None and counted.mac == 0:
             dtype = loaded.computed
         return counted if counted is None or dtype is None else replace(counted, dtype=dtype)
@@ -321,9 +329,9 @@ def _converting(
 def converting(
     op: Op, executed: DType | None, results: tuple[DType, ...], loaded: Loaded | None = None
 ) -> Op:
-    """Return ``op`` that multiplies in ``executed`` and writes ``results``, conversions included.
+    """Return ``op`` as an operator that multiplies in ``executed`` and writes ``results``.
 
-    It is of a subclass of its class, so that passes see the same operator.
+    It includes the conversions. Its class is a subclass, so that passes see the same operator.
 
     Args:
         op: operator of any class.
@@ -335,7 +343,7 @@ def converting(
 
 
 def _as(op: Op, cls: type[Op]) -> Op:
-    """Return a copy of an operator with another class, whose checks of fields do not run again."""
+    """Return a copy of an operator with another class, without checking its fields again."""
     copied = object.__new__(cls)
     for f in fields(op):
         object.__setattr__(copied, f.name, getattr(op, f.name))

@@ -15,8 +15,8 @@ def what_if(dtype: str, *, trained_by: str = "") -> Transform:
 
     Args:
         dtype: name of the precision.
-        trained_by: eager table of the framework that runs the training step, so that saved tensors
-            have its types; "" for a forward pass.
+        trained_by: name of the eager fusion table of the framework that runs the training step,
+            whose casts decide the types of saved tensors; "" for a forward pass.
 
     Raises:
         PassError: the precision is unknown.

@@ -83,8 +83,8 @@ class Folding:
     changing: set[Value] = field(default_factory=set)
     """Real values computed from parameters: they differ in the next training step."""
     varying: set[Value] = field(default_factory=set)
-    """Values that differ by iteration of a loop; the contents that inference found are those of one
-    iteration, and must not be folded."""
+    """Values that differ by iteration of a loop: inference has the contents of one iteration, which
+    must not be folded."""
 
     def graph(self, graph: Graph) -> Graph:
         """Return the folded graph; the same object if nothing changed."""
@@ -101,7 +101,7 @@ class Folding:
         return Graph(graph.name, graph.inputs, outputs, tuple(alive), used_weights)
 
     def node(self, node: Node, nodes: list[Node], weights: list[Value]) -> None:
-        """Fold, inline or keep one node."""
+        """Fold, inline or rewrite one node, or append it to ``nodes``."""
         ins = node.inputs
         if not self.replaced.keys().isdisjoint(ins):
             ins = tuple([v and self.replaced.get(v, v) for v in ins])
@@ -181,13 +181,13 @@ class Folding:
 
         They are if they depend on parameters, or have two axes or more: a table, as of positions,
         that modules compute on the device. Results of at most one axis are numbers of shapes, which
-        Python computes on the host.
+        Python computes on the host, and which are folded.
         """
         if not self.keeps_parameters:
             return False
         if any(v and self.changes(v) for v in ins):
             self.changing.update([v for v in node.results if v.is_real])
-        # PyTorch makes views of a part and of repeated elements, which launch nothing
+        # slices and expanded tensors are views in PyTorch, which launch nothing
         is_view = isinstance(node.op, (Expand, Slice))
         return any(
             v in self.changing or (not is_view and len(v.shape or ()) > 1) for v in node.results

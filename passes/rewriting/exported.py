@@ -18,23 +18,25 @@ from ..fusion.neighbourhood import number
 
 
 def exported(node: Node, tape: Tape, before: Sequence[Node]) -> Sequence[Value]:
-    """Write the operators that stand for a node, and return their results; empty for itself.
+    """Write the operators that stand for a node, and return their results; empty if it stays.
 
     Source: onnxscript, function_libs/torch_lib/ops/nn.py, aten_scaled_dot_product_attention, and
     core.py, aten_unbind; onnxruntime, noop_elimination.cc.
 
     Args:
-        node: of the program.
+        node: node of the program.
         tape: takes the operators.
-        before: nodes that run before; equal masks are written once.
+        before: nodes that run before, among which an equal mask is looked up.
     """
     ins = [v for v in node.inputs if v is not None]
     if any(v.shape is None for v in (*ins, *node.results)):
         return ()
     tape.place, tape.suffix, tape.nodes = node.loc, ".onnx", []
     match node.op:
+        # with heads as an axis, and without past keys and values
         case Attention(q_num_heads=None) as op if len(node.outputs) == 1 and len(ins) < 5:
             return (attention(op, ins, tape, before),)
+        # parts of one element, as of torch.unbind
         case Split(axis=axis) if all(shape_of(v)[axis] == 1 for v in node.results):
             axis %= len(shape_of(ins[0]))
             return [tape.part(ins[0], {axis: (i, i + 1)}) for i in range(len(node.outputs))]
@@ -50,7 +52,7 @@ def attention(op: Attention, ins: Sequence[Value], tape: Tape, before: Sequence[
     query, key, value, *masks = ins
     _, heads, s, _ = shape_of(query)
     key, value = tape.repeated(key, heads), tape.repeated(value, heads)
-    # the number itself costs nothing: 0.5 stands for the root of the default scale, 1/sqrt(d)
+    # the value does not change the cost: 0.5 stands for the root of the default scale, 1/sqrt(d)
     root = tape.number(op.scale**0.5 if op.scale else 0.5, query.dtype)
     zero = tape.number(0.0, query.dtype)
     keys = tape.mul(tape.swapped(key), root)

@@ -12,7 +12,7 @@ from perfc.ir.ops.contraction.matmul import MatMul
 
 
 def projected(node: Node) -> tuple[Node, ...]:
-    """Return the product for queries, keys and values, and the attention that takes it.
+    """Return the product that gives queries, keys and values, and the attention that reads them.
 
     Empty if the operator does not project its input in one product.
 
@@ -26,9 +26,10 @@ def projected(node: Node) -> tuple[Node, ...]:
     product, operands = MatMul(), (given["input"], given["weights"])
     try:
         type_ = product.infer(operands)[0]
-    except ShapeError:  # the attention itself does not compare the two widths
+    except ShapeError:
+        # the attention itself has not compared the widths of input and weights
         return ()
-    # both have the name of the node in the file, whose numbers are their sums
+    # both nodes have the name of the file's node, so that its figures are sums over both
     loc = replace(node.loc, name=node.name, op_type="MatMul", is_expanded=True)
     qkv = Value(f"{node.name}.qkv", type_)
     others = tuple([given.get(operand) for operand in rest.signature.names[1:]])

@@ -15,19 +15,19 @@ from .. import Transform
 from ..manager import Analyses
 
 MAX_BRANCHES = 64
-"""Sums of more are left alone; keeps the search linear."""
+"""Sums of more branches are not folded, so that the search stays linear in the nodes."""
 
 
 @frozen
 class Reparameterize(Transform):
     """Convolutions and normalisations between one tensor and one sum become one convolution.
 
-    Both are linear, so their sum is a convolution with the largest of the windows; filters are
-    summed before the model runs, a tensor added as it is counts as a filter of one. Here filters
-    have no content, so that the largest stands for the sum. Folded where all branches begin at
-    one tensor, have equal strides, are centred, and the largest has no more groups than any other.
-    Branches with two convolutions in a row are left: their product has a wider window. Nodes that
-    nothing reads any more are left to ``canonicalize``.
+    Both are linear, so their sum is a convolution with the largest of the windows. Filters are
+    summed before the model runs; a tensor that is added as it is counts as a filter of one element.
+    Here filters have no content, so that the largest stands for the sum. A sum is folded where all
+    branches begin at one tensor, have equal strides, are centred, and the largest has no more
+    groups than any other. Branches with two convolutions in a row stay, as their product has a
+    wider window. Nodes that nothing reads any more are left to ``canonicalize``.
 
     Source: Ding et al., "RepVGG: Making VGG-style ConvNets Great Again", CVPR 2021, section 3.3;
     Vasu et al., "MobileOne", CVPR 2023, section 3.2.
@@ -126,7 +126,7 @@ def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
 
 
 def _branch(graph: Graph, v: Value) -> LinearBranch:
-    """Return the linear way that ends in ``v``, one convolution at most on it."""
+    """Return the longest linear path that ends in ``v``, with one convolution at most."""
     convolution: Node | None = None
     # back from the summand while nothing else reads a value
     while _is_lone(graph, v):
@@ -143,7 +143,7 @@ def _branch(graph: Graph, v: Value) -> LinearBranch:
 
 
 def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
-    """Return the convolution that all of them are, None where they are not one."""
+    """Return the convolution that the sum of the branches is; None if they have no such form."""
     convolutions = [b.convolution for b in branches if b.convolution is not None]
     if len(branches) < 2 or len(branches) > MAX_BRANCHES or not convolutions:
         return None
@@ -153,10 +153,10 @@ def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
     symmetric = [w for w in windows if w is not None]
     if len(symmetric) != len(windows) or len({w.strides for w in symmetric}) != 1:
         return None
-    # of equal windows the one with fewer groups, as it can hold the filters of more groups
+    # of equal windows the one with fewer groups, as it can hold filters of more groups
     largest = max(range(len(symmetric)), key=lambda i: (symmetric[i].taps, -symmetric[i].groups))
     chosen = symmetric[largest]
-    # an identity is a filter of one only if the sum has the shape of its operand
+    # an identity among the branches is a filter of one element only if nothing is strided
     if len(symmetric) < len(branches):
         origin = branches[0].origin.type
         if set(chosen.strides) != {1} or origin != result.type:

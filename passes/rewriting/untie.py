@@ -20,9 +20,10 @@ from ..manager import Analyses
 class Untie(Transform):
     """Give each module with merged parameters its own tensors, as they are trained.
 
-    torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``),
-    as those of a model that was not trained yet, or was written without its contents. A module
-    that is called twice has one path, and keeps its tensors. Three kinds of tensors stay shared:
+    torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``).
+    Contents are equal in a model that was not trained yet, or was written without its contents. A
+    module that is called twice has one path, and keeps its tensors. Three kinds of tensors stay
+    shared:
     those with contents in the file, tables of embeddings, which a head may be tied to, and matrices
     that operators of several kinds read.
     """
@@ -81,14 +82,17 @@ def name_in(path: str, name: str) -> str:
 
 
 def _is_merged(w: Value) -> bool:
-    """Return True for a parameter stored outside the file and not read: several may be merged."""
+    """Return True for a parameter that may be several merged ones: its contents were not read."""
     weight = w.weight
     is_outside = weight is not None and weight.is_parameter and weight.location != ""
     return is_outside and weight is not None and not weight.digest and w.is_real
 
 
 def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
-    """Return True if the readers are modules of one kind: always for vectors, else by operator."""
+    """Return True if each reader may be a module with a tensor of its shape.
+
+    So it is for vectors, and for matrices if all readers are operators of one kind.
+    """
     kinds = {type(n.op) for n in nodes}
     # a table of embeddings may be tied to the head on purpose
     return Gather not in kinds and (len(shape_of(w)) < 2 or len(kinds) == 1)

@@ -42,7 +42,15 @@ def vector_dtype(dtype: DType) -> DType:
 class LaunchCounts:
     """Operations and bytes of one launch as numbers.
 
-    ``floor_mac`` is the lowest count of any algorithm: minimal filtering, no masked pairs.
+    Args:
+        mac: multiply–accumulates.
+        floor_mac: the same of the algorithm that needs the fewest: minimal filtering, no masked
+            pairs.
+        alu: operations of the vector unit.
+        sfu: operations of the special-function unit.
+        integer: operations on integers.
+        read_bytes: compulsory bytes read.
+        write_bytes: compulsory bytes written.
     """
 
     mac: float
@@ -151,7 +159,7 @@ class KernelBound:
     @property
     def margin(self) -> float:
         """Return the time under the binding ceiling divided by the time under the next."""
-        # 0 is the next of a ceiling that is alone
+        # a ceiling that is alone has 0 as the next
         times = sorted((*self.sustained.values(), 0.0), reverse=True)
         return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
 
@@ -162,10 +170,15 @@ class KernelBound:
 
 
 def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
-    """Scale the lower bounds of one side of a branch down to the other side's, if lower."""
+    """Return the kernels of one side of a branch, with lower bounds of ``least_s`` in sum at most.
+
+    Args:
+        side: kernels of the side.
+        least_s: lower bound of the other side.
+    """
     total_s = math.fsum(k.floor_s for k in side)
     if total_s <= least_s:
         return list(side)
-    # the other side may run: no bound may count on more than it takes
+    # the other side may run instead, so the bound of the branch is that of the shorter side
     share = least_s / total_s
     return [replace(k, floor={c: t * share for c, t in k.floor.items()}) for k in side]

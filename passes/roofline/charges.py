@@ -86,7 +86,7 @@ class Charging:
         Args:
             cost: counts by node.
             table: the runtime.
-            shows: from views to the values whose bytes they show.
+            shows: for each view the value whose bytes it shows.
             views: nodes that move nothing.
             makers: the nodes that compute values of this segment.
             written: values that are read outside their group.
@@ -98,13 +98,14 @@ class Charging:
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
+        # with the work that the key is the identity of, so that it stays alive
         self.biased: dict[tuple[int, Dim], tuple[Work, Work]] = {}
 
     def kernel(self, group: Group) -> Kernel:
         """Return the kernel of a finished group with its costs.
 
-        A value from outside counts with the largest part that one node reads; a value that is
-        read outside counts in full.
+        A value from outside the group counts with the largest part that one node reads; a value
+        that other kernels read is written in full.
         """
         folded, views = group.folded, self.views
         nodes = tuple(group.nodes)
@@ -139,17 +140,17 @@ class Charging:
             traffic,
             tuple(reads),
             writes,
-            self.cost[group.anchor].repeat,
-            tiers[0] if len(tiers) == 1 else max(tiers, key=TIERS.__getitem__),
-            self._number(group, nodes, work.dtype, reads, writes),
-            tuple([n for n in nodes if n in folded]) if folded else (),
-            group.pattern,
-            tuple(reads.values()),
-            self._problem(group, nodes),
+            repeat=self.cost[group.anchor].repeat,
+            tier=tiers[0] if len(tiers) == 1 else max(tiers, key=TIERS.__getitem__),
+            identity=self._number(group, nodes, work.dtype, reads, writes),
+            folded=tuple([n for n in nodes if n in folded]) if folded else (),
+            pattern=group.pattern,
+            read_parts=tuple(reads.values()),
+            problem=self._problem(group, nodes),
         )
 
     def _biased(self, work: Work, result: Type) -> Work:
-        """Return work with an addition per element of a result; equal ones are shared."""
+        """Return work with an addition per element of a result; equal work is one object."""
         size = (isinstance(result, TensorType) and result.numel) or 0
         key = id(work), size
         if key not in self.biased:
@@ -179,7 +180,11 @@ class Charging:
         return self.class_ids.setdefault(key, len(self.class_ids))
 
     def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
-        """Return the problem of the anchor, of parallel products, or of an attention's two."""
+        """Return the problem of a kernel.
+
+        It is that of the anchor, but for products side by side and for the two products of an
+        attention that is written out.
+        """
         if group.pattern == JOINED:
             return self._joined(group, nodes)
         if group.pattern != "attention" or group.anchor.op.kind is Kind.ATTENTION:
@@ -228,6 +233,7 @@ class Charging:
         shows = self.shows
         for node, cost in zip(nodes, costs, strict=True):
             inputs = node.inputs
+            # an assignment in place reads the assigned elements, operand 2, alone
             operand_bytes = (
                 ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
             )
@@ -251,12 +257,18 @@ class Charging:
         return reads, is_shown
 
     def _united(self, root: Value, parts: Mapping[Value, Dim]) -> Dim:
-        """Return the bytes of a value that are read in parts: of their union where it is known."""
+        """Return the bytes of a value that is read in parts: of their union where it is known.
+
+        Args:
+            root: the value.
+            parts: views of it, with the bytes that the kernel reads of each.
+        """
         total = self.sizes[root.type]
+        # views of which every element is read, so that their union is that of the elements shown
         whole_views = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
         if root in whole_views:
             return total
-        # one view that repeats nothing reads its elements once; the union need not be computed
+        # a single view without repeated elements is the union, which need not be computed
         is_one_part = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
         share = self.unions.share(root, whole_views) if whole_views and not is_one_part else None
         least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole_views]
@@ -315,8 +327,8 @@ class Charging:
 def shares(node: Node, read_bytes: Dim, sizes: ByteSizes) -> Iterator[tuple[int, Dim]]:
     """Yield the bytes that a node reads of each operand, by position.
 
-    Where it does not read all of everything, the first operand is the one read in part; a
-    movement's other operands are parameters that no kernel loads.
+    If the operands have more bytes than the node reads, the first operand is read in part. All
+    other operands of a movement are parameters, such as a shape, which no kernel loads.
     """
     # an operand that is read twice is loaded once
     first: dict[Value, int] = {}
@@ -337,9 +349,9 @@ def shares(node: Node, read_bytes: Dim, sizes: ByteSizes) -> Iterator[tuple[int,
     if node.op.kind is Kind.MOVEMENT:
         parts = [0] * len(parts)
     others = added(parts[1:])
-    for at, (i, part) in enumerate(zip(first.values(), parts, strict=True)):
-        rest = read_bytes - others if at == 0 else part
-        yield i, rest if isinstance(rest, Poly) else max(rest, 0)
+    for order, (i, part) in enumerate(zip(first.values(), parts, strict=True)):
+        nbytes = read_bytes - others if order == 0 else part
+        yield i, nbytes if isinstance(nbytes, Poly) else max(nbytes, 0)
 
 
 def added(parts: Sequence[Dim]) -> Dim:

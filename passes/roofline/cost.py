@@ -25,7 +25,10 @@ from .. import Analysis
 from ..manager import Analyses
 
 FLOP_PER_BYTE = 150
-"""Operations that take as long as a byte of device memory, near the balance of an A100 and H100."""
+"""Operations that take as long as a byte of device memory: the balance of an A100, half an H100's.
+
+It decides which side of a branch is dearer, and no time.
+"""
 
 
 class Tier(Enum):
@@ -59,12 +62,12 @@ class CostTable:
     """Costs by node, including nodes of subgraphs; totals are sums over nodes.
 
     Args:
-        nodes: nodes that run in any case; of an undecided branch the dearer side.
+        nodes: nodes that run in any case, and the dearer side of each undecided branch.
         weights: the stored tensors that those nodes read.
         others: the sides of undecided branches that are not in ``nodes``.
-        undecided: nodes with such branches, or with an unknown number of iterations, and the
-            region that ``nodes`` has.
-        declared: names of the module's symbols; others depend on data.
+        undecided: nodes with undecided branches, or with an unknown number of iterations, and the
+            position of the region whose nodes are in ``nodes``.
+        declared: names of the module's symbols; other symbols depend on data.
     """
 
     nodes: Mapping[Node, NodeCost]
@@ -109,8 +112,8 @@ class CostTable:
     def uncounted(self) -> Mapping[tuple[str, Tier], Sequence[Node]]:
         """Return nodes without a fully known cost, by ONNX name and tier.
 
-        Nodes of unknown size after an operator without definition have it because of that
-        operator, and are left out.
+        If an operator without definition has an unknown size, all other nodes of unknown size are
+        left out: theirs follows from that operator.
         """
         tiers = {n: c.tier for n, c in self.nodes.items() if c.tier in (Tier.BYTES, Tier.UNKNOWN)}
         unsized = [n for n, tier in tiers.items() if tier is Tier.UNKNOWN]
@@ -172,9 +175,11 @@ class _Mentioned:
 
     @cached_property
     def names(self) -> frozenset[str]:
+        """Return the names of all free symbols."""
         return frozenset(atom.key for atom in free_symbols(self.module))
 
     def __contains__(self, name: object) -> bool:
+        """Return True if a symbol of the module has this name."""
         return name in self.names
 
 
@@ -209,14 +214,15 @@ class Counting:
                 self.nodes[node] = self.node(node, repeat)
 
     def control(self, node: Node, repeat: Dim) -> None:
-        """Count the regions of a node as often as they run at least."""
+        """Count the regions of a node, each as often as it runs at least."""
         self.nodes[node] = NodeCost(NO_WORK, NO_TRAFFIC, Tier.EXACT, repeat)
         runs = executions(node)
         if runs.is_choice:
             self.dearer(node, repeat)
             return
         if not runs.is_certain:
-            self.undecided[node] = 0  # an unknown number of iterations
+            # an unknown number of iterations, of the only region
+            self.undecided[node] = 0
         for region in runs.regions:
             self.graph(region, repeat * runs.count)
 
@@ -274,7 +280,8 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
     except UNFORESEEN:
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
     sized = not traffic.is_bound
-    is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)  # no arithmetic is defined
+    # an operator of this kind has no definition of its arithmetic; `Opaque` returns None for it
+    is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)
     if work is None or work.is_bound or is_unsure:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
@@ -328,7 +335,10 @@ def executions(node: Node) -> RegionRuns:
 
 
 def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> RegionRuns:
-    """Return the runs of regions by their count, by its lowest value if only data decides it."""
+    """Return the runs of regions by their count, or its lowest value if only data decides it.
+
+    A count from 0 up without a limit is such: it stands for a symbol that inference has added.
+    """
     if count is None:
         return RegionRuns(regions, least, is_certain=False)
     lo, hi = interval(count)
@@ -345,7 +355,7 @@ def _starts(node: Node) -> int:
 
 
 def _trip_count(node: Node) -> Dim | None:
-    """Return the trip count by limit, stacked result or last iteration; None if unknown."""
+    """Return the trip count by stacked results, limit or last iteration; None if unknown."""
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:  # stacked results
         if v is not None and v.shape:

@@ -59,7 +59,7 @@ class Floors:
         self.entries: dict[tuple[Unit, DType], Peak] = {}
         # the L1 of a CPU keeps data between kernels; that of a GPU does not
         l1_bytes = 0 if machine.kind == "cuda" else capacity(machine, "l1")
-        # bytes that the caches before a level keep from it
+        # capacity of the caches before a level, whose hits do not reach it
         before = {Ceiling.L1: 0, Ceiling.L2: l1_bytes, Ceiling.DEVICE: capacity(machine, "l2")}
         self.memory = {
             ceiling: level
@@ -107,6 +107,7 @@ class Floors:
         nbytes = n.read_bytes + written
         if not is_some(nbytes):
             return times
+        # of chosen rows, which may all be one, nothing need pass L1
         loaded = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, cache_bytes in self.levels:
             least, cache_share = nbytes, cache_bytes / parts

@@ -43,7 +43,7 @@ ORDER = tuple(Role)
 STATISTICS = frozenset({"input_mean", "input_var"})
 """Operands of a batch normalization that training updates without a gradient."""
 QUANTIZATION = re.compile(r"(?<!norm_)scale|zero_point|absmax")
-"""Names of operands that scale or shift a quantised one."""
+"""Names of operands that scale or shift a quantised one; a ``norm_scale`` is a learned factor."""
 SETTINGS = frozenset(data_next_to(__file__)["settings"])
 """Names of operands that are settings or state; none of them is learned."""
 MOVES = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.GATHER})
@@ -74,8 +74,8 @@ class ParameterTable:
     def tied(self, module: Module, table: Runtime) -> tuple[Dim, Dim]:
         """Return elements of parameters that are read in several layouts, and of their copies.
 
-        A head that shares the table of an embedding reads it transposed: PyTorch in place,
-        a runtime that folds the transposition from a second copy.
+        A head that shares the table of an embedding reads it transposed. PyTorch reads the table
+        in place; a runtime that folds the transposition stores a second copy.
         """
         weights = all_weights(module.graph)
         uses, places = self._whole(weights), self._whole(in_memory(weights, table))
@@ -83,7 +83,7 @@ class ParameterTable:
         return several, dim_sum(self.elements[w] * (n - 1) for w, n in places.items() if n > 1)
 
     def _whole(self, stored: Iterable[Value]) -> Counter[Value]:
-        """Return how many of the stored tensors hold all of each parameter."""
+        """Return for each parameter the number of stored tensors that hold all of its elements."""
         return Counter(
             w
             for v in stored
@@ -141,6 +141,7 @@ class Walk:
 
     def control(self, node: Node) -> None:
         """Follow operands into the regions that run; into both if a condition is unknown."""
+        # Scan-8 has sequence lengths as its first operand, which its body does not get
         skipped = int(isinstance(node.op, Scan) and node.op.has_batch)
         for region in executions(node).regions:
             if not isinstance(node.op, If):
@@ -179,14 +180,18 @@ class Walk:
                 self.stored.add(v)
 
     def scales(self, node: Node) -> bool:
-        """Return True for a product with a scale, of integers or of another scale."""
+        """Record what a node scales; return True if its stored operands are scales.
+
+        After a dynamic quantization, sums of products of integers are multiplied by its scale and
+        by the scale of the weights.
+        """
         match node.op:
             case DynamicQuantizeLinear():
                 self.scaled.update(node.results[1:2])
             case Op(kind=Kind.MATMUL | Kind.CONV) if has_integers(node.results[0]):
                 self.scaled.update(node.results)
             case Cast() | Mul() if not self.scaled.isdisjoint(node.inputs):
-                # what is scaled is a real number; the product of two scales is a scale
+                # a cast is still to be scaled; a product is a scale only if it has one element
                 is_scale = isinstance(node.op, Cast) or numel(node.results[0]) == 1
                 self.scaled.update(node.results if is_scale else ())
                 return isinstance(node.op, Mul)
@@ -205,7 +210,7 @@ class Walk:
     def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
         """Record the number of logical elements of the stored tensors behind an operand."""
         for w in sources:
-            # a part of an operand, as of a concatenation, has that share of its elements
+            # a tensor that is part of the operand, as of a concatenation, has its share of elements
             stored, in_operand = numel(w), numel(operand)
             if (
                 isinstance(stored, int)

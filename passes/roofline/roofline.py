@@ -39,12 +39,12 @@ GRAPH_GAP = constants_next_to(__file__)["graph_gap"].number
 class RooflineTable:
     """Bounds of all kernels on a machine, and of the run as a whole.
 
-    ``weight_floor_s`` is what streaming the weights that no cache can hold from run to run takes;
-    the kernels' floors alone would let each of them find its weights in cache. On several
-    ``streams`` kernels overlap: the floor is what one stream's share, the longest kernel, and each
-    unit or memory that all of them use take; sustained times stay those of one after the other.
-    ``envs`` has the symbols of each kernel where kernels of several sizes stand side by side, so
-    that all are estimated at once; then the table is of no run.
+    ``weight_floor_s`` is the time to stream the weights that no cache can hold from run to run;
+    the kernels' floors alone would let each kernel find its weights in cache. On several
+    ``streams`` kernels overlap: the floor is the longest of an equal share of all floors, the
+    longest kernel, and the sum of all times under each ceiling; sustained times stay those of one
+    kernel after the other. ``envs`` has the symbols of each kernel where kernels of several sizes
+    stand side by side to be estimated at once; then the table describes no run.
     """
 
     machine: Machine
@@ -55,7 +55,7 @@ class RooflineTable:
     envs: tuple[Mapping[str, int], ...] = ()
 
     def at(self, index: int) -> Numbers:
-        """Return what evaluates formulas of one kernel."""
+        """Return the evaluator of the formulas of one kernel."""
         return self._numbers[id(self.envs[index] if self.envs else self.env)]
 
     @cached_property
@@ -65,7 +65,7 @@ class RooflineTable:
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:
-        """Return for each kernel the index of the first that equals it: they share their floor."""
+        """Return for each kernel the index of the first equal one; they share one ``floor``."""
         first: dict[int, int] = {}
         return tuple([first.setdefault(id(k.floor), i) for i, k in enumerate(self.kernels)])
 
@@ -142,7 +142,7 @@ def launch_s(machine: Machine, launch: LaunchMode) -> float:
 def bounds(
     table: KernelTable, machine: Machine, env: Env, *, tf32: Tf32 | None = None
 ) -> RooflineTable:
-    """Return the bounds of every kernel at ``env``, with the runtime's default of TF32."""
+    """Return the bounds of every kernel at ``env``, by default with the runtime's TF32."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     at = table.numbers(env)
     sizes, counts, traffic = table.once("counts", env, lambda: evaluated(table, at))
@@ -170,7 +170,7 @@ def bounds(
 def evaluated(
     table: KernelTable, at: Numbers
 ) -> tuple[dict[Value, float], list[LaunchCounts], list[Touched]]:
-    """Return bytes of values, and formulas and traffic of each kernel as numbers."""
+    """Return bytes of values, and counts and traffic of each kernel as numbers."""
     once = dict[int, LaunchCounts]()
     counts = [
         once.get(k.identity) or once.setdefault(k.identity, counts_at(k, at)) for k in table.kernels
@@ -211,7 +211,7 @@ def counts_at(kernel: Kernel, at: Numbers) -> LaunchCounts:
     """Return the kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
     read_bytes = at(t.read_bytes)
-    # the formula has the experts that must be read; on average more are chosen
+    # the formula counts the fewest experts that may be read; on average more are chosen
     if isinstance(kernel.problem, Experts):
         read_bytes += math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
     return LaunchCounts(
@@ -231,7 +231,7 @@ def weight_floor(
     machine: Machine,
     env: Env = NOTHING,
 ) -> float:
-    """Return the seconds to stream, each run, the weights beyond what the last cache can keep."""
+    """Return the seconds per run to stream the weights that exceed the last cache."""
     device = machine.level("device")
     if device is None:
         return 0.0
@@ -292,7 +292,8 @@ class Rates(Floors):
         # a list of tensors updated by several launches shares the cache as one launch would
         parts = launches if kernel.kind is Kind.OPTIMIZER else 1
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
-        # no level without sustained time, as device memory of which a kernel finds all in cache
+        # a kernel that finds all operands in cache has no sustained time in device memory, and gets
+        # no lower bound there either
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
         work_s = max(sustained.values(), default=0.0)
         # while a kernel runs, the host launches the next one
@@ -317,6 +318,8 @@ class Rates(Floors):
         vector = vector_dtype(dtype)
         if c.mac:
             time_s = 2 * c.mac / self.measured(Unit.MATRIX, dtype)
+            # depthwise convolutions run on the vector unit; the time on matrix units stays, as
+            # `bound` leaves out floors of ceilings without one
             if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
                 times_s[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
             times_s[Ceiling.MATRIX] = time_s

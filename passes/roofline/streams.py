@@ -36,7 +36,11 @@ RESIDENT_THREADS = 2048
 
 
 def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
-    """Return for each kernel those whose results it reads, also through views and host nodes."""
+    """Return for each kernel the kernels that must end before it.
+
+    A kernel waits for those whose results it reads, also through views and host nodes, and for
+    kernels of regions, which run alone.
+    """
     owner = {n: i for i, k in enumerate(table.kernels) for n in (*k.nodes, *k.folded)}
     comes_from: dict[Value, frozenset[int]] = {}
     producers: list[set[int]] = [set() for _ in table.kernels]
@@ -52,7 +56,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
             if not table.runtime.is_view(node):
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
-    # ``last``: kernel of a region, which runs alone: it waits for all before, all later for it
+    # the last kernel of a region so far: it waits for all earlier kernels, all later ones for it
     last: int | None = None
     writers: dict[Value, int] = {}
     for i, k in enumerate(table.kernels):
@@ -61,6 +65,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
         writers.update(dict.fromkeys(k.writes, i))
         if last is not None:
             producers[i].add(last)
+        # nodes of helpers are synthetic, and in no graph
         if k.helper is None and not outer.issuperset(k.nodes):
             producers[i].update(range((last or 0), i))
             last = i
@@ -68,7 +73,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
 
 
 def use(bound: KernelBound, time_s: float, machine: Machine) -> tuple[float, ...]:
-    """Return shares of each unit, memory and the SMs that a kernel occupies if it runs alone."""
+    """Return the shares of each resource in `SHARED`, then of the SMs, that a kernel uses alone."""
     shares = [min(bound.sustained.get(c, 0.0) / time_s, 1.0) if time_s else 0.0 for c in SHARED]
     return (*shares, filled(bound, machine))
 
@@ -82,6 +87,7 @@ def filled(bound: KernelBound, machine: Machine) -> float:
     kernel, counts = bound.kernel, bound.counts
     if machine.kind != "cuda" or not machine.sm_count:
         return 1.0
+    # number of results, if all have the widest type
     widths = [v.type.dtype.bits for v in kernel.writes if isinstance(v.type, TensorType)]
     results = 8 * counts.write_bytes / max(widths, default=8)
     tiled = kernel.kind in (Kind.MATMUL, Kind.CONV, Kind.ATTENTION)
@@ -96,11 +102,11 @@ class Timeline:
     """Kernels on streams, simulated event by event.
 
     Args:
-        depends: for each kernel those that must end before; all of them earlier ones.
+        depends: for each kernel the earlier kernels that must end before it starts.
         time_s: time of each kernel alone.
-        uses: share of the shared resource that each kernel uses.
-        wait_s: time from the launch of each kernel to the next launch, at least.
-        streams: that run at once, at least one.
+        uses: shares of the shared resources that each kernel uses alone.
+        wait_s: least time from the launch of each kernel to the next launch.
+        streams: number of streams; fewer than one count as one.
     """
 
     def __init__(
@@ -145,13 +151,13 @@ class Timeline:
             self.launched = self.now + self.wait_s[i]
 
     def _advance(self) -> None:
-        """Advance to the next end of a kernel, or to when the next can be launched."""
+        """Advance to the next end of a kernel, or to the next launch if that is possible before."""
         columns = zip(*(self.uses[i] for i in self.left), strict=True)
         # the resource in most demand slows all running kernels by the same factor
         slow = max([1.0, *map(sum, columns)])
         least = min(self.left.values(), default=math.inf)
         until = self.now + least * slow
-        # the host launches the next kernel before a running one ends
+        # the host can launch the next kernel before a running one ends
         if self.ready and self.free and self.launched < until:
             for i in self.left:
                 self.left[i] -= (self.launched - self.now) / slow
@@ -165,7 +171,7 @@ class Timeline:
             self._end(i)
 
     def _end(self, i: int) -> None:
-        """Free the stream of a kernel, and make kernels ready that waited for it last."""
+        """Free the stream of a kernel, and make the kernels ready that waited for it alone."""
         del self.left[i]
         self.end_s[i] = self.now
         heappush(self.free, self.stream[i])

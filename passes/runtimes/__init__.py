@@ -36,11 +36,12 @@ from ._modes import Steps as Steps
 from ._modes import Tf32 as Tf32
 from ._reader import STRIDED, fields_of, files
 
-DEFAULT = "ort"  # of a graph where nothing else is given
+DEFAULT = "ort"
+"""Default runtime of a graph."""
 SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"
-"""Default runtimes of a language model: that is served, and that one user runs from a GGUF file."""
+"""Default runtimes of a language model that is served, and of one that runs from a GGUF file."""
 MAX_STREAMS = 128
-"""Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
+"""Maximum kernels that run at once; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
 RANK: Mapping[Kind, int] = {
     Kind.ATTENTION: 9,
@@ -75,50 +76,51 @@ class Runtime:
     """One runtime's table.
 
     Args:
-        name: what ``--runtime`` takes.
+        name: value of ``--runtime``.
         title: full name.
         launch: how kernels are launched.
-        epilogue: kind of a kernel to the kinds of what it absorbs after it.
-        epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
-            all of a kind are.
-        epilogue_types: element types of the kernels that absorb; any where none is named.
-        patterns: multi-operator patterns (``passes/fusion/patterns.toml``) it knows as one kernel,
-            those that are preferred first.
-        attention: which of the attention that ``patterns`` know it has kernels for.
+        epilogue: for each kind of kernel the kinds of following operators that it absorbs.
+        epilogue_tags: for each kind of kernel the only mnemonics or pattern tags that it absorbs,
+            where it does not absorb all of a kind.
+        epilogue_types: element types of the kernels that absorb; empty for any.
+        patterns: patterns of several operators (``passes/fusion/patterns.toml``) that are one
+            kernel, the preferred first.
+        attention: limits of its attention kernels, among the attention that ``patterns`` match.
         stores_integers: whether kernels write quantised tensors as integers for their readers.
-        views: mnemonics that move nothing here, besides operators that never do; ``WINDOWS``
-            for lookups that are windows.
-        keeps_shared: whether a kernel may write a value that others read and continue with it.
-        max_nodes: nodes in a kernel at most.
-        streams: kernels that may run at once, where nothing orders them.
+        views: mnemonics of operators that are views here, in addition to operators that always are;
+            ``WINDOWS`` for lookups that are windows.
+        keeps_shared: whether a kernel may write a value that others read, and go on to compute
+            with it.
+        max_nodes: maximum nodes in a kernel.
+        streams: number of independent kernels that may run at once.
         framework: framework that executes the model.
         serving: serving framework whose kernels compute its attention and quantised products.
-        engine: how it serves language models; None where it does not.
-        tf32: which products of f32 it does in TF32 by default.
-        stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
-            this one where nothing more is said.
-        devices: kinds it runs on, each with the makers of those; any where none is named.
+        engine: how it serves language models; None if it does not.
+        tf32: which products of f32 use TF32 by default.
+        stands_for: kinds of devices, ``cpu`` or ``cuda``, on which it is the default runtime of its
+            framework.
+        devices: kinds of devices on which it runs, each with the makers; no makers for any maker.
         trains, is_trainer: whether it runs training steps; whether it fuses their loss and update.
-        steps: the measured steps that launched its kernels; None where none did.
-        optimizes: name of the runtime whose files it stands for after an optimizer of graphs.
-        newest: name of the table of the newest version, where this is one of older ones.
+        steps: the measured steps that launched its kernels; None if no steps were measured.
+        optimizes: name of the runtime whose files, after an optimizer of graphs, are of this one.
+        newest: name of the table of the newest version, if this table is of an older version.
         before: version from which on another table holds.
         below: compute capability from which on another table holds, 75 for ``sm_75``; 0 for any.
-        measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
-        library: name of the library of its kernels, if runtimes share it; measured runs of one
-            correct them in all.
+        measured_as: name of the runtime whose measured whole runs represent it; "" for itself.
+        library: name of the library of its kernels, if runtimes share it; measured runs under one
+            of them correct its kernels under all.
         has_parts: False if measured runs do not show their device, host and fixed time.
         is_versioned: whether whole runs under several of its versions were measured.
-        layouts: layouts of feature maps, that it offers; the default first.
+        layouts: layouts of feature maps that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
         launches: rules of helper launches around its kernels on GPUs; the first that matches holds.
         narrows: type in which it runs f32 models on processors with units for it, by maker.
-        puts_last: whether it runs the convolutions of kernels with channels last of its own accord;
-            None where the order of the model holds.
+        puts_last: function that decides whether it runs convolutions with channels last; None if
+            it always follows the order of the model.
         lists: limits of one launch over lists of tensors; the first that holds on a device
-            counts, and without one a launch takes all.
+            counts, and without any a launch takes all tensors.
         formats: formats of models, by module of ``perfc/frontend/formats``, converter or exporter,
-            that it runs where no runtime is given.
+            whose default runtime it is.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
@@ -164,6 +166,7 @@ class Runtime:
     source: str = ""
 
     def __hash__(self) -> int:
+        # names are unique, and fields such as mappings have no hash
         return hash(self.name)
 
     @property
@@ -178,7 +181,10 @@ class Runtime:
 
     @property
     def measured_name(self) -> str:
-        """Return the runtime whose runs represent it; "" with streams or unmeasured graphs."""
+        """Return the runtime whose measured runs represent it; "" if there is none.
+
+        There is none with several streams.
+        """
         name = self.measured_as or self.name
         # runs that were launched kernel by kernel do not stand for a recorded graph
         is_like = not self.is_recorded or runtime(name).is_recorded
@@ -188,7 +194,7 @@ class Runtime:
     def tells_versions(self) -> bool:
         """Return True if predictions depend on the version."""
         is_known = self.is_versioned or self.is_library or self.known_steps is not None
-        # tables of older versions name the newest one: both kinds differ by version
+        # the table of an older version names the newest one, and predictions of both depend on it
         return is_known or any(self.name in (t.newest, t.newest and t.name) for t in tables())
 
     @property
@@ -226,7 +232,7 @@ class Runtime:
         return self.steps is Steps.EAGER and not self.is_recorded
 
     def tf32_on(self, maker: str) -> Tf32:
-        """Return which f32 products run in TF32 by default on a vendor's devices.
+        """Return which f32 products use TF32 by default on a maker's devices.
 
         AMD's libraries use TF32 only on request. Source: PyTorch,
         Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
@@ -234,7 +240,7 @@ class Runtime:
         return Tf32.NONE if maker == "AMD" else self.tf32
 
     def narrowed_on(self, machine: Machine) -> str:
-        """Return the type in which it runs f32 models on a processor; "" for their own."""
+        """Return the type in which it runs f32 models on a processor; "" for f32."""
         dtype = self.narrows.get(machine.vendor, "")
         has_unit = any(name == dtype for _, name in machine.compute)
         return dtype if machine.kind == "cpu" and has_unit else ""
@@ -270,7 +276,7 @@ class Runtime:
 
 
 def runtimes() -> tuple[str, ...]:
-    """Return the names of the tables that are there."""
+    """Return the names of all tables."""
     return tuple(files())
 
 
@@ -278,8 +284,8 @@ def canonical(name: str, where: str = "") -> str:
     """Return the name of the runtime with the name or alias ``name``.
 
     Args:
-        name: without streams.
-        where: that the name was given to, for the message.
+        name: name or alias, without streams.
+        where: option or field with the name, for the message.
 
     Raises:
         PassError: there is none; the message suggests similar names.
@@ -332,7 +338,7 @@ def standing_for(framework: Framework, device: str) -> Runtime:
     """Return the table of a session of ``framework`` on ``cpu`` or ``cuda``.
 
     Raises:
-        PassError: none says that it is.
+        PassError: no table stands for it.
     """
     for table in tables():
         if table.framework is framework and device in table.stands_for:
@@ -341,7 +347,7 @@ def standing_for(framework: Framework, device: str) -> Runtime:
 
 
 def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
-    """Return the table of a version of what ``table`` stands for; the newest where none is given.
+    """Return the table of another version of the runtime of ``table``; the newest by default.
 
     >>> of_version(runtime("trtllm"), (0, 10)).name, of_version(runtime("ort"), (1, 20)).name
     ('trtllm-compiled', 'ort')
@@ -350,16 +356,16 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
         return table
     older = (t for t in tables() if t.newest == table.name and t.before is not None)
     matching = (t for t in older if t.before is not None and version < t.before)
-    # of several older tables the one whose versions end first
+    # several older tables may hold: the one that ends first is the one for this version
     return min(matching, key=lambda t: t.before or (), default=table)
 
 
 def on_device(table: Runtime, machine: Machine) -> Runtime:
-    """Return the table of the same framework on a machine; ``table`` itself where none is."""
+    """Return the table of the same framework for a machine; ``table`` itself if there is none."""
     device = machine.kind if machine.kind in ANY_DEVICE else "cuda"
     peers = (t for t in tables() if t.framework is table.framework and device in t.stands_for)
     matching = [t for t in peers if not t.below or 0 < machine.capability < t.below]
-    # of several the one for the highest compute capabilities, then the given one
+    # among several, the one for the highest compute capabilities, then the given table
     best = max(matching, key=lambda t: (t.below, t is table), default=table)
     return best if table.stands_for else table
 

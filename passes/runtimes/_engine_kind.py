@@ -20,13 +20,13 @@ class Batching(Enum):
     MIXED = "mixed"
     """Decodes first, then chunks of prompts in the rest of the token budget."""
     WHOLE_PROMPTS = "whole-prompts"
-    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
+    """Decodes first, then whole prompts; one that does not fit waits, unless it is the first."""
     PROMPTS_FIRST = "prompts-first"
-    """Prompts in separate steps as long as any may start, decodes else."""
+    """Prompts in separate steps as long as any may start, else decodes."""
 
 
 class PoolOf(Enum):
-    """Memory that the share of an engine is of, and what that part must hold."""
+    """Memory that the share of an engine refers to, and what the share must hold."""
 
     DEVICE = "device"
     """Share of device memory: weights, activations, contexts and the KV cache pool."""
@@ -47,17 +47,20 @@ class StaticShare:
         ranks: shares by the least number of ranks, descending.
         above: ``above, most, least`` in GiB: devices with more memory than ``above`` leave free
             (1 − share)·(memory − ``most``), but no less than ``least``.
-        reserve: memory in GiB below which a row holds, and GiB for any model and for each rank.
+        reserve: rows of memory in GiB below which the row holds, GiB that are reserved for any
+            model, and GiB for each rank; ascending.
         constant: MiB for any model.
         token: MiB for each token of the largest step with prompts.
         graph: MiB for each sequence of the largest recorded step.
         rank: MiB for each rank of an engine.
-        data: MiB for each rank of data-parallel attention and sequence of the largest recorded
-            step; the number of these sequences up to which it holds; MiB beyond it.
+        data: for data-parallel attention, MiB for each of its ranks and each sequence of the
+            largest recorded step; number of these sequences up to which that holds; MiB for more
+            sequences.
         least: MiB that are reserved at least, on devices with more memory than ``least_from``.
         least_from: memory in MiB.
-        sizes: memory in MiB below which a row holds, ascending; tokens of the largest step with
-            prompts; sequences of the largest recorded one for fewer than 4 ranks, for others.
+        sizes: rows of memory in MiB below which the row holds, ascending; tokens of the largest
+            step with prompts; sequences of the largest recorded step for fewer than 4 ranks, and
+            for more.
     """
 
     ranks: Sequence[tuple[int, float]] = ()
@@ -84,10 +87,10 @@ class StaticShare:
         memory_gib = memory_mib / 1024
         if self.ranks:
             share = next(share for least, share in self.ranks if ranks >= least)
-            above, most, least = self.above
-            # a smaller part of a large memory is left free, but ``least`` GiB of it
+            above, most, least_gib = self.above
+            # a smaller part of a large memory is left free, but no less than ``least_gib``
             if memory_gib > above:
-                share = min(share + most * (1 - share) / memory_gib, 1 - least / memory_gib)
+                share = min(share + most * (1 - share) / memory_gib, 1 - least_gib / memory_gib)
             return share
         if self.reserve:
             fixed, each = next(s for below, *s in self.reserve if memory_gib < below)
@@ -99,9 +102,11 @@ class StaticShare:
         # sequences of the largest recorded step
         recorded = few if ranks < 4 else many
         each, most, beyond = self.data
-        # nothing for a single rank of attention
-        each = self.graph + (each if recorded <= most else beyond) * data * (data > 1)
-        steps += each * recorded
+        per_sequence = self.graph
+        # attention that is not data-parallel needs nothing more
+        if data > 1:
+            per_sequence += (each if recorded <= most else beyond) * data
+        steps += per_sequence * recorded
         if memory_mib > self.least_from:
             steps = max(steps, self.least)
         return max(round(1 - steps / memory_mib, 3), 0.0)
@@ -112,11 +117,12 @@ class RecordedSteps:
     """Which steps of language models a runtime records as graphs, each launched as one.
 
     Args:
-        tokens: tokens of the largest step, by family of models, "" for any other; empty where every
-            step of decoding is recorded, and none with prompts.
-        of_decode: maximum tokens of a recorded step over those of the largest decode step.
-        around_attention: launches for each attention of a recorded step with prompts: graphs end
-            before it and begin behind it.
+        tokens: tokens of the largest recorded step, by family of models, "" for any other; empty if
+            every step of decoding is recorded, and no step with prompts.
+        of_decode: limit of the tokens of a recorded step, as a multiple of those of the largest
+            decode step.
+        around_attention: launches for each attention of a recorded step with prompts, as one graph
+            ends before the attention and the next begins after it.
     """
 
     tokens: Mapping[str, int] = field(default_factory=dict)
@@ -146,69 +152,74 @@ class EngineKind:
 
     Args:
         batching: policy that decides which requests share a step.
-        token_budget: tokens of one step.
+        token_budget: maximum tokens of one step.
         max_num_seqs: maximum sequences in flight.
-        utilization: share of memory that it takes, of what ``pool_of`` names; from 0 to 1.
+        utilization: share of the memory named by ``pool_of`` that it takes, from 0 to 1.
         reserves_output: whether a request starts only when its whole answer has room.
         source: document or code with these defaults.
         pool_of: memory that ``utilization`` is a share of.
         static: rule for the share if the user gives none; None for ``utilization``.
-        assumed: version whose rules hold where none is given.
-        rewritten: first version with another engine, for which hosts of older ones do not count.
-        budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.
-        small: GPUs that have the last of ``budgets``, by how their names begin.
-        items: tokens of the largest image or video by family of models, if a step must hold it
-            whole, and the budget of steps where the default is smaller; empty where it is not.
-        counts_graphs: whether the share of a device holds recorded graphs too.
-        context_bytes: what the share of a device holds of a context and its libraries.
+        assumed: version whose rules hold if none is given.
+        rewritten: first version of a rewritten engine; hosts that were measured under earlier
+            versions do not count for it.
+        budgets: rows of least memory of a GPU in GiB, tokens of a step, and maximum sequences in
+            flight; descending.
+        small: beginnings of the names of GPUs that have the last row of ``budgets``.
+        items: for families of models whose largest image or video a step must hold whole, its
+            tokens, and the budget of steps if the default is smaller; else empty.
+        counts_graphs: whether the share of a device includes recorded graphs.
+        context_bytes: bytes of a context and its libraries that the share of a device includes.
         logit_bytes: bytes for each logit of the largest step of decoding when memory is profiled.
-        similar: ratio of layers of two kinds below which their caches have groups of one size.
-        prints_concurrency: whether it prints its cache as users of the longest sequence.
-        extra_states: states that a sequence keeps where an earlier one may be read again.
-        steps_ahead: steps whose tokens a window holds beyond itself.
-        padding: multiples of the inner columns of a rank and of the hidden ones that 4-bit experts
-            are widened to, by architecture, maker, or "" for others.
+        similar: ratio of the numbers of layers of two kinds below which their caches have groups of
+            one size.
+        prints_concurrency: whether it prints the size of its cache as a number of users of the
+            longest sequence.
+        extra_states: further states of a sequence, so that an earlier state may be read again.
+        steps_ahead: number of steps whose tokens are stored in addition to a sliding window.
+        padding: multiples to which 4-bit experts widen the inner columns of a rank and the hidden
+            columns, by architecture, maker, or "" for others.
         state: element type of states; "" for that of the model.
-        states: the same by family of models; "config" for what its configuration says.
+        states: element type of states by family of models; "config" for that of its configuration.
         checks_longest: whether it starts only if one sequence of all positions has room.
-        caches: type of caches by default, by formats of weights whose files name one, and of sparse
-            attention; that of activations for others.
+        caches: default type of caches by formats of weights whose files name one, and of sparse
+            attention; any other cache has the type of activations.
         fuses_attention: whether prompts attend in one kernel where ``converts`` has two products.
-        evicts: whether it starts requests all the same, when their prompts have room, and puts the
-            last ones back where the pool is full: those start again.
+        evicts: whether it starts requests as soon as their prompts have room, and when the pool is
+            full puts the last ones back, which start again.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
-        adapters: what it calls the number of adapters that a batch may have; "" where it serves no
-            more than one at once.
-        is_ahead: whether it schedules a step while the one before it runs.
-        looks_every: steps of decoding after which it looks for requests again, while it is busy.
+        adapters: its option for the number of adapters in a batch; "" if it serves no more than one
+            at once.
+        is_ahead: whether it schedules a step while the step before runs.
+        looks_every: steps of decoding after which a busy engine looks for new requests.
         longest: tokens of the longest sequence that an engine is made for; 0 for any.
         minor_kernels: kernels of each layer that move little and count as part of others.
-        minor_kernels_quantized: further ones where weights are quantised.
-        launched: kernels that its host launches for an operator, by mnemonic, one for any other, in
-            steps that are not recorded.
+        minor_kernels_quantized: further minor kernels if weights are quantised.
+        launched: kernels that its host launches for an operator in steps that are not recorded, by
+            mnemonic; one for any other operator.
         recording: rule for recorded steps; None if the engine records none.
-        recorded_tokens: tokens of the largest recorded step; 0 for what ``recording`` says.
-        is_compiled: whether a step with prompts is launched as one, where others launch its kernels
-            one by one in Python.
-        held: tensors as wide as the model that it refers to longer than a step needs them.
-        multiplies: codes of the only element types that it multiplies; empty for all that the
-            machine does.
+        recorded_tokens: tokens of the largest recorded step; 0 for those by ``recording``.
+        is_compiled: whether a step with prompts is launched as one; other engines launch its
+            kernels one by one in Python.
+        held: number of tensors of the model's width that stay allocated after a step.
+        multiplies: codes of the only element types that it multiplies; empty for all types of the
+            machine.
         converts: whether activations are of 32 bits between products, converted around each, and
             prompts attend as two products and a softmax.
         sums_halves: whether products of 16 bits of prompts add up in 16 bits.
         widens_beyond: tokens of a step beyond which quantised weights are written in 16 bits before
-            their products; 0 where products read them as they are.
+            their products; 0 if products always read quantised weights.
         overlaps_prompts: whether stages of a pipeline compute successive chunks of one prompt at
             the same time.
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
-        joins_ranks: whether ranks communicate through NCCL, which has buffers on each.
-        offloaded_bytes: weights of a rank that stay in host memory and are read in every step.
-        reads_chosen: whether kernels read such weights over the link: of experts those that tokens
-            choose.
-        hosted_layers: layers whose experts ``hosted_by`` has, and multiplies in small steps.
-        hosted_by: processor of a host.
-        host: processor that attends, with the cache in its memory; "" for the device, None where an
-            engine has no such choice.
+        joins_ranks: whether ranks communicate through NCCL, which has buffers on each rank.
+        offloaded_bytes: bytes of a rank's weights that stay in host memory and are read every step.
+        reads_chosen: whether kernels read these weights over the link, and so of experts only the
+            chosen ones.
+        hosted_layers: layers whose experts are in the memory of ``hosted_by``, which multiplies
+            them in small steps.
+        hosted_by: name of the host's processor.
+        host: processor that computes attention, with the cache in its memory; "" for the device,
+            None if the engine has no such choice.
     """
 
     batching: Batching
@@ -266,7 +277,7 @@ class EngineKind:
     @classmethod
     @cache
     def of(cls, name: str, version: str = "") -> EngineKind:
-        """Return the kind of a runtime by the table of rules, as of the assumed version for ""."""
+        """Return the kind of a runtime under a version; by default the version ``assumed``."""
         rules = dict(_RULES[name])
         version = version or rules.get("assumed", "")
         for later in rules.pop("versions", ()):
@@ -279,11 +290,11 @@ class EngineKind:
         return cls(**rules)
 
     def on(self, name: str, memory_bytes: float, family: str = "") -> EngineKind:
-        """Return the kind with the budgets of steps on a GPU.
+        """Return the kind with the token budget and maximum sequences of a GPU.
 
         Args:
             name: name of the GPU.
-            memory_bytes: its memory; 0 if unknown.
+            memory_bytes: memory of the GPU; 0 if unknown.
             family: family of the model.
         """
         if not self.budgets or not memory_bytes:
@@ -298,11 +309,11 @@ class EngineKind:
         return replace(self, token_budget=raised, max_num_seqs=seqs)
 
     def most_recorded(self, family: str, drafted: int = 0) -> float:
-        """Return tokens of the largest step of a family of models that is recorded, 0 if none is.
+        """Return the tokens of the largest recorded step of a family of models; 0 if none is.
 
         Args:
             family: family of the model.
-            drafted: tokens that a step verifies for each sequence beside the next one.
+            drafted: draft tokens that a step verifies for each sequence, besides the next token.
         """
         if self.recording is None:
             return 0
@@ -321,13 +332,13 @@ def release(version: str) -> tuple[float, ...]:
 
 
 def changes(name: str, newest: str) -> list[str]:
-    """Return the versions of a runtime up to one from which some rule differs, oldest first."""
+    """Return the versions, up to ``newest``, from which on a rule of a runtime differs."""
     versions = [later["from"] for later in _RULES[name].get("versions", ())]
     return [version for version in versions if release(version) <= release(newest)]
 
 
 _RULES = data_next_to(__file__)
-"""Fields of each runtime's kind by its name; those of later releases under ``versions``."""
+"""Fields of each runtime's kind by name; changes of later releases under ``versions``."""
 _READERS: Mapping[str, Any] = {
     "batching": Batching,
     "pool_of": PoolOf,
@@ -335,4 +346,4 @@ _READERS: Mapping[str, Any] = {
     "recording": lambda table: RecordedSteps(**table) if table else None,
     "multiplies": frozenset,
 }
-"""Types of the values that TOML has none of."""
+"""Functions that make the values of fields whose types TOML lacks."""

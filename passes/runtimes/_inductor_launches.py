@@ -16,18 +16,18 @@ from ..fusion.kernel import Helper, Kernel
 from ._launch_rules import LaunchRule, rules
 
 MOST_NODES = 300
-"""Nodes of a graph per convolution, from which on the order stays as it is."""
+"""Nodes of a graph per convolution from which on the order of feature maps stays as it is."""
 GROUPED_TIME, SMALL_TIME, NARROWING_TIME, OTHER_TIME = 1.358, 0.783, 0.725, 0.823
 """Mean time with channels last over that with channels first, by kind of convolution.
 
-From the same function of TorchInductor as the other constants, see `puts_last`.
+All constants of this file are from one function of TorchInductor, see `puts_last`.
 """
 SMALL = 64
 """Maximum channels of a small convolution."""
 
 
 def launches() -> tuple[LaunchRule, ...]:
-    """Return the rules of the launches."""
+    """Return the rules of the launches, those of TorchInductor before those of the libraries."""
     inherited = [rule.without(Helper.BIAS) for rule in rules("convolutions", "gradients", "amd")]
     return *rules("inductor"), *inherited, *rules("products")
 
@@ -52,6 +52,7 @@ def puts_last(kernels: Sequence[Kernel], at: Numbers) -> bool:
         is_narrowing = 2 * filters <= depth and at(w.extents[0]) > 1
         kinds = (is_grouped, GROUPED_TIME), (is_small, SMALL_TIME), (is_narrowing, NARROWING_TIME)
         before += at(k.work.mac)
+        # the first kind that holds decides the time
         after += at(k.work.mac) * next((time for holds, time in kinds if holds), OTHER_TIME)
         are_small.append(is_small)
         has_slower = has_slower or is_grouped or is_narrowing

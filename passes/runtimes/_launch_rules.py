@@ -1,4 +1,4 @@
-"""Rules for what a runtime launches besides the operators of a model."""
+"""Rules for the launches of a runtime in addition to the operators of a model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class RuleOperation(Enum):
     """Classes of kernels that rules distinguish."""
 
     CONVOLUTION = "convolution"
-    """One group of channels."""
+    """Convolution of one group of channels."""
     GROUPED = "grouped convolution"
     DEPTHWISE = "depthwise convolution"
     DATA_GRADIENT = "gradient of a feature map"
     FILTER_GRADIENT = "gradient of filters"
-    """Convolutions of one group."""
+    """Gradients of convolutions of one group; the others have no rules."""
     PRODUCT = "product"
     ATTENTION = "attention"
     BATCH_NORM = "batch normalization"
@@ -57,15 +57,15 @@ class KernelTraits(NamedTuple):
         channels: the smaller of input and output channels.
         filters: output channels of a group.
         alignment: greatest common divisor of 8 and the pixels of the result.
-        pixels: positions of a feature map of the result.
-        batch: feature maps.
-        elements: of the result.
-        tiles: tiles of 128 x 256 of a product's result over the machine's multiprocessors.
+        pixels: positions in a feature map of the result.
+        batch: number of feature maps.
+        elements: elements of the result.
+        tiles: tiles of 128 x 256 of a product's result, divided by the machine's multiprocessors.
         capability: compute capability, 90 for ``sm_90``; 0 for other makers.
         channels_last: 1 for a feature map whose channels are the densest axis.
         strided: 1 if a product's left operand is no dense tensor.
         copied_weights: 1 if the filters lie in another order than the feature map.
-        merged: 1 for a kernel that also runs the operators after it.
+        merged: 1 for a kernel that also computes operators after the convolution.
     """
 
     window: float = 1
@@ -94,10 +94,10 @@ class LaunchRule:
         types: arithmetic of the kernels; any if empty.
         where: ranges of traits, ends included, all of which must hold.
         before: launches before the kernel, in order.
-        after: launches after it.
-        algorithm: how the kernel is chosen.
+        after: launches after the kernel, in order.
+        algorithm: how the library chooses the kernel; None if that makes no difference.
         maker: maker of the GPU.
-        by_group: each group of channels is a launch.
+        by_group: whether each group of channels is a launch.
     """
 
     operation: RuleOperation
@@ -120,7 +120,7 @@ class LaunchRule:
 
 @cache
 def rules(*groups: str) -> tuple[LaunchRule, ...]:
-    """Return the rules of groups of ``_launch_rules.toml``, in their order."""
+    """Return the rules of the named groups of ``_launch_rules.toml``, in that order."""
     table = data_next_to(__file__)
     return tuple([_rule(**row) for group in groups for row in table[group]])
 

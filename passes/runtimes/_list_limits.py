@@ -12,7 +12,7 @@ from perfc.ir import record
 from perfc.machine import Machine
 
 CHUNK = 65536
-"""Elements of a tensor that one block of a launch takes."""
+"""Elements of a tensor that one block of a launch processes."""
 
 
 @record
@@ -45,14 +45,16 @@ class ListLimit:
         )
 
 
-BEFORE_CUDA_13 = (  # limits of libraries built for CUDA 12 and older
-    # operator by operator: lists have no kernels on processors
+BEFORE_CUDA_13 = (
+    # processors have no kernels over lists: each tensor is a launch
     ListLimit((1,), inf, kind="cpu"),
-    # what fits into 4 KB of arguments
+    # as many as fit into 4 KB of kernel arguments
     ListLimit((110, 64, 48, 36, 30), 320),
 )
-# CUDA 13 has 32 KB and requires Turing; PyTorch 2.11 is the first that is built for it by default
-PYTORCH = (  # limits of PyTorch, the first that holds
+"""Limits of libraries that are built for CUDA 12 and older."""
+PYTORCH = (
+    # CUDA 13 has 32 KB and requires Turing; PyTorch 2.11 is the first built for it by default
     ListLimit((770, 448, 336, 252, 210), 2240, "cuda", "NVIDIA", 75, (2, 11)),
     *BEFORE_CUDA_13,
 )
+"""Limits of PyTorch, the first of which that holds counts."""

@@ -11,9 +11,9 @@ class LaunchMode(Enum):
     """Launch mechanism of kernels."""
 
     EAGER = "eager"
-    """The host launches each; its overhead shows when kernels are short."""
+    """The host launches every kernel; its overhead shows when kernels are short."""
     GRAPH = "graph"
-    """Recorded once and replayed; the gap between kernels is the device's own."""
+    """Kernels are recorded once and replayed; the device alone decides the gaps between them."""
 
 
 class Framework(Enum):
@@ -28,7 +28,7 @@ class Framework(Enum):
 
 
 class Tf32(Enum):
-    """Which products of f32 the matrix units may round to TF32, as files have it."""
+    """Which products of f32 the matrix units may round to TF32; values are those in files."""
 
     NONE = False
     CONVOLUTIONS = "convolutions"
@@ -76,7 +76,7 @@ class AttentionKernels:
 
     Args:
         most_bits: maximum bits of an element.
-        most_keys: that a query attends to; None where any number may be.
+        most_keys: maximum keys that a query attends to; None for any number.
     """
 
     most_bits: int = 64

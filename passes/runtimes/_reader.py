@@ -1,8 +1,9 @@
-"""Reader of the tables of runtimes: one TOML file each, named as ``--runtime`` has it.
+"""Reader of the tables of runtimes: one TOML file each, named like the value of ``--runtime``.
 
-A table may build on another, its ``base``. ``...`` stands for the words of the base, ``-word``
-leaves one out; rows of ``epilogue`` and ``epilogue_tags`` replace those of the base by kind, and an
-empty one removes it. Files have dotted keys and no ``[section]``, since their texts are joined.
+A table may build on another, its ``base``. In lists of words, ``...`` stands for the words of the
+base and ``-word`` removes a word. Rows of ``epilogue`` and ``epilogue_tags`` replace rows of the
+same kinds in the base, and an empty row removes them. Files have dotted keys and no ``[section]``,
+since their texts are joined.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ IDENTITY = {"title", "aliases", "stands_for", "formats"}
 THOSE_OF_BASE = "..."
 """Stands for the words, or the source, of the base."""
 BY_KIND = {"epilogue", "epilogue_tags"}
-"""Fields with a row of words for each kind of kernels, several of which may share one."""
+"""Fields with a row of words for each kind of kernel; one row may name several kinds."""
 
 
 @cache
 def files() -> Mapping[str, Mapping[str, Any]]:
     """Return the content of every table, by name."""
     paths = [path for path in FOLDER.glob("*.toml") if not path.name.startswith("_")]
-    # one text, since each entry of the cache is a file to open
+    # one text for all tables, as each entry of the cache is a file to open
     texts = [f"[{path.stem}]\n{path.read_text(encoding='utf-8')}" for path in paths]
     return dict(sorted(remembered("\n".join(sorted(texts))).items()))
 
@@ -66,7 +67,7 @@ def merged(name: str) -> dict[str, Any]:
 
 
 def joined(words: Sequence[str], base: Sequence[str]) -> list[str]:
-    """Return words in order: the base's stand where ``...`` does, without those after a hyphen."""
+    """Return words in order, with those of the base for ``...``, without ``-word`` and ``word``."""
     removed = {word[1:] for word in words if word.startswith("-")}
     every = (part for word in words for part in (base if word == THOSE_OF_BASE else (word,)))
     return [word for word in every if word not in removed and not word.startswith("-")]
@@ -89,7 +90,7 @@ def _called(function: str, *args: object) -> Any:
 
 
 def _launches(value: str | list[str]) -> Callable[[], Any] | None:
-    """Return what gives the rules: of groups of ``_launch_rules.toml``, or of a function."""
+    """Return a function that returns rules: a named one, or that of named groups of rules."""
     if not value:
         return None
     return partial(_called, value) if isinstance(value, str) else partial(rules, *value)
@@ -118,4 +119,4 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "formats": frozenset,
     "aliases": tuple,
 }
-"""Types of the values that TOML has none of."""
+"""Functions that make the values of fields whose types TOML lacks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.ir import Loc, Node, Phase, Value, entity
@@ -14,9 +14,9 @@ class Accumulated:
     """Forward and backward of every small batch.
 
     Args:
-        nodes: in their order.
+        nodes: nodes of all batches, in execution order.
         inputs: inputs of the further batches.
-        gradients: summed, in the order of those given.
+        gradients: sums over batches, in the order of the given gradients.
     """
 
     nodes: list[Node]
@@ -48,7 +48,7 @@ def accumulated(
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
         for node in nodes:
             result.append(repeated(node, renamed, batch, tape))
-            # at once, as autograd does, so that no second gradient of a parameter stays alive
+            # each gradient is added when it is computed, as by autograd, and does not stay alive
             for i in [i for v in node.results for i in places.get(v, ())]:
                 sums[i] = tape.add(sums[i], renamed[gradients[i]])
     return Accumulated(result, tuple(further_inputs), sums)
@@ -63,10 +63,9 @@ def repeated(node: Node, renamed: dict[Value, Value], batch: int, tape: Tape) ->
     """Return a node on the values of another batch; its results enter ``renamed``."""
     for v in node.results:
         renamed[v] = another(v, batch, tape)
-    seen: Mapping[Value, Value] = renamed
     return replace(
         node,
-        inputs=tuple(v and seen.get(v, v) for v in node.inputs),
-        outputs=tuple(v and seen.get(v, v) for v in node.outputs),
+        inputs=tuple(v and renamed.get(v, v) for v in node.inputs),
+        outputs=tuple(v and renamed.get(v, v) for v in node.outputs),
         loc=replace(node.loc, name=f"{node.name}.batch{batch}"),
     )

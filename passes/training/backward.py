@@ -45,7 +45,7 @@ class BothWays:
     """Forward and backward pass of a part.
 
     Args:
-        module: with gradients as further results.
+        module: the part, with gradients as further results.
         inputs: activations from the previous part that have a gradient.
         before: nodes of the backward pass that the previous part waits for.
     """
@@ -56,7 +56,11 @@ class BothWays:
 
 
 def differentiated(module: Module) -> BothWays:
-    """Return a part with its backward pass; options and errors as in `Backward`."""
+    """Return a part with its backward pass.
+
+    Raises:
+        PassError: as `Backward.run`.
+    """
     with numbering():
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.BACKWARD)
@@ -72,7 +76,7 @@ def differentiated(module: Module) -> BothWays:
         # gradients may need results that the forward pass drops, such as statistics
         nodes = needed([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
         weights = kept_weights((*graph.weights, *tape.constants.values()), nodes)
-        # a result may be its input, and a gradient that of several values
+        # one value may be several results: an output that is an input, a gradient of two values
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
         both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))

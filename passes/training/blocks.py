@@ -1,4 +1,4 @@
-"""Blocks of a forward pass: what lies between places that a single tensor crosses."""
+"""Blocks of a forward pass: the nodes between two places that a single tensor crosses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Block:
 
     Args:
         name: name of the repeated module; "" for nodes before, after or between.
-        nodes: in their order.
-        boundary: the tensor that leaves it, None of the last one.
+        nodes: nodes in execution order.
+        boundary: the tensor that leaves the block; None for the last block.
     """
 
     name: str
@@ -51,14 +51,14 @@ def module_of(node: Node) -> str | None:
 
 
 def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Value]:
-    """Return positions behind which only one trained tensor is read, and the tensor."""
+    """Return positions after which only one tensor of ``trained`` is read, and the tensor."""
     last: dict[Value, int] = {}
-    made_at: dict[Value, int] = {}
+    computed = set[Value]()
     for i, node in enumerate(nodes):
         for v in node.inputs:
-            if v in made_at and v is not None:
+            if v in computed and v is not None:
                 last[v] = i
-        made_at.update((v, i) for v in node.results if v in trained)
+        computed.update(v for v in node.results if v in trained)
     open_values: set[Value] = set()
     ends: dict[int, list[Value]] = {}
     for v, end in last.items():
@@ -78,7 +78,7 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
 
     Args:
         nodes: nodes of the forward pass.
-        trained: results that depend on what is trained; others, as masks, are not counted.
+        trained: results that depend on trained parameters; others, such as masks, do not count.
     """
     singles = crossings(nodes, trained)
     blocks: list[Block] = []
@@ -89,7 +89,7 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
         inside, boundary = tuple(nodes[start : i + 1]), singles.get(i)
         name = name_of(inside)
         start = i + 1
-        # a stretch without names belongs to the block before it, unless the program marked that one
+        # nodes without names belong to the block before, unless the program checkpoints that block
         joins = name is None and blocks and not blocks[-1].name.startswith(CHECKPOINTED)
         if blocks and (joins or blocks[-1].name == name):
             before = blocks.pop()
@@ -99,6 +99,6 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
 
 
 def name_of(nodes: Sequence[Node]) -> str | None:
-    """Return the repeated module that most nodes say they are in, None where none says anything."""
+    """Return the repeated module that most nodes are in; None if no node has a name."""
     names = [name for n in nodes if (name := module_of(n)) is not None]
     return max(names, key=names.count) if names else None

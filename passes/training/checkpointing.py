@@ -17,7 +17,7 @@ from .implementation import RecomputePolicy
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 """Kinds whose results are saved by selective checkpointing, as they take longest to recompute."""
 LEVELS = 512
-"""Number of sizes that the search distinguishes."""
+"""Number of sizes that the search distinguishes, which limits its time."""
 
 
 @record
@@ -42,7 +42,7 @@ class CurvePosition:
     Args:
         kept_bytes: saved bytes of all blocks.
         cost_bytes: cost of recomputation, in bytes of traffic.
-        policies: policies of each block.
+        policies: policy of each block so far.
     """
 
     kept_bytes: int
@@ -73,13 +73,16 @@ class Checkpoints:
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 
     def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:
-        """Return the results of a block that a policy saves; those that leave it always are."""
+        """Return the results of a block that a policy saves.
+
+        The tensor that leaves the block is always saved, and so are masks and positions, which are
+        computed once from inputs alone and read by every block.
+        """
         results = {v for n in block.nodes for v in n.results}
-        # a mask, or positions: computed once from inputs alone, and read by every block
         always = {v for v in results if v is block.boundary or self.is_shared(v)}
         match policy:
             case RecomputePolicy.NONE:
-                return results | always
+                return results
             case RecomputePolicy.SELECTIVE:
                 return {v for n in block.nodes if n.op.kind in MATRIX for v in n.results} | always
             case _:
@@ -90,14 +93,15 @@ class Checkpoints:
         return v.is_real and v not in self.trained
 
     def choices(self, block: Block) -> list[Choice]:
-        """Return the choices of policy for a block with their cost."""
+        """Return each policy of a block with its saved bytes and its cost."""
         options: list[Choice] = []
         for policy in (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK):
             saved = self.kept_in(block, policy)
-            # what the backward pass reads, and what recomputation reads, is stored
+            # results that the backward pass or the recomputation reads are stored
             rerun = needed(block.nodes, self.read - saved, saved)
             read = [v for n in block.nodes for v in n.results if v in self.read & saved]
-            inputs = {v for n in rerun for v in n.inputs if v in saved and v not in read and v}
+            inputs = [v for n in rerun for v in n.inputs if v and v in saved]
+            # the boundary, saved under every policy, makes no difference
             stored = {v for v in (*read, *inputs) if v is not block.boundary}
             options.append(
                 Choice(policy, sum(map(self.size, stored)), sum(self.cost(n) for n in rerun))
@@ -105,7 +109,7 @@ class Checkpoints:
         return options
 
     def size(self, v: Value) -> int:
-        """Return the bytes of a value; views have none."""
+        """Return the bytes of a value; 0 if its size is unknown."""
         nbytes = v.nbytes
         return 0 if nbytes is None else int(evaluate(nbytes, self.env))
 
@@ -117,14 +121,14 @@ class Checkpoints:
         work = node.op.work(node.inputs, types)
         moved = int(evaluate(node.op.traffic(node.inputs, types).nbytes, self.env))
         flop = 0 if work is None else int(evaluate(work.flop, self.env))
-        # compute-bound nodes: FLOPs that take as long as one byte of traffic
+        # a node takes as long as its traffic, or as its operations if these take longer
         return max(moved, flop // FLOP_PER_BYTE)
 
     def curve(self) -> list[CurvePosition]:
         """Return the least cost for each size, by a choice for each block.
 
         Dynamic programming over blocks and sizes, exact to one part in ``LEVELS``.
-        Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, of chains of blocks.
+        Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, for chains of blocks.
         """
         options = [self.choices(b) for b in self.blocks]
         most_bytes = sum(max(c.kept_bytes for c in block_choices) for block_choices in options)
@@ -139,7 +143,7 @@ class Checkpoints:
                         prefix.cost_bytes + choice.cost_bytes,
                         (*prefix.policies, choice.policy),
                     )
-                    # of points in one level of size the cheapest goes on
+                    # of all points in one level of size only the cheapest is extended
                     level = -(-point.kept_bytes // unit)
                     best_there = after.get(level)
                     if best_there is None or point.cost_bytes < best_there.cost_bytes:
@@ -150,12 +154,15 @@ class Checkpoints:
     def policies(self, policy: RecomputePolicy, share: float) -> tuple[RecomputePolicy, ...]:
         """Return the policy of each block.
 
-        Without a policy, those blocks are checkpointed that the program itself calls
-        ``torch.utils.checkpoint`` for. A fixed policy applies to the blocks with a name, the layers
-        of the model, or without any name to all that have a boundary. The search may choose any.
+        Without a policy, only blocks for which the program itself calls ``torch.utils.checkpoint``
+        are checkpointed. A fixed policy applies to the blocks with a name, the layers of the model,
+        or without any name to all that have a boundary. The search may choose any policy for each.
+
+        Args:
+            policy: the policy of the step.
+            share: share of the saved bytes that may stay, for the search.
         """
         if policy is RecomputePolicy.NONE:
-            # calls that the program itself checkpoints
             marks = (b.name.startswith(CHECKPOINTED) for b in self.blocks)
             return tuple(RecomputePolicy.BLOCK if is_marked else policy for is_marked in marks)
         if policy is not RecomputePolicy.OPTIMAL:
@@ -169,7 +176,7 @@ class Checkpoints:
 
 
 def pareto(points: Mapping[int, CurvePosition]) -> dict[int, CurvePosition]:
-    """Return the points that no smaller point matches in cost."""
+    """Return the points that cost less than every smaller point, by level of size."""
     best: dict[int, CurvePosition] = {}
     least: int | None = None
     for level in sorted(points):
@@ -198,7 +205,7 @@ def recomputed(
     plan: tuple[Checkpoints, tuple[RecomputePolicy, ...]],
     tape: Tape,
 ) -> list[Node]:
-    """Return the backward pass in which a block is recomputed before the first read of its results.
+    """Return the backward pass with each block recomputed before the first read of its results.
 
     ``plan`` has the blocks and the policy of each.
     """
@@ -228,7 +235,7 @@ def repeated(node: Node, copy_of: dict[Value, Value], saved: set[Value], tape: T
     for v in node.results:
         copy_of[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)
     outputs = tuple(v and copy_of[v] for v in node.outputs)
-    # a node with several results recomputes all; those that were saved are still read as saved
+    # a node recomputes all its results, but readers of saved ones still read the saved tensors
     for v in node.results:
         if v in saved:
             copy_of.pop(v)

@@ -18,8 +18,8 @@ class Derivatives:
     """Result of differentiation.
 
     Args:
-        forward: the nodes, with the results that the backward pass needs besides.
-        gradients: gradients of the requested values and of the values between.
+        forward: forward nodes, with the additional results that the backward pass needs.
+        gradients: gradients of the requested values, and of all values between them and the seeds.
     """
 
     forward: tuple[Node, ...]
@@ -32,7 +32,7 @@ def may_carry(v: Value) -> bool:
 
 
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
-    """Return the values of real numbers that depend on those wanted."""
+    """Return the wanted values and the values of real numbers that depend on them."""
     result = set(wanted)
     for node in nodes:
         if not result.isdisjoint(node.inputs):
@@ -46,10 +46,10 @@ def differentiate(
     """Return the gradients of ``wanted``, written on ``tape``.
 
     Args:
-        nodes: in an order that can run.
+        nodes: forward nodes, in an order that can run.
         seeds: gradients of results, by result.
-        wanted: values that shall have gradients.
-        tape: gets the backward nodes, the last forward node's first.
+        wanted: values whose gradients are computed.
+        tape: takes the backward nodes, beginning with those of the last forward node.
 
     Raises:
         PassError: an operator on the way has no rule.
@@ -59,11 +59,8 @@ def differentiate(
     changed: dict[Node, Node] = {}
     for node in reversed(nodes):
         incoming = tuple(gradients.get(v) if v is not None else None for v in node.outputs)
-        # nothing before this node is trained
-        if alive.isdisjoint(node.inputs):
-            continue
-        # the loss does not depend on its results
-        if not any(incoming):
+        # no wanted value comes before the node, or the loss does not depend on its results
+        if alive.isdisjoint(node.inputs) or not any(incoming):
             continue
         tape.place = Loc(node.name, node.loc.op_type, frames=node.loc.frames)
         is_wanted = tuple(v in alive for v in node.inputs)
@@ -71,7 +68,7 @@ def differentiate(
         parts = node.op.gradient(adjoint) if not node.regions else None
         if parts is None:
             raise without_rule(node)
-        # a rule may add a result to save to its forward node
+        # a rule may give the forward node a further result, to be saved
         changed[node] = adjoint.node
         for index, part in parts.items():
             if part is not None and is_wanted[index]:
@@ -83,13 +80,13 @@ def differentiate(
 def collect(
     gradients: dict[Value, Value], ins: Inputs, index: int, part: Value, tape: Tape
 ) -> None:
-    """Add one operand's gradient to those that came before, in the operand's type.
+    """Add a gradient of an operand to its gradients from other readers, in the operand's type.
 
     Source: PyTorch, torch/csrc/autograd/engine.cpp, `validate_outputs`.
     """
     v = ins[index]
     assert v is not None
-    # a parameter's gradient is cast once, when all of it is summed
+    # the gradient of a parameter is cast once, after its sum (`Train.of_parameters`)
     if is_wide_float(v.dtype) and part.dtype is not v.dtype and v.weight is None:
         part = tape.apply(Cast(to=v.dtype), part)
     so_far = gradients.get(v)

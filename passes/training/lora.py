@@ -1,4 +1,4 @@
-"""Low-rank adaptation: small trained factors beside frozen matrices."""
+"""Low-rank adaptation: small trained factors in addition to frozen matrices."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Transpose
 
 ALPHA = 16.0
-"""The product of the factors is scaled by ``ALPHA / rank``; PEFT's ``lora_alpha``, 8 to 32."""
+"""The product of the factors is scaled by ``ALPHA / rank``; its value does not change the cost.
+
+PEFT calls it ``lora_alpha``; usual values are 8 to 32.
+"""
 
 
 @entity
 class LoraModule:
-    """Nodes that add the factors to products, and the factors, which alone are trained."""
+    """Nodes of products with factors added to them, and the factors, which alone are trained."""
 
     nodes: list[Node]
     factors: list[Value]
 
 
 def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tape) -> LoraModule:
-    """Return ``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
+    """Return ``y + (x @ A) @ B * alpha / rank`` for each product ``y`` of ``x`` and a parameter.
 
     Args:
         nodes: nodes of the forward pass.
@@ -69,9 +72,9 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
 
 
 def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
-    """Return one product with its low-rank factors; alone if it transposes ``x``.
+    """Return one product with its low-rank factors.
 
-    The factors multiply ``x`` as it is, and have no form for its transpose.
+    A product that transposes ``x`` gets none: the factors multiply ``x`` as it is.
     """
     x, y = node.inputs[0], node.results[0]
     assert x is not None
@@ -85,7 +88,7 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
     up = tape.scaled(tape.apply(MatMul(), down, b), ALPHA / rank)
     base_result = Value(tape.fresh(f"{y.name}.base"), y.type)
     base = Node(node.op, node.inputs, (base_result,), (), node.loc)
-    loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase, node.loc.frames)
+    loc = Loc(f"{node.name}.lora", "Add", phase=node.loc.phase, frames=node.loc.frames)
     adapted_nodes = [base, *tape.nodes, Node(Add(), (base_result, up), (y,), (), loc)]
     tape.nodes = []
     return LoraModule(adapted_nodes, [a, b])

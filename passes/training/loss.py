@@ -14,7 +14,7 @@ from perfc.ir.gradients.tape import Tape, shape_of
 from . import losses
 
 LEAST_VOCABULARY = 1000
-"""Minimum classes of a result of rank 3 that counts as scores of words."""
+"""Minimum last extent of a result of rank 3 that counts as scores of words, not as features."""
 
 
 @entity

@@ -1,4 +1,4 @@
-"""Operators that run otherwise when they are trained: batch normalisation and dropout."""
+"""Operators with a training mode: batch normalisation and dropout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _trained(node: Node, tape: Tape) -> Node:
             ratio = node.inputs[1] if len(node.inputs) > 1 else None
             mode = tape.constant((True,), (), DType.BOOL)
             node = replace(node, inputs=(node.inputs[0], ratio, mode))
-            # with a ratio of 0 it stays a view
+            # with a ratio of 0 the dropout stays a view
             drops = NativeDropout(seed, mask_is_bool)
             return replace(node, op=drops) if op_trains(node) else node
         case _:
@@ -33,6 +33,6 @@ def _trained(node: Node, tape: Tape) -> Node:
 
 
 def op_trains(node: Node) -> bool:
-    """Return True if a dropout node is already in training mode."""
+    """Return True if a dropout node drops elements: in training mode, with a ratio above 0."""
     assert isinstance(node.op, Dropout)
     return node.op._trains(node.inputs)

@@ -1,4 +1,4 @@
-"""Optimisers as the kernels they launch; one is the file of its name in ``optimizers``."""
+"""Optimisers as the kernels that they launch; each is the file of its name in ``optimizers``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class ListKernel:
 
     Args:
         function: PyTorch's name of the operation.
-        reads: lists by letter, ``p`` parameters, ``g`` gradients, others states or temporaries.
-        writes: lists that are written over, or a new letter.
+        reads: letters of the lists that are read: ``p`` parameters, ``g`` gradients; other letters
+            are states or temporary lists.
+        writes: letters of the lists that are written; a letter that is not read is a new list.
         unread: lists that are written over without being read.
         alu: operations an element on the vector unit.
         sfu: operations an element on the special-function unit.
@@ -74,8 +75,13 @@ class ListOptimizer:
     ) -> tuple[list[Value], list[Value]]:
         """Write the update of parameters by their gradients.
 
+        Args:
+            tape: takes the kernels.
+            trained: parameters with their gradients.
+            how: launch of the kernels.
+
         Returns:
-            what is left of parameters and states, and the states, which are stored.
+            new values of parameters and states, and the states before, which are stored tensors.
         """
         lists = {"p": [p for p, _ in trained], "g": [g for _, g in trained]}
         stored: list[Value] = []
@@ -107,7 +113,8 @@ class ListOptimizer:
         """Write the fused update of master copies by narrow gradients, which writes parameters too.
 
         Returns:
-            parameters, masters and states, and the states with the masters, which are stored.
+            new values of parameters, masters and states, and the masters and states before, which
+            are stored tensors.
         """
         assert self.fused is not None
         # the masters take the place of the parameters, which are the narrow copies
@@ -123,16 +130,15 @@ def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     """Write one kernel; the lists that it writes stand for their new contents."""
     ins = tuple(v for letter in step.reads for v in lists[letter])
     overwritten = [letter for letter in step.writes if letter in step.reads]
-    # a letter that is not read is a temporary list
     new = [letter for letter in step.writes if letter not in step.reads]
     op = MultiTensor(
         step.function,
-        len(step.reads),
-        tuple(step.reads.index(x) for x in overwritten),
-        len(new),
-        step.alu,
-        step.sfu,
-        tuple(map(step.reads.index, step.unread)),
+        lists=len(step.reads),
+        written=tuple(step.reads.index(x) for x in overwritten),
+        fresh=len(new),
+        alu=step.alu,
+        sfu=step.sfu,
+        unread=tuple(map(step.reads.index, step.unread)),
     )
     members = len(ins) // len(step.reads)
     names = [f"{v.name}.next" for x in overwritten for v in lists[x]]

@@ -40,10 +40,12 @@ BUFFERS = (
     "*/Constant_output_0",
     "*/Constant_*_output_0",
 )
-"""Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
+"""Names of stored tensors that are no parameters: buffers of PyTorch, constants of torch.onnx."""
 UNNAMED = "val_[0-9]*"
-"""Names that torch.onnx gives to its constants, among them biases of zeros that it adds to
-convolutions; parameters under such a name are matrices that it turned over."""
+"""Names that torch.onnx gives to its constants, such as the biases of zeros of convolutions.
+
+A parameter has such a name only if it is a matrix that torch.onnx transposed.
+"""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
 UNSCALE = ListKernel("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
@@ -56,8 +58,8 @@ COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0, unread="p")
 class Train(Transform):
     """The module as one training step: forward, loss, backward and optimiser, a node each.
 
-    Every node behind the model's own says its phase. Stored tensors of real numbers are trained,
-    but for constants, statistics of batch normalisation, and what ``freeze`` names.
+    Every node that is added to those of the model has its phase. Stored tensors of real numbers are
+    trained, but for constants, statistics of batch normalisation, and what ``freeze`` names.
 
     Args:
         optimizer: by name; "" for gradients alone.
@@ -104,27 +106,23 @@ class Train(Transform):
     def step(self, module: Module) -> Module:
         """Return the module of a step."""
         graph = module.graph
-        tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
+        tape = Tape((v.name for v in all_values(graph)), Phase.FORWARD)
         trained = [w for w in graph.weights if self.is_trained(w)]
         nodes = rewritten(
             graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
         )
         # attention is written out before dropout, which drops probabilities that are a tensor
-        tape.phase = Phase.FORWARD
         if not self.is_trainer:
             nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
-        tape.phase = Phase.LOSS
         if self.dropout:
-            tape.phase = Phase.FORWARD
-            nodes, tape.phase = dropped(nodes, self.dropout, tape), Phase.LOSS
+            nodes = dropped(nodes, self.dropout, tape)
         nodes = trained_form(nodes, tape)
         if self.lora_rank:
-            tape.phase = Phase.FORWARD
             adapters = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
-            nodes, trained, tape.phase = adapters.nodes, adapters.factors, Phase.LOSS
+            nodes, trained = adapters.nodes, adapters.factors
         if not trained:
             raise PassError("nothing is left to train", where="--freeze", hint="freeze less")
-        tape.place, tape.suffix = Loc("loss"), ""
+        tape.phase, tape.place, tape.suffix = Phase.LOSS, Loc("loss"), ""
         loss_head = head(self.loss, tape, graph.outputs, nodes)
         loss = self.scaled(loss_head.loss, tape)
         forward = [*nodes, *tape.nodes]
@@ -134,7 +132,7 @@ class Train(Transform):
         pairs = self.of_parameters(trained, derivatives, tape)
         backward = self.with_recomputation(module, derivatives.forward, trained, tape)
         inputs = (*graph.inputs, *loss_head.inputs)
-        # dead nodes go before the passes are repeated for each small batch
+        # dead nodes are removed before the passes are repeated for each small batch
         passes = accumulated(
             needed([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
             inputs,
@@ -168,7 +166,7 @@ class Train(Transform):
         return recomputed(forward, tape.nodes, plan, tape)
 
     def scaled(self, loss: Value, tape: Tape) -> Value:
-        """Return the loss that is differentiated: a share, scaled for narrow gradients."""
+        """Return the loss to differentiate, scaled so that narrow gradients do not vanish."""
         # each small batch adds its share of the mean
         factor = (SCALE if self.loss_scaling else 1.0) / self.accumulate
         return tape.scaled(loss, factor)
@@ -186,7 +184,7 @@ class Train(Transform):
     def of_parameters(
         self, trained: Sequence[Value], derivatives: Derivatives, tape: Tape
     ) -> list[tuple[Value, Value]]:
-        """Return parameters that have gradients, with them in the parameter's type."""
+        """Return the parameters that have gradients, each with its gradient in its type."""
         pairs: list[tuple[Value, Value]] = []
         for p in trained:
             g = derivatives.gradients.get(p)
@@ -203,7 +201,7 @@ class Train(Transform):
     def update(
         self, pairs: Sequence[tuple[Value, Value]], tape: Tape
     ) -> tuple[list[Value], list[Value]]:
-        """Return the new parameters and states, and the states; gradients where nothing updates."""
+        """Return new parameters and states, and the stored states; or gradients alone."""
         if not self.optimizer:
             return [g for _, g in pairs], []
         launch = OptimizerLaunch.FUSED if self.is_trainer else OptimizerLaunch(self.implementation)

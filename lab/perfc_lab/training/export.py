@@ -1,7 +1,7 @@
 """Export models of transformers as ONNX, cut to a few layers, from a published configuration.
 
-Weights are never read or made: their files are emptied as soon as they are written, since the IR
-only looks at types.
+No weights are loaded: parameters have no content, and the file that the exporter writes for them is
+emptied at once, as the IR only reads types.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUN_ONLY = ("transformers_version", "torch_dtype", "dtype", "_name_or_path")
 
 
 def layer_units(configuration: str) -> int:
-    """Return the equal parts a model has: layers, or pairs of a dense and a sparse one."""
+    """Return the number of equal parts of a model: layers, or pairs of a dense and a sparse one."""
     content = parsed(configuration)
     count = next((content[name] for name in LAYERS if name in content), None)
     if not isinstance(count, int) or count < 1:
@@ -35,7 +35,7 @@ def layer_units(configuration: str) -> int:
 
 
 def every(content: dict[str, Any]) -> int:
-    """Return the period of sparse layers: 2 if each second one is; 1 for models without."""
+    """Return the period of layers with experts: 2 if every second layer has them, 1 without any."""
     sparse = content.get(SPARSE_LAYERS[0], 0)
     return content["num_layers"] // sparse if sparse else 1
 
@@ -56,9 +56,9 @@ def exported(
         name: name of the model, for the file.
         configuration: JSON of the transformers configuration.
         seq_len: tokens; the batch stays a symbol.
-        units: layers, or pairs of a dense and a sparse one.
+        units: number of equal parts, see `layer_units`.
         training: whether dropout drops.
-        folder: where files are kept.
+        folder: folder of the files.
         architecture: class of the model, the configuration's first by default.
 
     Raises:
@@ -80,14 +80,15 @@ def exported(
         ) from None
     kind = content.pop("model_type")
     settings: Any = transformers.AutoConfig.for_model(kind, **content)
-    settings.use_cache = False  # a cache would be further outputs
+    # a cache of keys and values would be further outputs
+    settings.use_cache = False
     # parameters without memory, then without content, as only their shapes are exported
     with torch.device("meta"):
         model = getattr(transformers, architecture)._from_config(
             settings, attn_implementation="eager"
         )
     model = model.to_empty(device="cpu")
-    # buffers may be indices, as position ids are: zeros are in range, uninitialised memory may not
+    # a buffer may hold indices, such as position ids: zeros are in range, empty memory need not be
     for buffer in model.buffers():
         buffer.zero_()
     if content.get(SPARSE_LAYERS[0]):
@@ -110,7 +111,10 @@ def cut(content: dict[str, Any], units: int) -> dict[str, Any]:
 
 
 def logits_of(model: Any, *, encodes: bool) -> Any:
-    """Return a module whose only input is token ids; encoder and decoder get the same ids."""
+    """Return a module with token ids as its only input and logits as its only results.
+
+    With ``encodes``, encoder and decoder get the same ids.
+    """
     import torch
 
     class Logits(torch.nn.Module):
@@ -129,10 +133,10 @@ def logits_of(model: Any, *, encodes: bool) -> Any:
 
 
 def make_static(model: Any) -> None:
-    """Give every expert the tokens of its capacity; the other tokens pass by all experts.
+    """Give every expert as many tokens as it has capacity for; all other tokens skip the experts.
 
-    Which tokens go where is content; how many is what time depends on, and an untrained router
-    fills every expert. The router's small index kernels are left out.
+    Time depends on the number of tokens of an expert, not on which tokens they are, and an
+    untrained router fills every expert. The router's small index kernels are left out.
     """
     import torch
 
@@ -155,11 +159,11 @@ def make_static(model: Any) -> None:
 
 
 def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
-    """Export into a temporary folder, then move the file: a file that is there is complete."""
+    """Export into a temporary folder, then move the file, so that an existing file is complete."""
     import torch
 
     module.train(training)
-    # with a batch of 1 the exporter would take the axis for one that broadcasts
+    # the exporter takes an axis of extent 1 for a constant that broadcasts, so the batch is 2
     ids = torch.zeros((2, seq_len), dtype=torch.long)
     batch = torch.export.Dim("batch", min=1, max=1024)
     program = torch.onnx.export(

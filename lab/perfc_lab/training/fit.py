@@ -1,7 +1,7 @@
 """Train one predictor of kernels from blocks of rows.
 
-The factor is a forest of ``log(time / scale)``, the spread one of expected errors; the calibration
-turns both into intervals.
+The factor is a forest that predicts ``log(time / scale)``, the spread a forest that predicts its
+error; the calibration turns both into intervals.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def train(
     memory: ForestCache | None = None,
     ready: Ready | None = None,
 ) -> Artefact:
-    """Train on all rows given; those held out for testing must not be among them.
+    """Train on all given rows, among which no row may be held out for testing.
 
     Args:
         name: name of the predictor.
@@ -74,7 +74,8 @@ def train(
     stack = stacked(blocks, card.frameworks, recipe)
     forests = memory or ForestCache()
     factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest
-    values = stack.table.values  # [rows, features]: their hull and median follow
+    # [rows, features]: the artefact gets their least and largest values and their medians
+    values = stack.table.values
     return Artefact(
         replace(
             card,
@@ -93,7 +94,7 @@ def train(
 
 
 def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the features of the forests, which one row is enough to tabulate for."""
+    """Return the names of the features of the forests, from the table of a single row."""
     first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
     return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
 

@@ -34,29 +34,30 @@ class Recipe:
 
     Args:
         trees: number of trees of the factor.
-        depth: depth of each.
-        learning_rate: shrinkage.
+        depth: maximum depth of a tree.
+        learning_rate: share of its prediction that each tree adds.
         least_weight: minimum weight of the rows of a leaf.
-        balance: 0 counts every row equally, 1 every block of machine, type and framework.
-        max_rows: maximum rows; if there are more, a random sample is taken.
+        balance: 0 weights every row equally, 1 every block of machine, type and framework; values
+            between weight a block of ``n`` rows by ``n ** (1 - balance)``.
+        max_rows: maximum rows; of more rows a random sample is taken.
         keep_small: True to sample only the largest blocks, whose remaining rows get more weight
             instead; False to sample all blocks equally.
         spread_trees: number of trees of the spread, five levels deep.
         subsample: share of the rows that a tree sees.
         columns: share of the features that a tree chooses from.
-        node_columns: share of those that each of its nodes chooses from.
-        parallel_trees: trees of a round, whose mean is taken: each sees other rows and features, so
+        node_columns: share of the tree's features that each of its nodes chooses from.
+        parallel_trees: trees of a round, whose mean counts: each sees other rows and features, so
             that their noise averages out.
         objective: objective of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is subtracted and trees grow again, so that
-            shapes measured on one machine alone do not stand for that machine.
+            shapes that only one machine has do not take on the level of that machine.
         left_out: fields with other values while a machine is held out.
         leaves: maximum leaves of a tree, which then grows leaf by leaf, not level by level; 0 for
             all that ``depth`` allows.
         cells: maximum cells of the summary of the training rows.
         seed: random seed of samples and trees.
-        general: True to begin the forest with one grown as for held-out machines, which alone
-            predicts unmeasured machines.
+        general: True to begin the forest with the trees for held-out machines; these trees alone
+            predict unmeasured machines.
     """
 
     trees: int = 400
@@ -85,7 +86,7 @@ class Recipe:
         return self.trees * self.parallel_trees
 
     def for_unseen_machine(self) -> Recipe:
-        """Return the recipe whose residuals calibrate machines that nobody measured."""
+        """Return the recipe of trainings without a machine, which calibrate unmeasured machines."""
         changes = dict(self.left_out or {"max_rows": min(self.max_rows, 200_000)})
         return replace(self, general=False, **changes)  # type: ignore[arg-type]
 
@@ -99,7 +100,7 @@ class StackedTables:
         log_factor: target of the forest, ``log(time / scale)``.
         weight: weight of each row, mean 1.
         block: index of each row's block.
-        owner: owner of each block: machine, and family of those that state the same parameters.
+        owner: machine and columns of each block; blocks with equal columns are of one family.
         increasing: features in which the factor may only rise.
     """
 
@@ -144,7 +145,7 @@ def stacked(
         )
         parts.append(table)
         factor.append(np.log(chosen.time_s / table.scale_s))
-        # a sampled row counts for the rows that it was drawn from
+        # a sampled row also counts for the rows of its block that were left out
         stands_for = 1 / share if recipe.keep_small else 1.0
         weight.append(np.full(len(chosen), stands_for * float(len(block)) ** -recipe.balance))
         index.append(np.full(len(chosen), number))
@@ -168,9 +169,9 @@ def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
     if not recipe.keep_small:
         return [min(1.0, recipe.max_rows / max(sum(sizes), 1))] * len(sizes)
     remaining, most = recipe.max_rows, 0.0
-    # small blocks first: what they leave of an equal share goes to the larger ones
-    for index, size in enumerate(ordered := sorted(sizes)):
-        most = remaining / (len(ordered) - index)
+    # small blocks first: rows of an equal share that they do not need go to the larger blocks
+    for index, size in enumerate(sorted(sizes)):
+        most = remaining / (len(sizes) - index)
         if size > most:
             break
         remaining -= size
@@ -180,10 +181,9 @@ def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
 
 
 def joined(one: Forest, other: Forest) -> Forest:
-    """Return the sum of two forests; the constant of the other is a part of its trees."""
+    """Return the sum of two forests, as one forest with the constant of ``one``."""
     start = len(one.feature)
-    # every row ends in one leaf of each tree: added to all leaves of the first, a constant counts
-    # once
+    # the constant of ``other`` is added to all leaves of its first tree, as every row ends in one
     second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
     leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
     threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)
@@ -199,8 +199,8 @@ def joined(one: Forest, other: Forest) -> Forest:
 def grow(stack: StackedTables, recipe: Recipe) -> Forest:
     """Grow the forest of ``log(time / scale)``.
 
-    ``general`` grows a small forest for unmeasured machines first, and one of its residuals. With
-    ``levels`` the forest is that of a machine of median level.
+    With ``general`` a small forest for unmeasured machines is grown first, then a forest of its
+    residuals. With ``levels`` the forest predicts a machine of median level.
     """
     if recipe.general:
         # the first forest balances blocks as a training for unmeasured machines does
@@ -211,7 +211,7 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
             general, grow(replace(stack, log_factor=rest), replace(recipe, general=False))
         )
     forest = grown(stack, recipe)
-    # levels are residuals of a forest that was grown with the last levels subtracted
+    # levels and forest alternate, as each is a residual of the other
     for _ in range(recipe.levels):
         residual = stack.log_factor - forest(stack.table.values)
         level = levels(residual, stack)
@@ -220,16 +220,16 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
 
 
 def balanced(stack: StackedTables, balance: float) -> Array:
-    """Return the weights of rows, less in larger blocks as ``balance`` says, mean 1."""
+    """Return the weights of rows, with mean 1, from the sizes of their blocks and ``balance``."""
     weights = np.bincount(stack.block)[stack.block] ** -balance
     balanced_weights: Array = weights / weights.mean()
     return balanced_weights
 
 
 def levels(residual: Array, stack: StackedTables) -> Array:
-    """Return the level of every row's machine, minus the median of its family's machines.
+    """Return the level of every row's machine, minus the median level of the family's machines.
 
-    A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
+    A level is the mean of the blocks' median residuals, so that no large block outweighs others.
     """
     medians: dict[tuple[str, tuple[str, ...]], list[float]] = {}
     for block in np.unique(stack.block):
@@ -247,7 +247,7 @@ def levels(residual: Array, stack: StackedTables) -> Array:
 
 
 def grown(stack: StackedTables, recipe: Recipe) -> Forest:
-    """Return one forest trained on the stack, by the recipe alone."""
+    """Return one forest trained on the stack, without ``general`` and ``levels``."""
     names = stack.table.names
     by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
     return boost(
@@ -280,7 +280,7 @@ def boost(
     settings: Mapping[str, object],
     trees: int,
 ) -> Forest:
-    """Return the trees by xgboost's histogram method, on one thread, cut midway between values.
+    """Return trees of xgboost's histogram method, with thresholds midway between values.
 
     Raises:
         MissingExtraError: xgboost is not installed.

@@ -2,9 +2,9 @@
 
     python -m perfc_lab.training.power DATA
 
-Writes ``analyzers/runs/power.toml``. Rows: every block of every source with power, ``SAMPLE`` of
-each so that no table outvotes another; those from ``LONG_S`` on and shorter ones have the same
-weight. Splits, fixed before: each board left out in turn; each class of kernels left out in turn.
+Writes ``analyzers/runs/power.toml``. Rows: at most ``SAMPLE`` of every block with power, so that no
+table outweighs another; kernels from ``LONG_S`` on have the same total weight as shorter ones.
+Splits, fixed in advance: each board left out in turn; each class of kernels left out in turn.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 # terms with a rate in the power model: units of the chip, and the duration of the kernel
 UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
 SHORT_S = 10e-6
-"""Kernels below it: the lowest hundredth of their power is written as that of an idle board."""
+"""Kernels below it hardly raise the power, so that its 1 % quantile is that of an idle board."""
 SAMPLE = 3000
 """Maximum rows of a block."""
 MOST_RATE = 20.0
-"""Upper limit of the coefficients of the fit."""
+"""Upper limit of the rates: at 20 a unit at 5 % already takes most of the power, 1 − 1/e."""
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """Kernels whose power was watched.
+    """Kernels whose power was measured, one element of each array per kernel.
 
     Args:
-        busy: utilisation, ``[kernels, units]``.
+        busy: utilisation of each unit, ``[kernels, units]``.
         share: power over the board's limit.
         time_s: time of one call.
-        board: target.
-        class_name: class name of the kernel.
+        board: name of the machine.
+        class_name: class of the kernel.
     """
 
     busy: Array
@@ -79,7 +79,7 @@ def _blocks(folder: Path) -> Iterator[Watched]:
 
     rng = np.random.default_rng(0)
     for source in sources().values():
-        # the tables that have power
+        # only these tables have power
         if not source.name.startswith("aic_"):
             continue
         for block in source.rows(folder):
@@ -93,6 +93,7 @@ def _blocks(folder: Path) -> Iterator[Watched]:
             amounts = kind.amounts(complete(kind, sample.columns), sample.dtype)
             ceilings = physics.ceilings_s(amounts, sample.dtype, sheet)
             ceilings[matrix_key(sample.dtype)] = ceilings.pop("matrix")
+            # multiplied by the time that the next step divides by
             ceilings["duration"] = duration(sample.time_s) * sample.time_s
             zero = np.zeros(len(sample))
             # utilisation: the least time that a unit needs over the time of the kernel
@@ -114,7 +115,7 @@ def shares(coefficients: Array, busy: Array) -> Array:
 
 
 def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
-    """Return the base and rates: least squares of log ratios, large ones counted less.
+    """Return the base and rates: least squares of log ratios, with less weight on outliers.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -122,7 +123,7 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
     busy, share = rows.busy[which], rows.share[which]
     is_long = rows.time_s[which] >= LONG_S
     weight = np.where(is_long, 1 / max(is_long.mean(), 1e-9), 1 / max(1 - is_long.mean(), 1e-9))
-    # a base of 0.3 of the limit, and every unit at rate 1
+    # the search starts from a base of 0.3 of the limit and a rate of 1 for every unit
     start = np.concatenate([[0.3], np.ones(len(UNITS))])
     solution = optimizer().least_squares(
         lambda c: np.sqrt(weight) * np.log(shares(c, busy) / share),
@@ -136,9 +137,10 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
 
 
 def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Array]:
-    """Return measured over predicted share of each group by a fit to the others, by length.
+    """Return measured over predicted power of each group, by a fit to all other groups.
 
-    A group without others, and one without such kernels, says nothing.
+    Keys are the group and whether its kernels are long. A single group, and a length without
+    kernels, have no entry.
     """
     result: dict[tuple[str, bool], Array] = {}
     is_long = rows.time_s >= LONG_S
@@ -164,7 +166,7 @@ def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float,
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Fit, test, write."""
+    """Fit the model to all rows, print errors of left-out groups, and write the file."""
     rows = watched(Path(arguments[0]))
     coefficients = fit(rows, np.ones(len(rows.share), np.bool_))
     rates = dict(zip(UNITS, coefficients[1:], strict=True))
@@ -183,7 +185,7 @@ def main(arguments: Sequence[str]) -> None:
     idle = np.mean(
         [np.quantile(rows.share[short & (rows.board == b)], 0.01) for b in np.unique(rows.board)]
     )
-    # a unit that no kernel kept busy has no rate: nobody measured it
+    # a unit that no kernel uses has no measured rate
     used = {u: r for u, r in rates.items() if rows.busy[:, UNITS.index(u)].max() > 0}
     lines = [
         'title = "power over board limit, fitted to products and attention in recorded graphs"',
@@ -193,7 +195,7 @@ def main(arguments: Sequence[str]) -> None:
         f"idle = {idle:.4f}",
         f"low_ratio = {low:.4f}",
         f"high_ratio = {high:.4f}",
-        # short kernels are never predicted better than long ones
+        # the interval of short kernels is never narrower than that of long ones
         f"short_low_ratio = {min(short_low, low):.4f}",
         f"short_high_ratio = {max(short_high, high):.4f}",
         "",

@@ -1,7 +1,8 @@
 """Fit a Gaussian process of several terms to the logarithm of measured over expected times.
 
-Amplitudes, reaches and noise are those under which the rows are likeliest. `training.runs.run_fit`
-and `serving.like` call it; `perfc.analyzers.features.process` evaluates the result.
+Amplitudes, reaches (length scales) and noise are chosen to make the rows likeliest.
+`training.runs.run_fit` and `serving.like` call it; `perfc.analyzers.features.process` evaluates the
+result.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 5.8, the
 marginal likelihood; equation 5.9, its gradient.
@@ -32,16 +33,18 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 MOST_BEYOND = 2.0
-"""A row that is ``e**2`` times what was expected, or a part of it, counts as that."""
+"""Limit of a logarithm of measured over expected: factors beyond ``e**2`` either way count so."""
 USUAL, SPREAD = np.log(0.1), 2.0
 """Mean and deviation of the logarithm of an amplitude, before any row is seen."""
 REACH, REACH_SPREAD = 1.5, 1.0
-"""The same of the logarithm of a column's reach, in its standard deviations. Where columns share
-one, its middle is 0 and its deviation `SPREAD`."""
+"""Mean and deviation of the logarithm of a column's reach, in the column's standard deviations.
+
+A reach that several columns share has mean 0 and deviation `SPREAD`.
+"""
 JITTER = 1e-6
 """Addend of the diagonal, without which the covariance of equal rows is singular."""
 UNLIKELY = 1e10
-"""Negative log-likelihood where it cannot be computed: large, so that the search steps back."""
+"""Stands for a negative log-likelihood that cannot be computed, so that the search steps back."""
 LEAST_WIDTH = 1e-6
 """Deviation up to which a column counts as constant."""
 
@@ -51,10 +54,10 @@ class ProcessRecipe:
     """Settings of the fit.
 
     Args:
-        rows: that amplitudes and reaches are fitted to; the process knows all.
-        of_model: maximum number of these from one model.
+        rows: maximum rows that parameters are fitted to; the process itself knows all rows.
+        of_model: maximum number of these rows from one model.
         steps: maximum steps of the optimiser.
-        seed: of the draw of those rows.
+        seed: seed of the draw of these rows.
     """
 
     rows: int = 500
@@ -66,13 +69,13 @@ class ProcessRecipe:
 def fitted_process(
     form: SimilarityAspects, rows: RowPositions, beyond: Array, recipe: ProcessRecipe
 ) -> Process:
-    """Return the process that knows some rows.
+    """Return a process with fitted parameters that knows some rows.
 
     Args:
         form: aspects to compare.
-        rows: places as they are tabulated.
-        beyond: logarithm of what was measured over what was expected, of each.
-        recipe: hyperparameters of the fit.
+        rows: positions of the rows, in the units of their table.
+        beyond: logarithm of measured over expected time, of each row.
+        recipe: settings of the fit.
     """
     from scipy.optimize import minimize
 
@@ -109,16 +112,16 @@ def conditioned(process: Process, rows: RowPositions, beyond: Array) -> Process:
 
     Args:
         process: process whose parameters are fitted.
-        rows: places as they are tabulated.
-        beyond: logarithm of what was measured over what was expected, of each.
+        rows: positions of the rows, in the units of their table.
+        beyond: logarithm of measured over expected time, of each row.
     """
     beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
-    # rounded as they are stored, so that the weights fit the places that are read again
+    # rounded to f16 as in the file, so that the weights fit the places that are read from it
     places = process.placed(rows).places.astype(np.float16).astype(np.float32)
     positions = RowPositions(rows.kinds, places)
     covariance = process.covariance(positions, positions)
     covariance[np.diag_indices_from(covariance)] += process.noise**2 + JITTER
-    # the mean of the process at a new place is its covariance with the rows times these
+    # the mean of the process at a new place is its covariance with the rows times the weights
     weights = np.asarray(np.linalg.solve(covariance, beyond), np.float64)
     return replace(process, known=positions, weights=weights)
 
@@ -126,7 +129,8 @@ def conditioned(process: Process, rows: RowPositions, beyond: Array) -> Process:
 def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, Array]:
     """Return the deviation of each column, infinite where rows do not differ, and its mean.
 
-    It is 1 for all columns in one unit, so that a row differs in what no known row differs in.
+    Columns in one unit have deviation 1, so that a new row may differ in a column that is constant
+    in the known rows. The column of a share has mean 0, as shares are not moved.
     """
     values = places.astype(np.float64)
     deviation = values.std(axis=0)
@@ -145,7 +149,8 @@ def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
     random = np.random.default_rng(recipe.seed)
     order = random.permutation(len(rows.kinds))
     model = rows.kinds[order, -1]
-    rank = np.zeros(len(order), np.int64)  # how many rows of its model come before a row
+    # number of rows of its model before each row
+    rank = np.zeros(len(order), np.int64)
     for number in np.unique(model):
         is_member = model == number
         rank[is_member] = np.arange(is_member.sum())
@@ -154,11 +159,15 @@ def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
 
 
 def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
-    """Return the slices of the length scales, which follow the amplitudes and the noise."""
+    """Return the slice of each aspect's length scales in the vector of fitted parameters.
+
+    Length scales follow the amplitudes and the noise.
+    """
     start = len(form.terms) + 1
     slices: list[tuple[Near, slice]] = []
     for near in form.near.values():
-        if near.is_share:  # a share is no distance and has no reach
+        # a share is no distance and has no reach
+        if near.is_share:
             continue
         count = near.columns.stop - near.columns.start if near.has_each else 1
         slices.append((near, slice(start, start + count)))
@@ -185,8 +194,8 @@ class FittedParameters:
         """Return the parameters with these logarithms: amplitudes, noise, length scales."""
         count = len(form.terms)
         reach = np.ones(form.columns)
-        for near, at in reaches(form):
-            reach[near.columns] = np.exp(logs[at])
+        for near, part in reaches(form):
+            reach[near.columns] = np.exp(logs[part])
         return cls(np.exp(logs[:count]), float(np.exp(logs[count])), reach)
 
 
@@ -196,8 +205,8 @@ class Likelihood:
 
     Args:
         form: aspects to compare.
-        rows: places in deviations.
-        beyond: logarithm of what was measured over what was expected.
+        rows: positions in standard deviations.
+        beyond: logarithm of measured over expected time, of each row.
     """
 
     form: SimilarityAspects
@@ -209,10 +218,10 @@ class Likelihood:
         return Likelihood(self.form, self.rows.take(chosen), self.beyond[chosen])
 
     def start(self) -> Array:
-        """Return the start of the search."""
+        """Return the logarithms of parameters from which the search starts."""
         logs = [USUAL] * (len(self.form.terms) + 1)
-        for near, at in reaches(self.form):
-            logs += [near.start] * (at.stop - at.start)
+        for near, part in reaches(self.form):
+            logs += [near.start] * (part.stop - part.start)
         return np.array(logs)
 
     def minus_log(self, logs: Array) -> tuple[float, Array]:
@@ -266,6 +275,7 @@ class Likelihood:
             columns, squared = placed.part(near.columns)
             square = squares(columns, squared, columns, squared)
             if not near.has_each:
+                # of the similarity, the part above ``shared`` depends on the distance
                 by_distance = (1.0 - near.shared) * np.exp(-square)
                 by_distance /= np.maximum(similarity[aspect], 1e-300)
                 # d/dlog reach of exp(-a²) is 2 a² exp(-a²)
@@ -284,14 +294,14 @@ class Likelihood:
 
 def _weighed(weight: Array, column: Array) -> float:
     """Return ``Σ wᵢⱼ (cᵢ − cⱼ)²`` over pairs of rows, without a matrix of differences."""
-    both = weight.sum(axis=0) + weight.sum(axis=1)
-    return float(both @ column**2 - 2 * column @ weight @ column)
+    sums = weight.sum(axis=0) + weight.sum(axis=1)
+    return float(sums @ column**2 - 2 * column @ weight @ column)
 
 
 def believed(form: SimilarityAspects, logs: Array) -> tuple[float, Array]:
     """Return minus the logarithm of the prior of parameters, and its gradient."""
     middle, spread = np.full(len(logs), USUAL), np.full(len(logs), SPREAD)
-    for near, at in reaches(form):
-        middle[at], spread[at] = (REACH, REACH_SPREAD) if near.has_each else (0.0, SPREAD)
+    for near, part in reaches(form):
+        middle[part], spread[part] = (REACH, REACH_SPREAD) if near.has_each else (0.0, SPREAD)
     standardised = (logs - middle) / spread
     return 0.5 * float(standardised @ standardised), standardised / spread

@@ -1,12 +1,12 @@
 """Protocols that hold rows out: fixed before anything is trained, the same for every class.
 
 - Unseen shapes: rows are grouped by some of their shape parameters, and a group is held out when
-  ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks. Of tables
-  that are small every fold is reported, all together, each trained without its own rows.
-- Unseen groups: all rows that share parameters, as those of one model, are held out whole. Groups
-  are dealt out in their order to a few parts, each of which is tested.
-- Leave one machine out: no row of that machine is seen; a second figure leaves its near twin out
-  too, so that nothing of the same silicon is left.
+  ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks. For small
+  tables one figure over all five folds is reported, each fold tested by a training without it.
+- Unseen groups: all rows that share parameters, such as those of one model, are held out whole.
+  Groups are dealt out in their order to a few parts, each of which is tested.
+- Leave one machine out: no row of that machine is seen; a second figure also leaves out the other
+  machines of its chip.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TWINS: tuple[frozenset[str], ...] = (
     frozenset({"b200-sxm-180gb", "gb200"}),
     frozenset({"a100-sxm4-80gb", "a100-sxm4-40gb", "a100-pcie-80gb", "a100-pcie-40gb"}),
 )
-"""Machines of the same chip."""
+"""Groups of machines with the same chip."""
 
 
 @frozen
@@ -62,7 +62,7 @@ class UnseenShapes:
 
 
 def shapes_name(group: tuple[str, ...], which: str) -> str:
-    """Return the name of one fold or of every one, for cards and tables.
+    """Return the name of one or all folds of unseen shapes, for cards and tables.
 
     >>> shapes_name(("n", "k"), "every fold")
     'unseen (n, k), every fold'
@@ -77,7 +77,12 @@ def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:
 
 @frozen
 class UnseenGroups:
-    """Whole groups of rows that share parameters."""
+    """Whole groups of rows that share parameters.
+
+    Args:
+        group: names of the parameters.
+        values: values of the parameters in each held-out group.
+    """
 
     group: tuple[str, ...]
     values: frozenset[tuple[float, ...]]
@@ -110,7 +115,7 @@ def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[U
 
 @frozen
 class UnseenMachine:
-    """One machine; with ``twins``, every machine of its chip."""
+    """One tested machine; with ``twins``, other machines of its chip are not trained on either."""
 
     target: str
     twins: bool = False
@@ -121,7 +126,7 @@ class UnseenMachine:
         return f"unseen machine {self.target}{' and its twins' if self.twins else ''}"
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
-        """Return which rows are tested."""
+        """Return which rows are not trained on, but tested."""
         return np.full(len(rows), rows.target == self.target)
 
     def dropped(self, rows: Rows) -> bool:
@@ -142,12 +147,12 @@ class BlockSplit:
 
 
 def same_chip(target: str) -> frozenset[str]:
-    """Return a machine and those of the same chip."""
+    """Return a machine and all others with its chip."""
     return next((group for group in TWINS if target in group), frozenset({target}))
 
 
 def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
-    """Return the blocks cut in two; empty parts are left out."""
+    """Return the blocks cut into rows to train on and rows to test; empty parts are left out."""
     result = BlockSplit()
     for block in blocks:
         if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
@@ -167,12 +172,13 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
     Args:
         rows: rows of one block.
         group: names of the parameters.
-        parts: number of folds; other than five, they are independent of the five that test.
+        parts: number of folds; another number than five gives folds that are independent of the
+            five folds of tests.
     """
     keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
     unique, back = np.unique(keys, axis=0, return_inverse=True)
     checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]
-    # the remainder says which fold of five tests a group; the quotient is independent of it
+    # the remainder is the fold of five that tests a group; the quotient is independent of it
     result = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
     return np.array(result, np.int64)[back.reshape(-1)]
 

@@ -63,7 +63,7 @@ def board(scores: Scores) -> Board:
 
 
 def into_cards(scores: Scores, folder: Path = SHIPPED) -> None:
-    """Write the figures into the cards of the weights they speak of."""
+    """Write the figures of each experiment into the card of its weights, if they are shipped."""
     for experiment, figures in scores.items():
         path = folder / f"{experiment.name}.json"
         if path.exists():
@@ -83,7 +83,7 @@ def into_cards(scores: Scores, folder: Path = SHIPPED) -> None:
 
 
 def write_plot(scores: Scores, path: Path) -> None:
-    """Write bars of the mean error, a tick at its goal, as SVG, in one step.
+    """Write a chart of mean errors, each with a tick at its goal, as SVG.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -116,7 +116,8 @@ def errors_chart(scores: Scores) -> Mapping[str, object]:
 
 
 def sentence(page: str) -> str:
-    """Return the constants that the tested rows of a page determined; empty without any."""
+    """Return a sentence that names the constants fitted on tested rows of a page; "" if none is."""
+    # names by the lines of the page that they concern; "" for all lines
     by_lines: dict[str, list[str]] = {}
     for _, name, constant in every_constant():
         if constant.held_out and page in constant.pages:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ForestPredictor(GraphPredictor):
-    """A predictor of one forest; ``schema`` is that of its features."""
+    """A predictor that is one forest; ``schema`` describes its features."""
 
     schema: Schema
     forest: Forest | None = None
@@ -57,7 +57,7 @@ RANDOM_FOREST: Mapping[str, Any] = {
 }
 """A random forest in XGBoost's terms: one round of trees side by side, at full rate.
 
-A tree sees 0.63 of the rows, the share of distinct ones in a bootstrap sample, 1 − 1/e.
+A tree sees 0.63 of the rows, the share of distinct rows in a bootstrap sample, 1 − 1/e.
 """
 
 
@@ -69,8 +69,8 @@ def random_forest(
     Args:
         features: ``[rows, features]``.
         target: ``[rows]``.
-        names: of the features.
-        changes: further parameters of XGBoost: trees, their depth, seed.
+        names: names of the features.
+        changes: further parameters of XGBoost: number and depth of trees, seed.
     """
     library = xgboost()
     matrix = library.DMatrix(features, target, feature_names=list(names))
@@ -115,7 +115,8 @@ def _append(
     start = len(feature)
     order = [0]
     for node in order:
-        if lefts[node] < 0:  # a leaf, whose number is in the place of a threshold
+        # a leaf has its value in place of a threshold
+        if lefts[node] < 0:
             feature.append(-1)
             left.append(0)
         else:
@@ -126,11 +127,10 @@ def _append(
 
 
 def midway(forest: Forest, table: NDArray[np.float32]) -> Forest:
-    """Return a forest with each cut midway between the values of ``table`` that it parts.
+    """Return a forest with each threshold midway between the two values of ``table`` around it.
 
-    A trainer cuts at the upper one of the two. A machine whose number is just below that of a
-    known one would then stand with whatever machine is next below. Rows of ``table`` fall as
-    they did.
+    XGBoost cuts at the upper value. A machine whose number is just below that value would then fall
+    on the side of the lower value, however far that is. Rows of ``table`` fall as before.
     """
     threshold = forest.threshold.copy()
     for index in range(len(forest.names)):

@@ -76,8 +76,9 @@ def _rmse(s: Score) -> str:
 
 
 def _published(s: Score) -> str:
-    """Return the thesis's figure of the same predictor, where it is of random folds."""
+    """Return the thesis's figure of the same predictor, for whole tables on random folds."""
     cells = {PLAIN: thesis.TREES, GNN: thesis.GNN}.get(s.predictor)
+    # the name of a part of a table has a comma
     if cells is None or s.split != HeldOutKind.RANDOM.value or "," in s.slice:
         return DASH
     cell = cells[Target(s.quantity)]
@@ -113,6 +114,7 @@ CARBON = columns(
     ("of predicted energy", "predicted_g", ".3g"),
     ("error", lambda c: c.predicted_g / c.measured_g - 1, "+.1%"),
 )
+# positions in a row of `ablation`: target, features, an error for each kind of folds, the thesis's
 ABLATION = columns(
     ("target", 0),
     ("features", 1),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.artefacts.forest import Forest
@@ -35,10 +36,10 @@ class ForestSettings:
 
     Args:
         rate: learning rate.
-        depth: depth of a tree, at most.
+        depth: maximum depth of a tree.
         share: share of the rows that a tree is grown on.
         trees: number of trees.
-        is_absolute: whether absolute errors are the loss, squared ones else.
+        is_absolute: whether the loss is the absolute error, not the squared error.
         parallel_trees: trees that are grown in parallel in a round, whose mean is added.
         node_columns: share of the columns that a node chooses from.
     """
@@ -58,16 +59,16 @@ class ForestSettings:
 THESIS = ForestSettings()
 """The best of the thesis's grid."""
 FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0)))
-"""Learning rates, depths and shares; all numbers of trees are tried of each."""
+"""Learning rates, depths and shares, each of which is tried with all `NUMBERS` of trees."""
 SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
-"""Settings that a CPU has time for: the thesis's best, and ones that regularise more."""
+"""Settings that a CPU has time for: the thesis's best, and three that regularise more."""
 # error of settings in cross-validation
 Error = Callable[["Array"], float]
 
 
 @frozen
 class BoostedForest:
-    """A forest that was grown, its settings, and the columns of the features that it reads."""
+    """A trained forest, its settings, and the columns of the features that it reads."""
 
     booster: Any
     settings: ForestSettings
@@ -109,7 +110,7 @@ def grown(
     """Return a forest on rows, by errors of the logarithm.
 
     Args:
-        features: ``[rows, columns]``; NaN where nobody knows.
+        features: ``[rows, columns]``; NaN if unknown.
         logs: logs of the target, ``[rows]``.
         settings: hyperparameters of the trees.
         columns: columns of the features that it reads.
@@ -138,10 +139,10 @@ def best_of(
         features: ``[rows, columns]``.
         logs: logs of the target, ``[rows]``.
         tests: tested rows of each part.
-        grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
+        grid: rates, depths and shares, each of which is tried with all `NUMBERS` of trees.
         columns: columns of the features that are read.
-        cache: errors that are known.
-        of: words of the key of these rows in the cache.
+        cache: cache of the errors.
+        of: words that name these rows in the keys of the cache.
     """
     import numpy as np
 
@@ -150,13 +151,14 @@ def best_of(
 
     def errors() -> Iterator[tuple[float, int, ForestSettings]]:
         for position, (rate, depth, share) in enumerate(grid):
-            # one training with the most trees gives the errors of all numbers
+            # one training with the most trees gives the errors for all numbers of trees
             most = ForestSettings(rate, depth, share, NUMBERS[-1])
             numbers = cache.numbers((*of, "choice", most), partial(by_number, most))
             for trees, error in zip(NUMBERS, numbers, strict=True):
                 yield error, position, ForestSettings(rate, depth, share, trees)
 
     def by_number(most: ForestSettings) -> Iterator[float]:
+        """Return the mean relative error with each of the `NUMBERS` of trees."""
         sums = dict.fromkeys(NUMBERS, 0.0)
         for is_test in tests:
             matrix, features = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
@@ -168,7 +170,8 @@ def best_of(
         return (sums[trees] / count for trees in NUMBERS)
 
     # of equal errors the setting that comes first in the grid
-    return min(errors(), key=lambda pair: pair[:2])[2]
+    _, _, best = min(errors(), key=itemgetter(0, 1))
+    return best
 
 
 def _parameters(settings: ForestSettings) -> dict[str, object]:

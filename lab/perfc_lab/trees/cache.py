@@ -1,6 +1,6 @@
-"""Results of a long comparison, a file each, so that it goes on where it was stopped.
+"""Results of a long comparison in files, so that a stopped comparison goes on where it ended.
 
-A run of `perfc eval trees` goes on with the numbers of an earlier one.
+A run of `perfc eval trees` reads the numbers that an earlier run has written.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Numbers = list[float]
 
 @frozen
 class NumberCache:
-    """Lists of numbers by what they were computed from.
+    """Lists of numbers by the names of everything that they were computed from.
 
-    A change of the code that computes them is not noticed: another folder is for other code.
+    The code that computes them is not part of the key: after a change of it, use another folder.
 
     Args:
-        folder: folder of the files; None where nothing is stored.
+        folder: folder of the files; None to store nothing.
     """
 
     folder: Path | None = None
@@ -35,8 +35,8 @@ class NumberCache:
         """Return cached numbers of the same objects; else compute and write them.
 
         Args:
-            of: key: everything that the numbers depend on, as words.
-            computed: the numbers; NaN where there is no answer.
+            of: key with everything that the numbers depend on.
+            computed: computes the numbers; NaN stands for no answer.
         """
         if self.folder is None:
             return list(computed())
@@ -64,7 +64,7 @@ def _read(path: Path, words: Sequence[str]) -> Numbers | None:
 
 
 def digest_of(rows: Sequence[TreeRow]) -> str:
-    """Return the digest of everything that a predictor learns of rows or reads of them."""
+    """Return a digest of everything in rows that a predictor learns from or reads."""
     digest = hashlib.sha256()
     for row in rows:
         amounts = [(w, s.quantity.name, s.amounts, s.value) for w, s in row.parts]

@@ -39,16 +39,16 @@ LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
 # names of predictors on the board
 PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
 ABLATED = ForestSettings(trees=100)
-"""The thesis's best with fewer trees, whose order of feature sets is the same."""
+"""The thesis's best with fewer trees, under which sets of features have the same order."""
 SPEED_ROWS = 256
 """Rows of one call whose speed is measured."""
 SHORT_S = 2.0
-"""Training before the speed of a network is measured."""
+"""Seconds of training of a network whose speed is measured."""
 
 
 @record
 class Speed:
-    """Figure 6.7: rows that are answered in a second of processor time, features known."""
+    """Figure 6.7: rows predicted per second of processor time, once their features are known."""
 
     method: str
     rows_per_s: float
@@ -56,14 +56,15 @@ class Speed:
 
 @record
 class Quantised:
-    """Figure 6.6: one format of weights on rows that a model and length have in 16 bits too.
+    """Figure 6.6: a format of weights compared with 16 bits at equal model and prompt length.
 
     Args:
-        target: that was measured.
-        weights: format, as its publisher calls it.
+        target: measured quantity.
+        weights: publisher's name of the format.
         count: number of rows.
-        measured: geometric mean of what was measured over the same in 16 bits.
-        predicted: the same of trees that saw none of the rows.
+        measured: geometric mean of the measured values over those in 16 bits.
+        predicted: geometric mean of the predicted values over those in 16 bits, by trees that were
+            trained on none of the rows.
     """
 
     target: Target
@@ -75,13 +76,13 @@ class Quantised:
 
 @record
 class Carbon:
-    """Section 6.3.2: energy times the carbon of electricity, by the tested rows of a model.
+    """Section 6.3.2: carbon of the electricity for a million tokens of a model.
 
     Args:
-        model: name of its configuration.
+        model: name of the model's configuration.
         count: number of rows.
-        measured_g: mean of a million tokens, from measured energy.
-        predicted_g: the same from trees that saw none of the rows.
+        measured_g: mean grams of CO2 by measured energy.
+        predicted_g: mean grams of CO2 by energy from trees that were trained on none of the rows.
     """
 
     model: str
@@ -127,13 +128,13 @@ def compared(
         is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
         gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other
             kind share as much.
-        cache: results that are known, of the same code.
+        cache: results of earlier runs of the same code.
 
     Raises:
         DataError: a table is missing.
-        MissingExtraError: there is time for a network, and no PyTorch.
+        MissingExtraError: ``gnn_s`` is not 0, and PyTorch is not installed.
     """
-    # fails now, not after the trees, where PyTorch is not installed
+    # without PyTorch this fails at once, not after the trees
     if gnn_s:
         network_of(Target.THROUGHPUT)
     rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
@@ -162,7 +163,7 @@ def compared_rows(
     gnn_s: float = 20.0,
     cache: NumberCache = NOTHING,
 ) -> TreeComparison:
-    """Return `compared` of rows that were read."""
+    """Return the comparison of `compared` on rows that were read before."""
     scores: list[Score] = []
     ablation: list[Score] = []
     for target in Target:
@@ -197,7 +198,7 @@ def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
 
 
 def makers(settings: ForestSettings, gnn_s: float) -> dict[str, Maker]:
-    """Return every way of predicting."""
+    """Return a maker of each predictor by its name; without time for it no graph network."""
     result: dict[str, Maker] = {
         PLAIN: lambda: ways.PlainTrees(settings=settings),
         SUM: ways.CalibratedSum,
@@ -211,7 +212,7 @@ def settings_of(
 ) -> ForestSettings:
     """Return the settings of the plain trees, chosen once on the training rows of the first fold.
 
-    All of the grid is for random folds, as the thesis had no others.
+    The full grid is tried for random folds alone, as the thesis had no others.
     """
     folds = folds_of(rows, kind)
     chooser = ways.PlainTrees(is_full=is_full and kind is HeldOutKind.RANDOM)
@@ -220,11 +221,12 @@ def settings_of(
 
 
 def _with(line: ways.FeatureSet) -> Maker:
+    """Return a maker of plain trees on a set of features; a loop's variable would be its last."""
     return lambda: ways.PlainTrees(line, ABLATED)
 
 
 def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
-    """Return the rows of a target for folds; those of memory teach nothing that ships."""
+    """Return the rows of a target for folds: of memory those of Qwen2.5, else `LEARNED_FROM`."""
     sources = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
     return [row for row in rows if row.target is target and row.served.source in sources]
 
@@ -272,14 +274,15 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
     train = learned_from(rows, Target.THROUGHPUT)
     if not train:
         return
-    repeated = [train[i % len(train)] for i in range(SPEED_ROWS)]  # where rows are fewer
+    # rows are repeated if there are fewer
+    repeated = [train[i % len(train)] for i in range(SPEED_ROWS)]
     plain = ways.PlainTrees(settings=THESIS)
     plain.fit(train, HeldOutKind.RANDOM)
     table = ways.table_of(repeated)
     assert plain.trees is not None
     yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
     if gnn_s:
-        # how fast it answers does not depend on what it learned
+        # the time of a prediction does not depend on the weights
         network = GraphNetwork(min(gnn_s, SHORT_S))
         network.fit(train, HeldOutKind.RANDOM)
         assert network.network is not None
@@ -288,16 +291,17 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
 
 def rate_of(answer: Callable[[], object]) -> float:
     """Return rows per second of processor time: the best of five rounds, as load varies."""
-    best = 1e9
+    best = math.inf
     for _ in range(5):
         start = time.process_time()
         answer()
         best = min(best, time.process_time() - start)
+    # a clock of coarse ticks may measure nothing
     return SPEED_ROWS / max(best, 1e-9)
 
 
 def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
-    """Yield formats of Qwen2.5 under transformers, one at a time."""
+    """Yield each format of weights of Qwen2.5 under transformers, by quantity."""
     for target in (Target.MEMORY, Target.THROUGHPUT):
         chosen = [
             row
@@ -330,7 +334,7 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
 
 
 def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
-    """Yield the carbon of the rows with energy, on random folds, with the world's electricity."""
+    """Yield the carbon of each model with measured energy, by the world's mean electricity."""
     measured_rows = learned_from(rows, Target.ENERGY)
     if not measured_rows:
         return

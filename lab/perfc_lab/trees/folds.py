@@ -12,7 +12,7 @@ from enum import Enum
 from .rows import TreeRow
 
 FOLDS = 5
-"""Folds: a fifth of the rows is tested at a time."""
+"""Number of random folds: a fifth of the rows is tested at a time."""
 
 
 class HeldOutKind(Enum):
@@ -21,9 +21,11 @@ class HeldOutKind(Enum):
     RANDOM = "random fifth"
     """Random folds, as in the thesis: every model and machine is in each training."""
     MODEL = "unseen model"
+    """All rows of a model are one fold."""
     MACHINE = "unseen machine"
+    """All rows of a machine are one fold."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 def folds_of(rows: Sequence[TreeRow], kind: HeldOutKind, seed: int = 0) -> list[str]:
@@ -58,6 +60,6 @@ def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
         for position, run in enumerate(members):
             for i in run:
                 names[i] = str((start + position) % FOLDS)
-        # the next stratum goes on in the fold after the last one, so that folds stay equally large
+        # the next stratum begins with the fold after the last, so that folds stay equally large
         start += len(members)
     return names

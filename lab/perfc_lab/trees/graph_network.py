@@ -26,22 +26,26 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# what the network learns of each target
+# quantity of the network for each target
 QUANTITIES = {
     Target.THROUGHPUT: Quantity.TIME,
     Target.MEMORY: Quantity.MEMORY,
     Target.ENERGY: Quantity.ENERGY,
 }
 NAME = "llm-sage"
+"""Name of the network among the predictors of graphs."""
 STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
-"""Features of a row besides the graph, as the thesis has them, and those of its deployment."""
+"""Positions of the features that the network reads in addition to the graph.
+
+They are those of the thesis, and those of the deployment.
+"""
 
 
 class GraphNetwork:
-    """The graph network; a throughput is learned as the seconds of a token.
+    """The graph network; of a throughput it learns the reciprocal, seconds per token.
 
     Args:
-        limit_s: longest training.
+        limit_s: time limit of a training.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -49,7 +53,7 @@ class GraphNetwork:
         self.network: GraphPredictor | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Train; rows of one inner fold, left out in the same way, decide when to stop."""
+        """Train on all inner folds but the last, of the tested kind, which decides when to stop."""
         self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
         every = measurements(rows)
@@ -77,7 +81,7 @@ def network_of(target: Target) -> GraphPredictor:
 
 
 def measurements(rows: Sequence[TreeRow]) -> Measurements:
-    """Return the rows with the graphs of their prompts; a row's features come with it."""
+    """Return the rows with the graphs of their prompts, and their features as numbers."""
     from perfc_lab.papers.llm_sage import NumberedRow
 
     graphs, rows_of_graphs = {}, []
@@ -90,12 +94,12 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
             NumberedRow(
                 graph.name,
                 row.model,
-                Setting(),  # the deployment is among the numbers
+                Setting(),  # `known` has the deployment
                 row.machine,
                 max(row.served.concurrency, 1),
-                1 / row.value if row.target is Target.THROUGHPUT else math.nan,
-                row.value if row.target is Target.MEMORY else math.nan,
-                row.value if row.target is Target.ENERGY else math.nan,
+                time_s=1 / row.value if row.target is Target.THROUGHPUT else math.nan,
+                memory_bytes=row.value if row.target is Target.MEMORY else math.nan,
+                energy_j=row.value if row.target is Target.ENERGY else math.nan,
                 known=tuple([row.features[i] for i in STATIC]),
             )
         )

@@ -1,4 +1,4 @@
-"""The 20 hardware features of Table 6.3, from target files; a number nobody states is NaN.
+"""The 20 hardware features of Table 6.3, from target files; an unknown number is NaN.
 
 `rows.features_of` puts them between the features of the model and of the deployment.
 """
@@ -36,11 +36,14 @@ HARDWARE = (
     "NC",
     "CA",
 )
-"""Features by the thesis's abbreviations: peak FP32 GFLOP/s, peak bandwidth GB/s, compute major and
-minor, threads a block and a multiprocessor, registers a block and a multiprocessor, warp size,
-shared memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of
-the host its clock, memory, three caches, cores and architecture."""
-# of CUDA's chips, by compute capability
+"""Features by the thesis's abbreviations, 13 of the GPU and 7 of the host, in this order.
+
+Peak FP32 rate in GFLOP/s, peak bandwidth in GB/s, major and minor compute capability; threads per
+block and per multiprocessor; registers per block and per multiprocessor; warp size; shared memory
+per block and per multiprocessor; multiprocessors; shared memory that a block may opt in to. Of the
+host: clock, memory, three caches, cores, architecture.
+"""
+# limits of CUDA's chips; of registers by compute capability where two have fewer
 REGISTERS_PER_BLOCK = 65536
 FEWER_REGISTERS = {"sm_53": 32768, "sm_62": 32768}
 SHARED_PER_BLOCK_BYTES = 49152
@@ -82,13 +85,15 @@ class HostProcessors:
 REFERENCE_HOSTS: Mapping[str, HostProcessors] = {
     gpu: HostProcessors(**row) for gpu, row in data_next_to(__file__).items()
 }
-"""The vendor's own system of a GPU: assumed where rows do not name their host, as none here do.
-The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one customer."""
+"""The system that the GPU's vendor sells with it: assumed, as no row names its host.
+
+The host of the H100 and H200 is a Xeon 8480C, a variant of the 8480+ for one customer.
+"""
 
 
 @lru_cache(maxsize=64)
 def hardware_of(target: str) -> tuple[float, ...]:
-    """Return ``[20]``, in the order of `HARDWARE`, of a target in the vendor's own system."""
+    """Return the features in the order of `HARDWARE` of a target in the system of its vendor."""
     machine = load_machine(target)
     # the first part of a target's name is the GPU, the rest its form and memory
     host = REFERENCE_HOSTS.get(machine.name.partition("-")[0])
@@ -96,7 +101,7 @@ def hardware_of(target: str) -> tuple[float, ...]:
 
 
 def _gpu(machine: Machine) -> tuple[float, ...]:
-    """Return the first 13; both rates as measured, if they were: the thesis measured them."""
+    """Return the 13 features of the GPU; both rates measured if known, as the thesis's were."""
     compute = machine.entry(Unit.VECTOR, "f32")
     device = machine.level("device")
     # "sm_90a" is 9.0; other makers have no compute capability
@@ -122,10 +127,10 @@ def _gpu(machine: Machine) -> tuple[float, ...]:
 
 
 def _host(host: HostProcessors) -> tuple[float, ...]:
-    """Return the last seven; caches are those of one socket, cores those of all."""
+    """Return the seven features of the host: caches of one socket, cores of all sockets."""
     cpu = load_machine(host.target)
     first, private = (_capacity(cpu, level) for level in ("l1", "l2_private"))
-    # a target's level "l2" is all cache behind L1: the cores' private L2 and the shared L3
+    # a target's level "l2" is all cache beyond L1: the cores' private L2 and the shared L3
     last = _capacity(cpu, "l2") - (0.0 if math.isnan(private) else private)
     family = ARCHITECTURES.index(cpu.arch) if cpu.arch in ARCHITECTURES else math.nan
     clock = cpu.device("clock_base_hz")

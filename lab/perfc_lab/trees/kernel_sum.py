@@ -53,7 +53,8 @@ def active_share(name: str) -> float:
     if model is None:
         return math.nan
     counts = parameters(model)
-    return counts.active / counts.resident  # below 1 with experts
+    # below 1 for models with experts
+    return counts.active / counts.resident
 
 
 @lru_cache(maxsize=256)
@@ -85,7 +86,7 @@ def cache_share(name: str, context: int) -> float:
 
 
 class NoSum:
-    """Stand-in for a sum, for trees without kernel times: 1 for each row, its features unknown."""
+    """Stand-in for a sum, for trees without kernel times: every row is 1, all `SHARES` unknown."""
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
         """Return zeros, the logarithms of 1, ``[rows]``."""
@@ -106,9 +107,9 @@ class KernelSum:
     Rows are predicted from their kernel times with the fitted parameters.
 
     Args:
-        train: rows to fit to; without the tested ones when errors are measured.
+        train: rows to fit to; without tested rows when errors are measured.
         keeps_up: True if disaggregated prefill of unknown size is assumed to keep up with decode,
-            so that no time to first token is added. With False it is one worker, for which decodes
+            so that no time to first token is added; False if it is one worker, for which decodes
             wait.
     """
 
@@ -129,10 +130,10 @@ class KernelSum:
             for is_eager, group in grouped(energies, lambda row: row.served.is_eager).items()
             if len(group) >= LEAST_ROWS
         }
-        """Power of boards, separately where hosts launch each kernel and where they do not."""
+        """Power of boards, separately for hosts that launch every kernel and hosts that do not."""
 
     def law(self, sample: ReplayedNumber) -> HostModel:
-        """Return the law of a sample's runtime; that of all runtimes where none was fitted."""
+        """Return the law of a sample's runtime, or that of all runtimes if it has none."""
         return self.laws.get(law_name(sample), self.everywhere)
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
@@ -157,29 +158,33 @@ class KernelSum:
                 return row.tokens / max(time_s, SMALLEST)
 
     def timed(self, row: TreeRow) -> list[tuple[float, ReplayedNumber]]:
-        """Return the terms of a row's time, each with its weight."""
+        """Return the terms of a row's time, each with its weight.
+
+        No energies, and with ``keeps_up`` no time to first token of unknown prefill workers.
+        """
         is_unknown = self.keeps_up and row.served.dataset == UNSTATED
         left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_unknown else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
     def joules(self, row: TreeRow) -> Parts:
         """Return the energy per token in joules: of kernels, of waiting boards, and as measured."""
+        # rows of energy have two parts, see `rows.targets_of`
         (_, energy), (_, time) = row.parts
         law = self.law(time)
-        # of the measured run, so that energy is per token
+        # tokens of the measured run, to divide its energy by
         tokens = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
         return parts_of(law, energy, predicted(law, time) / tokens)
 
     def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:
-        """Return the numbers of boards, as laws of hosts have them."""
+        """Return the fitted power of each board, by the laws of hosts."""
         return power_by_board([(row.machine, self.joules(row)) for row in rows])
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
         """Return the features that a residual depends on, ``[rows, SHARES]``.
 
-        They are the logarithm of the time per token; the shares of prefill kernels, communication
-        and host in it; sequences per step; the share of active parameters; heads per key head; and
-        the logarithm of cache bytes over weight bytes that a step reads.
+        In the order of `SHARES`: logarithm of the time per token; shares of prefill kernels,
+        communication and host in that time; sequences per step; share of active parameters; query
+        heads per key head; logarithm of cache bytes over weight bytes that a step reads.
         """
         import numpy as np
 
@@ -199,10 +204,10 @@ class KernelSum:
                 shares[name] += weight * getattr(law, name) * amount
                 counts[name] += weight * amount
         time_s = max(total, SMALLEST)
-        # what is neither kernels nor exchanges is the host
+        # the time of neither kernels nor communication is that of the host
         kernels, exchanges = shares["kernels"] + shares["prompts"], shares["exchanges"]
         sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
-        # a sequence has half of its answer in the mean
+        # on average a sequence has generated half of its answer
         caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
         return [
             math.log(time_s / max(row.tokens, 1.0)),

@@ -1,8 +1,8 @@
 """Residuals of a kernel sum, estimated by a Gaussian process from similar rows.
 
-It is for rows of models and machines that are among those known: it tells one setting's rows from
-those with more or fewer users, trees only in steps. The process is that of
-`perfc.analyzers.features.process`, fitted as `perfc_lab.training.process_fit` does.
+It serves rows whose models and machines have known rows. Of one setting it distinguishes rows with
+more and with fewer users continuously, where trees have steps. The process is that of
+`perfc.analyzers.features.process`, fitted by `perfc_lab.training.process_fit`.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class RowAspect(Enum):
     PRECISION = auto()
     MACHINE = auto()
     LAYOUT = auto()
-    """Every rank and worker, and drafts."""
+    """All numbers of ranks, workers and draft tokens: equal or not."""
     MODEL = auto()
     LOAD = auto()
-    """Users, lengths, and the time of a token as the sum has it."""
+    """Users, lengths, and the time of a token by the kernel sum."""
     RANKS = auto()
-    """Layout, with near ones similar."""
+    """Numbers of ranks, workers and draft tokens: near numbers are similar."""
     SHARES = auto()
-    """Shares of the time, by what takes it."""
+    """Shares of prompts, communication, host and caches."""
     DAY = auto()
     EVERY = auto()
-    """Every feature."""
+    """All features at once."""
 
 
 PARTS = (*COLUMNS, *SHARES)
@@ -61,8 +61,10 @@ PLACES: tuple[tuple[RowAspect, int, float], ...] = (
     (RowAspect.DAY, 1, 0.0),
     (RowAspect.EVERY, len(PARTS), 2.0),
 )
-"""Aspects in which near rows are similar, how many columns each has, and the logarithm of the reach
-that a search starts from."""
+"""Aspects in which near rows are similar: number of columns, and start of the fit.
+
+The start is the logarithm of the reach (length scale) from which the search begins.
+"""
 # aspects in which rows are equal or not
 KINDS = RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.LAYOUT, RowAspect.MODEL
 # combinations that several terms of `AspectSums` have
@@ -72,7 +74,7 @@ _WHOLE = (*_PLACE, RowAspect.SHARES)
 
 
 class AspectSums(Enum):
-    """Sums of functions, each similar for rows that are similar in all of its aspects."""
+    """Sums of functions, each of which has similar values for rows similar in all its aspects."""
 
     ONE = ((RowAspect.EVERY,),)
     MANY = (
@@ -92,7 +94,7 @@ class AspectSums(Enum):
         (RowAspect.EVERY,),
     )
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
     @property
     def form(self) -> SimilarityAspects:
@@ -107,23 +109,23 @@ class AspectSums(Enum):
         return SimilarityAspects(self.value, kinds, near, column, RowAspect.MODEL)
 
 
-# at most 600 rows of a table are fitted to, which may all be of one model
+# parameters are fitted to at most 600 rows of a table, which may all be of one model
 RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
 LEAST_ROWS = 10
-"""Rows of a table without which it says nothing of another."""
+"""Minimum rows of a table for which a process is fitted."""
 SMALLEST = 0.25
-"""Minimum count before its logarithm; smaller ones are equal to it."""
+"""Minimum of a count before its logarithm, as 0 has none."""
 USUAL_DAY = day_number("2026-01-15")
-"""Day of rows that give none."""
+"""Day of rows without a day."""
 
 
 @entity
 class Likeness:
-    """Processes that know the rows of a table each.
+    """One process for each table, which knows the table's rows.
 
     Args:
-        processes: by the table.
-        means: of what is known of each.
+        processes: process of each table.
+        means: mean residual of each table's known rows, around which the process is fitted.
     """
 
     processes: dict[str, Process]
@@ -137,25 +139,25 @@ class Likeness:
 
         Args:
             terms: terms of the processes.
-            rows: that are known.
-            table: their features and shares, ``[rows, COLUMNS and SHARES]``.
-            left: logarithm of what was measured over what the sum says, ``[rows]``.
+            rows: known rows.
+            table: features and shares of the rows, ``[rows, COLUMNS and SHARES]``.
+            left: logarithm of the measured value over the kernel sum, ``[rows]``.
         """
         processes, means, known = {}, {}, tabulated(rows, table)
         for name, places in by_table(rows).items():
             if len(places) >= LEAST_ROWS:
-                # the process is 0 far from all rows: with the mean taken out, that is the mean
+                # far from all rows a process gives 0; without the mean in it, that means the mean
                 means[name] = float(left[places].mean())
                 beyond = left[places] - means[name]
                 processes[name] = fitted_process(terms.form, known.take(places), beyond, RECIPE)
         return cls(processes, means)
 
     def __call__(self, rows: Sequence[TreeRow], table: Array) -> Array:
-        """Return the expected residual of rows, ``[rows]``; 0 if nothing of the table is known.
+        """Return the expected residual of rows, ``[rows]``; 0 for a table without a process.
 
         Args:
-            rows: to predict.
-            table: their features and shares.
+            rows: rows to predict.
+            table: features and shares of the rows.
         """
         import numpy as np
 
@@ -169,7 +171,7 @@ class Likeness:
 
 
 def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
-    """Return the positions of the rows of each table, partly given ones included."""
+    """Return the positions of the rows of each table, with its rows of partly known settings."""
     import numpy as np
 
     names = [row.source.removesuffix(PARTLY) for row in rows]
@@ -181,23 +183,24 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
 
     Args:
         rows: rows of any table.
-        table: their features and shares, ``[rows, COLUMNS and SHARES]``.
+        table: features and shares of the rows, ``[rows, COLUMNS and SHARES]``.
     """
     import numpy as np
 
     column = {name: table[:, i] for i, name in enumerate(PARTS)}
     counted = {name: counted_of(column[name]) for name in (*LAYOUT, "BS", "SL", "output tokens")}
     ranks = counted["tensor"] + counted["data"] + counted["engines"]
-    # columns that replace those of the table by the logarithm or by a known number
-    kinds = {
+    # columns that replace columns of the table, or are added to them
+    derived = {
         "users": counted["BS"],
-        "users of a rank": counted["BS"] - ranks,  # a quotient, as logarithms
+        # a difference of logarithms is a quotient
+        "users of a rank": counted["BS"] - ranks,
         "sequences": counted_of(column["sequences"]),
         "drafted": column["drafted"],
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
     }
-    places = [(column | counted | kinds)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
-    # -1 where nobody says, below every count; logarithms, as features span magnitudes
+    places = [(column | counted | derived)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
+    # -1, below every count, stands for unknown; logarithms, as features span magnitudes
     every = np.nan_to_num(table, nan=-1.0)
     every = np.sign(every) * np.log1p(np.abs(every))
     columns = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
@@ -213,7 +216,7 @@ def counted_of(amounts: Array) -> Array:
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
-    """Return a number for each kind of a row, equal for equal kinds, ``[rows, KINDS]``.
+    """Return a number for each aspect in `KINDS`, equal for equal rows, ``[rows, KINDS]``.
 
     Checksums are cut to 24 bits, which float32 holds exactly.
     """
@@ -225,7 +228,7 @@ def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
 
 
 def _kinds(row: TreeRow) -> tuple[str, ...]:
-    """Return the kinds of a row as texts, in the order of `KINDS`."""
+    """Return the aspects in `KINDS` of a row as texts, in that order."""
     served = row.served
     layout = (
         served.tensor,

@@ -18,29 +18,32 @@ from perfc.frontend.config.model import Attention, LatentAttention, Stack, Token
 from perfc.frontend.reading.onnx_file import read_model
 
 MODEL = ("BS", "SL", "QT", "TN", "TE", "TM", "TP", "TM_mem", "MPE", "NHL", "NAH", "HS", "VS", "TVS")
-"""Features by the thesis's abbreviations: batch size, sequence length, type of quantisation, nodes,
-edges, multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size,
-sizes of the vocabulary and of that of token types."""
+"""Features by the thesis's abbreviations, in this order.
+
+Batch size, sequence length, type of quantisation, nodes, edges, multiply-accumulates, parameters,
+bytes, positions, layers, attention heads, hidden size, size of the vocabulary, number of token
+types.
+"""
 METHODS = ("awq", "gptq")
-"""Methods of quantisation that are features besides the formats."""
-# weights without quantisation
+"""Methods of quantisation that are values of a feature, in addition to the formats."""
 SINGLE = "f32"
+"""Format of weights without quantisation, which `WeightFormat` lacks."""
 QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
-"""Formats of linear layers; a tree reads the place in this list."""
+"""Formats of linear layers; the feature is the position in this list."""
 
 
 def model_features(
     model: LanguageModel, batch: float, length: int, weights: str
 ) -> tuple[float, ...]:
-    """Return ``[14]``, in the order of `MODEL`, of one pass over ``batch`` prompts.
+    """Return the features in the order of `MODEL` of one pass over ``batch`` prompts.
 
-    Where the batch is not known, counts that grow with it are those of one prompt.
+    For an unknown batch, counts that grow with it are those of one prompt.
 
     Args:
-        model: as its configuration describes it.
-        batch: prompts; NaN where nobody says.
-        length: tokens of each.
-        weights: format of the linear layers, "" for the published one.
+        model: model by its configuration.
+        batch: number of prompts; NaN if unknown.
+        length: tokens of a prompt.
+        weights: format of the linear layers, "" for the published format.
     """
     graph = prompts_of(model, length)
     passed = 1.0 if math.isnan(batch) else batch
@@ -68,7 +71,7 @@ def model_features(
 
 @lru_cache(maxsize=256)
 def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
-    """Return operators of a pass over prompts of a length, whose counts grow with the batch."""
+    """Return the graph of a pass over prompts of a length, as formulas in the batch."""
     module = lower(model, ForwardStep.PREFILL)
     return encode_module(f"{model.name} {length}", module, (), {SEQ: length})
 
@@ -76,9 +79,9 @@ def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
 def onnx_counts(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Return nodes and edges of an ONNX file, counted as in the thesis's Table 6.1.
 
-    All nodes count, constants too. An edge is a tensor that a node reads or writes: exports of its
-    nine models with transformers 4.38.2 at opset 14, traced, then have within 1.1 % of its counts
-    (BERT base with token types 1,467 and 3,353, DeBERTa-v3 large 9,385 and 20,612).
+    All nodes count, constants too. An edge is a tensor that a node reads or writes. Counted so,
+    traced exports of the table's nine models with transformers 4.38.2 at opset 14 are within 1.1 %
+    of its counts (BERT base with token types 1,467 and 3,353, DeBERTa-v3 large 9,385 and 20,612).
 
     Raises:
         ModelError: not an ONNX model.
@@ -88,6 +91,7 @@ def onnx_counts(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def _format(model: LanguageModel, weights: str) -> str:
+    """Return the entry of `QUANTISATIONS` for a format; of mixed formats that of the experts."""
     if weights in (*METHODS, SINGLE):
         return weights
     return precision_of(model.dtype, model.quantization, weights).of_experts.value

@@ -43,24 +43,24 @@ RESIDUAL = (
     "workers told",
     "cache bits",
 )
-"""Features of the error of a kernel sum; those that identify a model or machine, and lengths of
-prompts and answers, are left out: few models have several settings."""
+"""Features of the error of a kernel sum on unseen models and machines, without features that
+identify one, and without lengths of prompts and answers: few models have several settings."""
 MOST_INNER_FOLDS = 3
 """Maximum folds inside the training rows, by which candidates are scored on held-out rows."""
 MOST_TOGETHER = 12
-"""Maximum members of an ensemble, repeated ones counted."""
+"""Maximum members of an ensemble; a member that is chosen several times counts as often."""
 MOST_CHOICE_ROWS = 500
 """Maximum rows for choosing settings of the plain trees: all rows take an hour for the grid."""
 
 
 class TreePredictor(Protocol):
-    """Learns rows of one target."""
+    """Predictor of one target, learned from rows."""
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Fit to rows; ``kind`` is how the rows to predict differ from them."""
+        """Fit to rows; ``kind`` says what is new in the rows to predict."""
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """Return the target of each row, ``[rows]``; NaN where it has no answer."""
+        """Return the target of each row, ``[rows]``; NaN for a row that it cannot predict."""
 
 
 @frozen
@@ -78,7 +78,7 @@ class FeatureSet:
 
 # all features
 WHOLE = FeatureSet("Table 6.3 and deployment", COLUMNS)
-# sets of features of Table 6.6, and all of ours
+# sets of features of Table 6.6, and all features
 ABLATION = (
     FeatureSet("TM", ("BS", "SL", "TM")),
     FeatureSet("TM, TP, TM_mem", ("BS", "SL", *TOTALS)),
@@ -91,21 +91,21 @@ ABLATION = (
 
 
 def table_of(rows: Sequence[TreeRow]) -> Array:
-    """Return ``[rows, COLUMNS]``."""
+    """Return the features of rows, ``[rows, COLUMNS]``."""
     import numpy as np
 
     return np.array([row.features for row in rows], np.float64).reshape(len(rows), len(COLUMNS))
 
 
 def logs_of(rows: Sequence[TreeRow]) -> Array:
-    """Return the logarithms of what was measured."""
+    """Return the logarithms of the measured values, ``[rows]``."""
     import numpy as np
 
     return np.log([row.value for row in rows])
 
 
 class PlainTrees:
-    """XGBoost on features alone, as chapter 6 has it.
+    """XGBoost on features alone, as in chapter 6.
 
     Args:
         features: features that the trees read.
@@ -124,7 +124,7 @@ class PlainTrees:
         self.trees: BoostedForest | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Train on all rows; where no settings are given, they are selected first."""
+        """Train on all rows, with the given settings or with chosen ones."""
         settings = self.settings or self.choose(rows, kind)
         self.trees = grown(table_of(rows), logs_of(rows), settings, self.features.places)
 
@@ -143,7 +143,7 @@ class PlainTrees:
         names = list(dict.fromkeys(folds.tolist()))
         if len(names) < 2:
             return THESIS
-        # one random fold is like the others and suffices; models and machines differ
+        # of random folds one suffices, as all are similar; models and machines differ
         tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
         key = ("trees", kind.value, self.features.name, digest_of(rows))
@@ -165,7 +165,7 @@ class CalibratedSum:
         self.sum: KernelSum | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Fit the laws."""
+        """Fit the laws of hosts and boards, whatever is held out."""
         del kind
         self.sum = KernelSum(rows)
 
@@ -179,20 +179,21 @@ class CalibratedSum:
 
 
 class Base(Enum):
-    """Kernel sums that trees may correct, by the settings of `KernelSum`."""
+    """Kernel sums that trees may correct, with the data and ``keeps_up`` of `KernelSum`."""
 
     WAITING = "fitted laws, one worker of prompts where nobody says"
     KEEPING_UP = "fitted laws, prompts apart keep up with answers"
     BARE = "kernels alone, prompts apart keep up with answers"
     NOTHING = "no kernels, so that trees say all"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
     def of(self, rows: Sequence[TreeRow]) -> KernelSum | NoSum:
         """Return the sum, fitted to rows unless it is `BARE`."""
         if self is Base.NOTHING:
             return NoSum()
-        return KernelSum(() if self is Base.BARE else rows, self is not Base.WAITING)
+        train = () if self is Base.BARE else rows
+        return KernelSum(train, keeps_up=self is not Base.WAITING)
 
 
 @frozen
@@ -210,7 +211,7 @@ class ResidualForest:
     share: float = 1.0
 
 
-# trees for squared and for absolute errors; the latter follow outliers less
+# trees for squared and for absolute errors, of which the second follow outliers less
 FLAT, ABSOLUTE = (
     ForestSettings(0.1, 3, 0.75, 100),
     ForestSettings(0.1, 5, 0.75, 100, is_absolute=True),
@@ -225,7 +226,7 @@ CANDIDATES = (
         for share in (0.5, 1.0)
     ),
 )
-"""Candidates for any kind of fold; a share of 0.5 suits models unlike all training models."""
+"""Candidates for any kind of fold; half of a correction suits models unlike all training models."""
 FINE = (
     *(
         ResidualForest(base, settings)
@@ -239,16 +240,19 @@ FINE = (
     ),
     *(ResidualForest(Base.KEEPING_UP, terms) for terms in AspectSums),
 )
-"""Further candidates for random folds, whose tested models have training rows: Gaussian processes
-then predict a row from others of its setting."""
+"""Further candidates for random folds, whose tested models have training rows.
+
+Larger trees can learn models by heart, and Gaussian processes predict a row from others of its
+setting.
+"""
 
 
 class ResidualTrees:
     """Ensemble of trees and Gaussian processes on residuals of the kernel sum.
 
-    The members for each table are chosen from `CANDIDATES` by folds of the training rows, of the
-    same kind as those tested. If models or machines are held out, each model of a table has the
-    same weight, as one served model has half of all rows.
+    The members for each table are chosen from `CANDIDATES` by folds of the training rows, which are
+    of the tested kind. If models or machines are held out, each model of a table has the same
+    weight, as one served model has half of all rows.
     """
 
     def __init__(self) -> None:
@@ -264,7 +268,7 @@ class ResidualTrees:
 
         self.kind = kind
         candidates = (*CANDIDATES, *FINE) if kind is HeldOutKind.RANDOM else CANDIDATES
-        # memory is computed, not summed from kernels: every base has the same
+        # memory is computed, not summed from kernels, so that all bases are equal
         if rows[0].target is Target.MEMORY:
             candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
         # `_table` has the shares of the sum behind the features
@@ -282,13 +286,16 @@ class ResidualTrees:
                 logs = np.stack([self._answer(c, tested) for c in candidates], axis=1)
                 unseen[folds == fold] = logs - logs_of(tested)[:, None]
         self._choose(rows, candidates, unseen)
-        # trainings above left rows out: those that were chosen learn from all
+        # the trainings above left rows out; the chosen candidates learn from all rows
         self._learn(rows, self._answering())
 
     def _choose(
         self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest], unseen: Array
     ) -> None:
-        """Select the ensemble of least mean error for each table, and over all rows for others."""
+        """Choose the ensemble of least mean error for each table, and one for other tables.
+
+        ``unseen`` has the errors of each candidate on rows that it was not trained on.
+        """
         sources = ["", *dict.fromkeys(row.source for row in rows)]
         for source in sources:
             # the empty name is all tables together, for rows of a table that was not trained on
@@ -300,7 +307,7 @@ class ResidualTrees:
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest]) -> None:
-        """Fit the sums of some candidates, and what corrects them."""
+        """Fit the sums of some candidates, and the trees or processes that correct them."""
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.learned = {}
         logs, weights = logs_of(rows), self._weights(rows)
@@ -314,11 +321,11 @@ class ResidualTrees:
                         self.learned[base, s] = Likeness.fitted(s, rows, table, residuals)
 
     def _weights(self, rows: Sequence[TreeRow]) -> Array | None:
-        """Return equal weights of rows if their models are known."""
+        """Return the weights of rows; None, for equal weights, on random folds."""
         return None if self.kind is HeldOutKind.RANDOM else weights_of(rows)
 
     def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
-        """Return ``[rows, COLUMNS and SHARES]``."""
+        """Return the features of rows and their shares of a sum, ``[rows, COLUMNS and SHARES]``."""
         import numpy as np
 
         return np.concatenate([table_of(rows), self.sums[base].shares(rows)], axis=1)
@@ -346,8 +353,8 @@ class ResidualTrees:
 def together(errors: Array) -> list[int]:
     """Return the indices of an ensemble of candidates, repeated as often as each counts.
 
-    Greedy: in each round that candidate is added, possibly again, with which the mean relative
-    error is least (Caruana et al., Ensemble selection from libraries of models, 2004).
+    Greedy: each round adds the candidate that makes the mean relative error least, possibly again
+    (Caruana et al., Ensemble selection from libraries of models, 2004).
 
     Args:
         errors: errors of the logarithm, ``[rows, candidates]``.
@@ -366,14 +373,14 @@ def together(errors: Array) -> list[int]:
         index = int(means.argmin())
         chosen.append(index)
         total = total + errors[:, index : index + 1]
-        # a later round may do worse, and one after it better: the best of all rounds stays
+        # the error may rise and fall again: the best of all rounds counts
         if means[index] < least:
             least, best = float(means[index]), list(chosen)
     return best
 
 
 def weights_of(rows: Sequence[TreeRow]) -> Array:
-    """Return weights ``[rows]``: each model of a table counts equally, 1 in the mean."""
+    """Return weights with mean 1, ``[rows]``, under which all models of a table count equally."""
     import numpy as np
 
     counts = Counter((row.source, row.model) for row in rows)
@@ -383,8 +390,8 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
 
 
 def inner_folds(rows: Sequence[TreeRow], kind: HeldOutKind) -> list[str]:
-    """Return the fold of each training row, of the tested kind; `MOST_INNER_FOLDS` at most."""
-    # another seed than that of the outer folds; folds beyond the most are joined in turn
+    """Return the fold of each training row, of the tested kind; at most `MOST_INNER_FOLDS`."""
+    # the seed differs from that of the outer folds; more folds are joined in turn
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]

@@ -1,4 +1,4 @@
-"""Turn measured rows of served models into what trees read: features, a target, kernel times.
+"""Turn measured rows of served models into features, a target and kernel times for trees.
 
 `rows_of` reads a table; `features_of` also serves a model that was not measured.
 """
@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Say = Callable[[str], None]
-# table of one user of Qwen2.5
 QWEN = "qwen_speed"
+"""Table of one user of Qwen2.5."""
 GIB = float(1 << 30)
-"""Unit of memory of that table, which names it GB: in decimal GB, some rows would be less than the
-model's parameters."""
-# the place in this list is a feature
+"""Unit of memory of the table `QWEN`, which names it GB.
+
+In decimal GB, some rows would be less than the model's parameters.
+"""
+# the position in this list is a feature
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs",
@@ -61,14 +63,14 @@ DEPLOYMENT = (
 )
 """Features that Table 6.3 lacks: the thesis ran one GPU, one framework and no answers.
 
-"workers told" says if a publisher gives the number of workers, which not all do. The day of a run
-stands for what changes under one version: builds, settings, whether tokens are drafted.
+"workers told" is 1 if the publisher gives the number of workers, which not all do. The day of a run
+stands for changes under one version: builds, settings, whether tokens are drafted.
 """
 AWQ = "awq"
-"""A name of weights in 4-bit integers, as AutoAWQ writes them."""
+"""Name of weights in 4-bit integers that AutoAWQ wrote."""
 DISAGGREGATED, PARTLY = ", disaggregated", ", partly given"
-"""Suffixes of a table's name, for rows with disaggregated prefill; and for those of them whose
-number of workers or draft tokens is not published."""
+"""Suffixes of a table's name: for rows with disaggregated prefill, and in addition for such rows
+whose number of workers or draft tokens is not published."""
 # features of a row, in the order that files of trees store
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
@@ -83,7 +85,7 @@ class Target(Enum):
     ENERGY = "energy"
     """Joules an output token."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 @record
@@ -92,16 +94,16 @@ class TreeRow:
 
     Args:
         source: name of the table.
-        model: name of its configuration; models of one configuration are one.
+        model: name of its configuration, which models of several names may share.
         machine: name of the target.
         target: measured quantity.
         value: measured value.
-        features: in the order of `COLUMNS`.
+        features: features in the order of `COLUMNS`.
         served: the published row.
-        parts: weight of each of its times, and the time as amounts that the fitted law of the host
-            weighs; the weighted sum is the time of ``tokens``. Empty if no steps are counted.
-        tokens: number of tokens of that time.
-        expected: memory as computed by `perfc`; NaN for other targets.
+        parts: weighted times, each as the amounts that a fitted law of hosts turns into seconds;
+            their sum is the time of ``tokens``. Empty if no steps are counted.
+        tokens: number of tokens in that time.
+        expected: bytes of memory as `perfc` computes them; NaN for other targets.
     """
 
     source: str
@@ -139,14 +141,14 @@ def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator
     measured, value = served.measured, tokens_per_s(served)
     if ServingQuantity.TOKENS_PER_S in counts:
         sample = counts[ServingQuantity.TOKENS_PER_S]
-        # a sample's value is its time
+        # the value of a sample is its time in seconds, also of a throughput
         yield tree_row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
     elif (
         served.source == AIC
         and ServingQuantity.TPOT_S in counts
         and ServingQuantity.TTFT_S in counts
     ):
-        # the time of an answer: the first token, then one step for each later one
+        # the time of an answer: that of the first token, then one step for each further token
         decodes, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
         parts = ((1.0, counts[ServingQuantity.TTFT_S]), (decodes, counts[ServingQuantity.TPOT_S]))
         yield tree_row(served, Target.THROUGHPUT, value, parts, tokens)
@@ -162,14 +164,14 @@ def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator
 
 
 def tokens_per_s(served: ServedRow) -> float:
-    """Return the output tokens per second of a row; NaN where its times do not give them."""
+    """Return the output tokens per second of a row; NaN without them and without both latencies."""
     measured = served.measured
     if ServingQuantity.TOKENS_PER_S in measured:
         return measured[ServingQuantity.TOKENS_PER_S]
     times = [measured.get(q, math.nan) for q in (ServingQuantity.TTFT_S, ServingQuantity.TPOT_S)]
     if served.source != AIC:
         return math.nan
-    # a closed loop: each user has an answer after the first token and all later ones
+    # a closed loop: each user sends the next request as soon as an answer is complete
     return served.concurrency * served.osl / (times[0] + (served.osl - 1.0) * times[1])
 
 
@@ -180,7 +182,7 @@ def tree_row(
     parts: tuple[tuple[float, ReplayedNumber], ...] = (),
     tokens: float = 1.0,
 ) -> TreeRow:
-    """Return a row with its features, scored with the rows of its kind."""
+    """Return a row with its features; ``source`` names the rows that it is scored with."""
     return TreeRow(
         scored_with(served),
         CONFIGS.get(served.model, served.model),
@@ -195,14 +197,14 @@ def tree_row(
 
 
 def scored_with(served: ServedRow) -> str:
-    """Return the name of the rows that a row is scored with."""
+    """Return the name of the group of rows that a row is scored with."""
     if not served.prefill:
         return served.source
     return f"{served.source}{DISAGGREGATED}{PARTLY if is_partly_stated(served) else ''}"
 
 
 def is_partly_stated(served: ServedRow) -> bool:
-    """Return True if the number of workers of a row or of its drafts is unknown."""
+    """Return True if the number of prefill workers or of draft tokens of a row is unknown."""
     return served.dataset in (UNSTATED, DRAFTS_UNSTATED)
 
 
@@ -210,8 +212,8 @@ def expected_bytes(served: ServedRow) -> float:
     """Return weights, caches and tensors of the largest step of one user's request on all GPUs.
 
     Whole layers are distributed over GPUs, as by transformers: weights and caches are divided, but
-    each GPU holds the activations of its largest step. If answers are short, loading a checkpoint
-    with a redundant head takes more than steps do.
+    each GPU holds the activations of its largest step. If answers are short, a redundant head of
+    the checkpoint takes more memory while loading than steps take later.
     """
     engine = engine_of(
         served.model, served.target, served.weights, served.cache, ALONE, served.runtime
@@ -243,10 +245,10 @@ def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[
 
     Args:
         served: the row.
-        model: its model; by default the configuration that its name stands for.
+        model: model of the row; by default the configuration of that name.
 
     Raises:
-        ModelError: its model has no configuration.
+        ModelError: the model has no configuration.
     """
     model = model or model_of(served.model)
     assert model is not None
@@ -276,7 +278,7 @@ def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[
 
 
 def drafted_of(served: ServedRow) -> float:
-    """Return the tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
+    """Return the tokens that a sequence drafts in a step; NaN if that is not published."""
     return math.nan if is_partly_stated(served) else float(served.drafted)
 
 
@@ -292,7 +294,7 @@ def _place(runtime: str) -> float:
 
 
 def version_number(version: str) -> float:
-    """Return the major, minor and patch as one number that grows with them; NaN where nobody says.
+    """Return major, minor and patch version as one number that grows with them; NaN if unknown.
 
     >>> version_number("post-v1.2.3rc1")
     1002.003
@@ -305,7 +307,7 @@ def version_number(version: str) -> float:
 
 
 def day_number(day: str) -> float:
-    """Return the days since the first of our era; NaN where nobody says, or not as 2026-03-25.
+    """Return the days since the first of our era; NaN for a text that is not like 2026-03-25.
 
     >>> day_number("2026-03-25") - day_number("2026-02-25")
     28.0
@@ -346,15 +348,15 @@ def qwen_speed(folder: Path) -> Iterator[ServedRow]:
             QWEN_WEIGHTS[str(r.precision)],
             "",  # type of the cache
             int(r.gpus),
-            1,  # ranks of experts,
-            1,  # of attention,
-            1,  # and engines
+            1,  # expert-parallel rank
+            1,  # attention group
+            1,  # engine
             max(1, int(r.input_tokens)),
             int(r.output_tokens),
-            1,  # users
-            False,
+            1,  # user
+            False,  # no fixed batch
             (),  # prefill is not disaggregated
-            False,
+            False,  # kernels are replayed from a recorded graph
             value,
             str(r.precision),
         )

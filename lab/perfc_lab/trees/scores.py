@@ -30,9 +30,9 @@ Say = Callable[[str], None]
 ALL, ALL_GIVEN = "all tables", "all tables, all given"
 """Names of totals; the second leaves out rows with unknown settings."""
 LEAST_RATIOS = 20
-"""Minimum rows of other folds: fewer give no 90 % interval."""
+"""Minimum rows of other folds for a 90 % interval; 5 % quantiles by `edges` need 19."""
 LEAST_FOLDS = 4
-"""Fewer other models or machines of a table tell too little of one that is not among them."""
+"""Minimum other models or machines of a table for an interval of an unseen one by them alone."""
 
 
 # returns an untrained predictor
@@ -51,11 +51,11 @@ def left_out(
 
     Args:
         rows: rows of one target.
-        make: a predictor that has learned nothing.
+        make: returns an untrained predictor.
         kind: kind of folds.
-        say: called with the time it took.
-        cache: what is known of this method, whose name has all its settings.
-        method: that name.
+        say: called with the processor time of all folds.
+        cache: cache of the predictions.
+        method: name of the method in keys of the cache, with all its settings.
     """
     folds, every = folds_of(rows, kind), digest_of(rows) if cache.folder else ""
     predicted = np.full(len(rows), math.nan)
@@ -90,16 +90,16 @@ def scores_of(
     cache: NumberCache = NOTHING,
     wording: str = "",
 ) -> Iterator[Score]:
-    """Return the scores of one target and way of predicting: by table, then totals.
+    """Yield the scores of one predictor on rows of one target: by table, then totals.
 
     Args:
         rows: rows of one target.
         method: name of the predictor.
-        make: one that has learned nothing.
+        make: returns an untrained predictor.
         kind: kind of folds.
-        say: called with the time it took.
-        cache: what is known of it.
-        wording: settings that are part of the name of the numbers.
+        say: called with the processor time of all folds.
+        cache: cache of the predictions.
+        wording: settings of the predictor, as part of the cache's keys.
     """
     predicted, seconds = left_out(
         rows, make, kind, lambda line: say(f"{method}, {line}"), cache, f"{method} {wording}"
@@ -115,7 +115,7 @@ def scores_of(
 
 
 def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
-    """Return the names of what is scored, and the tables of each: each alone, then totals."""
+    """Return the tables of each score by the name of the score: single tables, then totals."""
     sources = list(dict.fromkeys(row.source for row in rows))
     given = [source for source in sources if not source.endswith(PARTLY)]
     totals = {ALL_GIVEN: given} if 1 < len(given) < len(sources) else {}
@@ -127,15 +127,16 @@ def held_of(
 ) -> tuple[float, float]:
     """Return coverage and width of an interval calibrated without the rows of the tested fold.
 
-    Its ends are quantiles of what was measured over what was said of the other folds. Where there
-    are few of these, those of all tables' rows in other folds are ends too where they are further.
+    Its ends are quantiles of measured over predicted values in the other folds. If these folds are
+    few, the interval also spans the quantiles of all tables' rows in other folds.
 
     Args:
         ratios: measured over predicted, of all rows.
         folds: folds of all rows.
         is_own: which rows are tested.
     """
-    is_answered = np.isfinite(ratios) & (ratios > 0)  # rows without kernels have no sum
+    # rows without kernels have no sum, and so no ratio
+    is_answered = np.isfinite(ratios) & (ratios > 0)
     is_tested = is_answered & is_own
     few = len(set(folds[is_own].tolist())) <= LEAST_FOLDS
     groups = [is_tested, is_answered] if few else [is_tested]
@@ -156,7 +157,7 @@ def score_of(
     source: str,
     seconds: float,
 ) -> Score:
-    """Return the score of rows of a target; those without a prediction are counted."""
+    """Return the score of rows of a target; rows without a prediction are only counted."""
     value, is_answered = np.array([row.value for row in rows]), np.isfinite(said)
     return score(
         kind.value,

@@ -39,7 +39,7 @@ GNN: Mapping[Target, ThesisCell] = {
     Target.ENERGY: ThesisCell(0.5318, 1.94, 0.41),
 }
 """Errors of the graph network, to compare with the trees in the same units."""
-# features as `model_features.MODEL` names them; MF are all of these, HF those of the hardware
+# features by the names of `model_features.MODEL`; MF are all of these, HF those of the hardware
 ABLATION: Mapping[Target, Mapping[str, float]] = {
     Target.THROUGHPUT: {
         "TM": 0.3936,

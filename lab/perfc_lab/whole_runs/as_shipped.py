@@ -26,10 +26,10 @@ from ..training.graphs.bench import Scored, by_family, figures, trained
 from ..training.graphs.cards import card_of
 from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
-# suffix of files of graphs
 ENDING = ".onnx.gz"
+"""Suffix of files of graphs."""
 WORDS = "random, seed {}; then every row"
-"""Split that a card states."""
+"""Split that a card states, with the seed of the rows that calibrate the interval."""
 
 
 def figures_as_shipped(
@@ -79,7 +79,7 @@ def figures_as_shipped(
 def scored_as_shipped(
     name: str, fold: Fold, models: Path, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> Scored:
-    """Return the scores of a fold, by weights made of all else."""
+    """Return the scores of a fold, by weights that are trained on all other rows."""
     # shipped weights know every row, validation rows too; only tested ones are left out
     rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
     with tempfile.TemporaryDirectory() as folder:
@@ -89,13 +89,13 @@ def scored_as_shipped(
         pairs = list(_estimates(fold.test.rows, card, models, say))
     rows = tuple(row for row, _ in pairs)
     value, low, high = (
-        np.array([getattr(answer, name) for _, answer in pairs])
-        for name in ("value", "low", "high")
+        np.array([getattr(answer, field) for _, answer in pairs])
+        for field in ("value", "low", "high")
     )
     row_s = sum(answer.taken_s for _, answer in pairs) / max(len(pairs), 1)
     measured = fold.test.of(rows).values(quantity)
-    inside = float(((measured >= low) & (measured <= high)).mean())
-    say(f"{name}, {fold.protocol.value}, {fold.name}: {inside:.1%} of {len(rows):,} rows inside")
+    share = float(((measured >= low) & (measured <= high)).mean())
+    say(f"{name}, {fold.protocol.value}, {fold.name}: {share:.1%} of {len(rows):,} rows inside")
     return Scored(fold, rows, measured, value, low, high, fit_s, row_s)
 
 
@@ -123,7 +123,7 @@ def _shipped(
 def _estimates(
     rows: Sequence[GraphRow], card: Path, models: Path, say: Say
 ) -> Iterator[tuple[GraphRow, WholeRunEstimate]]:
-    """Return rows with their estimates; those without a readable model are reported, left out."""
+    """Yield rows with their estimates; rows without a readable model are reported and left out."""
     by_model = grouped(rows, lambda row: model_of(models, row))
     for path, of_model in sorted(by_model.items()):
         if not path.is_file():

@@ -64,7 +64,8 @@ ROUNDS = 2000
 """Maximum trees; validation rows stop earlier."""
 PATIENCE = 50
 """Trees without progress on validation rows after which training stops."""
-# XGBoost's settings: shallow trees at a small rate
+# XGBoost's settings: shallow trees at a small rate, on random parts of rows and columns, against
+# overfitting
 PARAMETERS: Mapping[str, float | int] = {
     "eta": 0.04,
     "max_depth": 6,
@@ -78,8 +79,8 @@ class BoostedTotals(ForestPredictor):
     """Trees on the log of time over the sum of roofline times.
 
     The variant ``scalars`` has the totals that a model's card states (MACs, parameters, bytes) and
-    predicts the log of the time over that of its MACs; the others see what kinds of kernels the
-    totals are made of.
+    predicts the log of the time over the roofline time of its MACs. Without a variant, the totals
+    also have the share and count of each kind of launch.
     """
 
     name: ClassVar[str] = "boosted-totals"
@@ -111,7 +112,8 @@ class BoostedTotals(ForestPredictor):
             early_stopping_rounds=PATIENCE,
             verbose_eval=False,
         )
-        best = booster[: booster.best_iteration + 1]  # without the trees that patience waited for
+        # without the trees grown while waiting for progress
+        best = booster[: booster.best_iteration + 1]
         self.forest = forest_of(best)
         say(f"{self.name}: {booster.best_iteration + 1} trees")
 
@@ -154,7 +156,8 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     mac = float((amounts["mac"] * times).sum())
     result = {
         "scale": total_s,
-        "mac_scale": 2 * mac / rate + 1e-4,  # 100 µs more, so that tiny models have a scale too
+        # 100 µs more, so that the scale of tiny models is not 0
+        "mac_scale": 2 * mac / rate + 1e-4,
         "log_mac": _log(mac),
         "log_bytes": _log(float((nbytes * times).sum())),
         "log_parameters": _log(whole["parameters"]),
@@ -170,6 +173,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
         "channels_last": float(setting.channels_last),
         "compiled": float(setting.compiled),
         "training": float(setting.training),
+        # 2.11 is above 2.9
         "version": setting.version[0] + setting.version[1] / 100,
         "is_bf16": float(setting.precision.dtype == "bf16"),
         "is_mixed": float(setting.precision.is_mixed),

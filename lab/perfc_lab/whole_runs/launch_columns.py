@@ -1,9 +1,10 @@
 """Runs as sums over their launches: columns in which a run's time is linear.
 
-A launch takes its roofline time times something that depends on its kind and, within the kind, on
-how long it is, its intensity, operands, window and stride. Each of these is a few hat functions
-(piecewise linear, adding up to one), so that a run's time over the sum of its roofline times is
-linear in the columns of this table: the hats of its launches, weighted by their share of the sum.
+A launch takes its roofline time times a factor that depends on its kind and, within the kind, on
+its roofline time, intensity, operands, window and stride. Each of these dependencies is a sum of
+columns: hat functions of the time and of the intensity (piecewise linear, adding up to one), and
+indicators of the others. So a run's time over the sum of its roofline times is linear in the
+columns of its launches, weighted by their share of the sum.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 HOST_S = 2e-6
-"""A launch on the host; its column makes up for where launches, not kernels, set the time."""
+"""Nominal time of a launch on the host, which its column's weight scales.
+
+The column counts where launches, not kernels, set the time.
+"""
 DOUBLINGS = tuple(float(x) for x in range(-19, -3, 2))
-"""Knots of the logarithm of a launch's roofline time in seconds."""
+"""Knots of log₂ of a launch's roofline time in seconds, from 2 µs to 31 ms."""
 INTENSITIES = tuple(float(x) for x in range(-4, 10, 2))
-"""Knots of the logarithm of operations a byte."""
+"""Knots of log₂ of operations per byte, from 1/16 to 256."""
 OPERANDS = (0, 1, 2, 3)
 """Numbers of operands with a column each."""
 WINDOWS = (1, 9, 25)
@@ -40,7 +44,7 @@ LAUNCH = (
     *(f"window_{x}" for x in WINDOWS),
     "strided",
 )
-"""Columns of a launch within its kind."""
+"""Columns of a launch within its kind; ``one`` is the constant of the kind."""
 # columns of a run: of all kinds of launches together, then of each kind
 RUNS = Schema(
     "linear runs",
@@ -62,7 +66,8 @@ class LinearRuns:
 
 
 def linear_runs(data: Measurements) -> LinearRuns:
-    """Return the table of rows: hats of launches, each by its share of the roofline."""
+    """Return the table of rows: columns of launches, weighted by their share of the roofline."""
+    # measured times are not read here
     runs = tabulated_runs(data, np.ones(len(data)))
     stack = runs.stack
     total = np.maximum(stack.total(stack.scale_s), 1e-12)
@@ -81,7 +86,7 @@ def linear_runs(data: Measurements) -> LinearRuns:
 
 
 def launch_table(runs: LaunchSums) -> Array:
-    """Return ``[launches, len(LAUNCH)]``."""
+    """Return the columns of every launch, ``[launches, len(LAUNCH)]``, in the order of `LAUNCH`."""
     stack = runs.stack
     one_s = stack.scale_s / np.maximum(runs.times, 1.0)  # of a single launch
     values = {n: stack.values[:, stack.names.index(n)].astype(np.float64) for n in READ}
@@ -105,7 +110,7 @@ READ = ("log2_intensity", "operands", "window", "stride")
 def hats(values: Array, knots: tuple[float, ...]) -> Array:
     """Return the hat functions at evenly spaced knots, ``[values, knots]``.
 
-    Constant beyond the outer ones.
+    They are constant beyond the outer knots.
 
     >>> import numpy as np
     >>> hats(np.array([0.5, 9.0]), (0.0, 2.0)).tolist()

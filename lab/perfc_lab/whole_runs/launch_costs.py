@@ -1,10 +1,10 @@
 """Predict runs by linear costs of launches, fitted for each machine, with a prior from the others.
 
-A run's time is linear in its launches (`launch_columns`); the weights of every machine, way of
-running and, where graphs were measured at several, batch are learned alone, and those of a new
-machine are drawn towards the others' as far as these agree (`population`). Ten rows of a new
-machine move them: HELP's setting (Lee et al., NeurIPS 2021), without a network. What it leaves
-out: anything between launches but their sum, so that overlap is no part of it.
+A run's time is linear in its launches (`launch_columns`). Each condition (machine, way of running
+and, where graphs were measured at several batches, batch) has separate weights, learned from its
+rows alone. Weights of a new machine are drawn towards those of other machines as far as these agree
+(`population`), and ten rows of the machine move them: HELP's setting (Lee et al., NeurIPS 2021),
+without a network. Launches only add up, so that overlap is left out.
 """
 
 from __future__ import annotations
@@ -34,24 +34,27 @@ if TYPE_CHECKING:
 LEAST_ROWS = 20
 """Minimum rows of a condition that is learned alone."""
 FEW = (10, 32)
-"""Rows of a condition with which machines are left out in turn, to know how wrong estimates are."""
+"""Numbers of known rows for which the error of adapted estimates is measured.
+
+Each machine is left out in turn, but for so many rows of a condition.
+"""
 TRIED = 300
-"""Rows at most that are estimated then."""
+"""Maximum rows of a left-out condition that are estimated, which limits the time."""
 NEW_SHARE = 0.05
 """Largest share of a run's roofline time in columns without trained runs; more extrapolates."""
 
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """Condition with separate weights.
+    """Machine and way of running that has separate weights.
 
     Args:
-        target: the machine.
+        target: name of the machine.
         precision: precision of the setting.
-        framework: with its version.
-        mode: way of running.
+        framework: framework with its version.
+        mode: execution mode.
         layout: layout of feature maps.
-        batch: 0 where graphs were measured at one batch each.
+        batch: batch; 0 where graphs were measured at one batch each.
     """
 
     target: str
@@ -62,7 +65,7 @@ class Condition:
     batch: int
 
     def similarity(self, other: Condition) -> tuple[float, ...]:
-        """Return the similarity to another, more informative things first; without the machine."""
+        """Return the similarity to another, whatever the machine; more informative fields first."""
         # how often the smaller batch is doubled to reach the larger, rounded
         doubled = abs(self.batch.bit_length() - other.batch.bit_length())
         return (
@@ -76,13 +79,13 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """Estimates of rows: the quantity, its relative deviation, and which know of their machine.
+    """Estimates of rows.
 
     Args:
-        value: ``[rows]``.
-        deviation: ``[rows]``.
-        band: of each row the position in `Bands`.
-        new: share of columns that no trained run has.
+        value: estimated quantity, ``[rows]``.
+        deviation: its relative deviation, ``[rows]``.
+        band: `SEEN`, `UNSEEN` or `ADAPTED` by the row's machine, ``[rows]``.
+        new: share of a run's roofline time in columns that no trained run has, ``[rows]``.
     """
 
     value: Array
@@ -92,7 +95,7 @@ class Estimated:
 
 
 SEEN, UNSEEN, ADAPTED = range(3)
-"""Bands: of a machine trained on, of another one, and of one that few rows are known of."""
+"""Interval bands: of machines trained on, of other machines, and of those with a few known rows."""
 
 
 class LaunchCosts(GraphPredictor):
@@ -106,7 +109,7 @@ class LaunchCosts(GraphPredictor):
         self.known: dict[Condition, KnownCondition] = {}
         self.has_batches = False
         self.active: Array | None = None
-        # nine in ten of a normal distribution, until `calibrate` sets it by rows
+        # 1.645 deviations hold nine in ten of a normal distribution; `calibrate` replaces them
         self.bands = RunBands(Band(-1.645, 1.645))
         self.by_few: dict[int, Band | None] = {}
         self.few: Few | None = None
@@ -124,7 +127,7 @@ class LaunchCosts(GraphPredictor):
         """Fit every condition alone, then the interval of machines left out in turn."""
         del validation
         self.has_batches = at_several_batches(train.rows)
-        # rows that an earlier training was adapted by are forgotten
+        # rows that adapted an earlier training are forgotten
         self.few, self.moved, self.shown = None, (), {}
         runs = linear_runs(train)
         ratio = train.values(self.quantity) / runs.roofline_s
@@ -154,14 +157,14 @@ class LaunchCosts(GraphPredictor):
         count: int,
         seed: int,
     ) -> Band | None:
-        """Return the band of machines left out one at a time but for a few rows, weighted equally.
+        """Return the band of errors of machines left out one at a time, but for a few rows.
 
         Args:
-            runs: trained on.
-            ratio: measured over scale.
-            places: rows of each condition.
-            count: rows of a condition that are known.
-            seed: of which they are.
+            runs: runs of the training rows.
+            ratio: measured quantity over the sum of roofline times.
+            places: positions of the rows of each condition.
+            count: number of known rows of the left-out condition; 0 for an unmeasured machine.
+            seed: seed that chooses the known rows.
         """
         scores, weights = [], []
         for condition, rows in sorted(places.items()):
@@ -173,17 +176,17 @@ class LaunchCosts(GraphPredictor):
             few, rest = mixed[:count], mixed[count : count + TRIED]
             if count:
                 adapted = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
-                population = adapted(runs.table[rest], np.zeros(len(rest), np.int64), [])
+                value, deviation = adapted(runs.table[rest], np.zeros(len(rest), np.int64), [])
             else:
-                population = _expected(prior, runs.table[rest])
-            scores.append(np.abs(np.log(ratio[rest] / population[0])) / population[1])
+                value, deviation = _expected(prior, runs.table[rest])
+            scores.append(np.abs(np.log(ratio[rest] / value)) / deviation)
             # a condition has weight 1, whatever its rows
             weights.append(np.full(len(rest), 1 / len(rest)))
         if not scores:
             return None
         # scores with both signs, so that the band is symmetric
-        both = np.concatenate([*scores, *(-s for s in scores)])
-        reach = band(both, np.concatenate([*weights, *weights])).high
+        symmetric = np.concatenate([*scores, *(-s for s in scores)])
+        reach = band(symmetric, np.concatenate([*weights, *weights])).high
         return Band(-reach, reach)
 
     def prior(self, wanted: Condition) -> Prior | None:
@@ -196,7 +199,7 @@ class LaunchCosts(GraphPredictor):
         return self.detail(data).value
 
     def detail(self, data: Measurements) -> Estimated:
-        """Return the estimates with what spreads them."""
+        """Return the estimates with their deviations and bands."""
         if self.active is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         runs = linear_runs(data) if len(data) else LinearRuns(np.zeros((0, len(RUNS))), np.zeros(0))
@@ -229,13 +232,13 @@ class LaunchCosts(GraphPredictor):
         deviation: Array,
         which: NDArray[np.int64],
     ) -> None:
-        """Fill in rows of a machine that a few rows are known of."""
+        """Fill in ``value``, ``deviation`` and ``which`` for machines that `adapt` had rows of."""
         assert self.few is not None
         moved = {c.target for c in self.moved}
         chosen = [c for c in places if c.target in moved]
         if not chosen:
             return
-        # other conditions of the same machines, of which no rows are known, follow those that have
+        # conditions of the same machines without a known row follow those with known rows
         others = [c for c in chosen if c not in self.moved]
         every = (*self.moved, *others)
         rows = np.concatenate([places[c] for c in chosen])
@@ -263,11 +266,11 @@ class LaunchCosts(GraphPredictor):
         self._learn(runs.table, few.values(self.quantity) / runs.roofline_s, group)
 
     def _learn(self, table: Array, ratio: Array, group: NDArray[np.int64]) -> None:
-        """Fit the weights of ``moved``, from rows of them."""
+        """Fit the weights of the conditions ``moved`` to their rows, and choose their band."""
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         per_condition = len(ratio) / len(self.moved)
-        # the band of machines left out with about as many rows
+        # the band of left-out machines with nearly as many known rows
         near = min(self.by_few, key=lambda n: abs(np.log(per_condition / n)), default=0)
         self.bands.adapted = self.by_few.get(near)
 
@@ -282,7 +285,7 @@ class LaunchCosts(GraphPredictor):
             self.bands.seen = band(errors / detail.deviation[is_seen])
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Return the value and interval; both at least the floor where it is a time."""
+        """Return values and intervals, which are at least the lower bound where they are times."""
         detail = self.detail(data)
         is_time = self.quantity is Quantity.TIME
         floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
@@ -354,13 +357,15 @@ class LaunchCosts(GraphPredictor):
 
 
 def _conditions(rows: Sequence[Sequence[Any]]) -> tuple[Condition, ...]:
+    """Return the conditions that `meta` gave as lists of their fields."""
     return tuple(
-        Condition(str(a), str(b), str(c), str(d), str(e), int(batch))
-        for a, b, c, d, e, batch in rows
+        Condition(str(target), str(precision), str(framework), str(mode), str(layout), int(batch))
+        for target, precision, framework, mode, layout, batch in rows
     )
 
 
 def _band(ends: Sequence[float] | None) -> Band | None:
+    """Return the band that `meta` gave as its two ends."""
     return None if ends is None else Band(float(ends[0]), float(ends[1]))
 
 

@@ -24,7 +24,7 @@ from ..training.runs.sums import SumRecipe
 from .residual_fit import RECIPE, fitted
 
 LEFT_OUT = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
-"""Smaller recipe for trainings with a held-out machine: one for each machine."""
+"""Smaller recipe for trainings without one machine, as there is one training for each machine."""
 LEAST_HELD_OUT = 100
 """Minimum held-out rows to set the band of graphs with, or without, similar training graphs."""
 
@@ -37,7 +37,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
     ) -> None:
         """Fit multipliers, cross-fitted factors, then the residual, with early stopping."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
-        # what `adapt` set for an earlier training
+        # `adapt` may have set these for an earlier training
         self.shift, self.moved = None, frozenset()
         self.bands = RunBands()
         if len(train.targets) > 1:
@@ -65,7 +65,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
 
 
 def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say) -> Unseen:
-    """Return the errors of machines that are left out one at a time."""
+    """Return the interval of unmeasured machines, by machines that are left out one at a time."""
     machines = []
     for target in train.targets:
         others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
@@ -78,13 +78,14 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
             budget,
             LEFT_OUT,
             lambda _: None,
-            2,  # parts of the cross-fit
+            parts=2,
         )
         detail = predictor.detail(held_out)
         residuals = np.log(held_out.values(quantity) / detail.value)
         # a number for each way of running
         modes_of_rows = [configuration_of(r).way for r in held_out.rows]
         modes = np.unique(modes_of_rows, axis=0, return_inverse=True)[1]
+        # `AT_ONCE`: three machines or so do not justify a smaller distance than its minimum
         machines.append(LeftOut(AT_ONCE, residuals, detail.width, modes))
         say(f"without {target}: {np.abs(np.expm1(-residuals)).mean():.1%}")
     return unseen(machines)

@@ -2,8 +2,9 @@
 
 Bayesian linear regression of relative errors with a prior mean and covariance taken from other
 machines (Lindley and Smith, "Bayes estimates for the linear model", 1972; empirical Bayes as in
-Efron and Morris 1973). Noise and freedom are chosen by the marginal likelihood (Rasmussen and
-Williams, "Gaussian Processes for Machine Learning", 2006, Eq. 2.30), of a few rows averaged by it.
+Efron and Morris 1973). Of many rows, the marginal likelihood (Rasmussen and Williams, "Gaussian
+Processes for Machine Learning", 2006, Eq. 2.30) chooses the noise. Of a few rows, it weighs several
+guesses at noise and freedom, and estimates are averaged over them.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25)
-"""Relative deviations of a row from its machine that are tried; the likeliest one counts."""
+"""Relative deviations of a row from its machine's estimate that are tried; the likeliest counts."""
 FREEDOMS = (0.01, 0.03, 0.1, 0.3)
-"""Deviation of a weight from what the population says."""
+"""Deviations of a weight from the population's mean that are tried."""
 SHARED = 0.5
-"""Part of that deviation's variance that is one for all conditions of a machine."""
+"""Share of that deviation's variance that all conditions of a machine have in common."""
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Multiples of the noise that other machines have."""
+"""Multiples of the noise of other machines that are tried."""
 MULTIPLE_DEVIATION = 0.7
-"""Deviation of the logarithm of a multiple, before any row is seen."""
+"""Deviation of the logarithm of a multiple before any row is seen: about a factor of two."""
 NEGLIGIBLE = 7.0
 """Guesses whose logarithmic evidence is this far behind the best are left out."""
 SHRINKAGE = 2.0
@@ -52,7 +53,7 @@ class KnownCondition:
 
 
 def learned(table: Array, ratio: Array) -> KnownCondition:
-    """Return a condition from its rows, weights drawn towards nought with deviation one.
+    """Fit a condition to its rows, with a prior of mean 0 and deviation 1 for each weight.
 
     Args:
         table: ``[rows, columns]``.
@@ -86,9 +87,10 @@ class Prior:
 
     Args:
         mean: mean of the weights, ``[columns]``.
-        spread: factor of their covariance, ``[columns, others]``; no columns where one is known.
-        factor: geometric mean.
-        noise: root mean square.
+        spread: square root of their covariance, ``[columns, others]``; ``[columns, 0]`` if only one
+            other condition is known.
+        factor: geometric mean of the factors.
+        noise: root mean square of the noises.
     """
 
     mean: Array
@@ -104,7 +106,7 @@ class Prior:
         spread = (weights - mean).T / max(len(others) - 1, 1) ** 0.5
         factor = float(np.exp(np.mean([np.log(other.factor) for other in others])))
         noise = float(np.sqrt(np.mean([other.noise**2 for other in others])))
-        return cls(mean, spread[:, : len(others) if len(others) > 1 else 0], factor, noise)
+        return cls(mean, spread if len(others) > 1 else spread[:, :0], factor, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +115,9 @@ class Freedom:
 
     Args:
         deviation: deviation of a weight.
-        inverse: ``K⁻¹`` of the rows known.
-        weights: of those rows in an estimate, ``K⁻¹ r``.
-        noise: multiple of the population's.
+        inverse: inverse of the covariance of the known rows, ``K⁻¹``.
+        weights: weights of the known rows in an estimate, ``K⁻¹ r``.
+        noise: multiple of the population's noise.
         evidence: logarithm of the marginal likelihood.
     """
 
@@ -136,7 +138,7 @@ class Few:
         priors: priors of the conditions.
         factors: factors of the conditions.
         overall: factor of the machine over that of the priors, for conditions without a row.
-        guesses: those that count.
+        guesses: guesses whose evidence is not negligible.
     """
 
     table: Array
@@ -156,10 +158,11 @@ class Few:
             table: ``[few, columns]``.
             ratio: measured over scale, ``[few]``.
             group: ``[few]``, positions in ``priors``.
-            priors: priors of each condition that a row is of.
+            priors: priors of the conditions.
         """
         means = np.array([table[i] @ priors[g].mean for i, g in enumerate(group)])
         factor = np.array([p.factor for p in priors])
+        # a mean of fitted weights may be negative, which has no logarithm
         log_errors = np.log(ratio / np.maximum(means * factor[group], 1e-30))
         overall = float(np.median(log_errors))
         counts = np.bincount(group, minlength=len(priors))
@@ -192,9 +195,9 @@ class Few:
 
         Args:
             table: ``[rows, columns]``.
-            group: of each row the position of its condition; beyond those known, its place in
-                ``priors`` after them.
-            priors: of conditions that no row is known of.
+            group: position of each row's condition among the known conditions, followed by those
+                of ``priors``.
+            priors: priors of conditions without a known row.
         """
         every = (*self.priors, *priors)
         factors = np.array([*self.factors, *(self.overall * p.factor for p in priors)])
@@ -212,7 +215,7 @@ class Few:
         for guess, share in zip(self.guesses, weight / weight.sum(), strict=True):
             gram = guess.deviation**2 * plain + spread
             expected = mean + gram @ guess.weights
-            # of the prior, less what the known rows explain
+            # variance of the prior, less the part that the known rows explain
             variance = guess.deviation**2 * square + between
             variance -= np.einsum("ij,jk,ik->i", gram, guess.inverse, gram)
             noise = guess.noise * usual * expected
@@ -224,7 +227,7 @@ class Few:
 
 
 LEAST = 0.02
-"""Minimum factor of a condition; no run is further below what its launches usually take."""
+"""Minimum of an estimate over its scale: sums of fitted weights may fall to zero or below."""
 
 
 def parts(
@@ -236,8 +239,8 @@ def parts(
 ) -> tuple[Array, Array]:
     """Return the covariances between relative estimates of two sets of rows of one machine.
 
-    The first is that of free weights with deviation one, the second the population's; both
-    ``[first, second]``.
+    The first is the covariance by free weights of deviation 1, the second that by the population's
+    weights; both are ``[first, second]``.
     """
     same = first_group[:, None] == second_group[None, :]
     plain = np.where(same, 1.0, SHARED) * (first @ second.T)

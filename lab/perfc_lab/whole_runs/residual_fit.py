@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 PARTS = 3
 """Parts of the rows, each of which is left out once."""
-# of the factors of launches
+# trees of the factors of launches
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
-"""Weight of a training step, of which far fewer are measured."""
+"""Weight of a row of a training step, as far fewer of them are measured than of inference."""
 # XGBoost's settings of the residual of whole graphs
 RESIDUAL: Mapping[str, object] = {
     "max_depth": 12,
@@ -59,10 +59,10 @@ RESIDUAL: Mapping[str, object] = {
     "max_bin": 32,
 }
 ROUNDS, PATIENCE = 600, 40
-"""Maximum trees of the residual, and those without progress after which training stops."""
+"""Maximum trees of the residual, and trees without progress after which training stops."""
 UNWATCHED = 100
-"""Trees where no rows are kept for stopping early."""
-# the same of the expected spread
+"""Trees of the residual where no rows are held out to stop early."""
+# XGBoost's settings of the expected spread
 SPREAD: Mapping[str, object] = {
     "max_depth": 4,
     "eta": 0.1,
@@ -75,7 +75,7 @@ SPREAD: Mapping[str, object] = {
 SPREAD_ROUNDS = 60
 """Trees of the expected spread."""
 PULL = 1.0
-"""Number of rows that the mean of the level above an offset counts as."""
+"""Number of rows that count as much as the offset of the level above, which a mean starts from."""
 MACHINE_FEATURES = frozenset(
     {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
 )
@@ -84,7 +84,7 @@ MACHINE_FEATURES = frozenset(
 
 @dataclass(eq=False)
 class BoostedTrees(Trees):
-    """A forest with the booster it was read from, which is faster on many rows."""
+    """A forest with XGBoost's booster that it was read from, which is faster on many rows."""
 
     booster: Any = None
 
@@ -119,20 +119,20 @@ def fitted(
     parts: int = PARTS,
     unwatched: int = UNWATCHED,
 ) -> Learned:
-    """Learn from rows; a smaller recipe with fewer parts for machines left out.
+    """Return all parts of the predictor, learned from rows.
 
     Args:
-        train: rows.
+        train: rows to learn from.
         validation: rows that stop the residual; may be none.
         quantity: predicted quantity.
-        budget: its seed.
+        budget: budget, of which the seed alone is read.
         recipe: recipe of the trees of launches.
         say: called with the progress.
         parts: number of parts of the cross-fit.
-        unwatched: trees of the residual where no rows stop it.
+        unwatched: trees of the residual if ``validation`` has no rows.
     """
     runs = tabulated_runs(train, train.values(quantity), effective_sheet)
-    # another quantity is learned as seconds: in units of its median over the time of launches
+    # another quantity is scaled to the size of seconds, by its median ratio to the roofline time
     unit = 1.0
     if quantity is not Quantity.TIME:
         unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))
@@ -165,7 +165,7 @@ def fitted(
         total, held = draft.features(validation)
         watched = held, np.log(validation.values(quantity) / unit / total)
     residual, rounds = _residual(values, log_errors, weight, names, budget.seed, watched, unwatched)
-    errors = _left(values, log_errors, weight, names, fold, budget.seed, rounds)
+    errors = _errors_across(values, log_errors, weight, names, fold, budget.seed, rounds)
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(errors)).mean():.1%} across parts")
     draft = replace(draft, residual=residual, spread=_spread(values, errors, names, budget.seed))
     total, seen = draft.features_of(train, runs, pruned)
@@ -212,9 +212,10 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return the least and the largest value of every feature; infinite for those of machines.
+    """Return the least and the largest value of every feature; infinite for features of machines.
 
-    A new machine does not extrapolate: it has an interval for that.
+    Values outside the box count as extrapolation. A new machine alone does not: it has a separate
+    interval.
     """
     of_machines = np.array([n in MACHINE_FEATURES for n in names])
     low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
@@ -232,16 +233,19 @@ def _folds(train: Measurements, validation: Measurements, parts: int, seed: int)
 
 def _residual(
     values: NDArray[np.float32],
-    wrong: Array,
+    log_errors: Array,
     weight: Array,
     names: tuple[str, ...],
     seed: int,
     held: tuple[NDArray[np.float32], Array] | None,
     rounds: int,
 ) -> tuple[Trees, int]:
-    """Return trees on logarithmic errors, and how many: ``rounds``, or as ``held`` stops them."""
+    """Return trees on logarithmic errors, and their number.
+
+    That is ``rounds``, or without progress on the ``held`` features and errors an earlier one.
+    """
     library = xgboost()
-    matrix = library.DMatrix(values, wrong, weight=weight, feature_names=list(names))
+    matrix = library.DMatrix(values, log_errors, weight=weight, feature_names=list(names))
     options = {**RESIDUAL, "seed": seed}
     if held is None:
         return BoostedTrees.of(library.train(options, matrix, rounds)), rounds
@@ -258,9 +262,9 @@ def _residual(
     return BoostedTrees.of(booster[:best]), best
 
 
-def _left(
+def _errors_across(
     values: NDArray[np.float32],
-    wrong: Array,
+    log_errors: Array,
     weight: Array,
     names: tuple[str, ...],
     fold: Array,
@@ -268,19 +272,20 @@ def _left(
     rounds: int,
 ) -> Array:
     """Return the error of each row after a residual that was fitted to the other parts."""
-    errors = np.zeros(len(wrong))
+    errors = np.zeros(len(log_errors))
     for part in np.unique(fold):
         out = fold == part
-        trees, _ = _residual(values[~out], wrong[~out], weight[~out], names, seed, None, rounds)
-        errors[out] = wrong[out] - trees(values[out])
+        known = values[~out], log_errors[~out], weight[~out]
+        trees, _ = _residual(*known, names, seed, None, rounds)
+        errors[out] = log_errors[out] - trees(values[out])
     return errors
 
 
-def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
+def _spread(values: NDArray[np.float32], errors: Array, names: tuple[str, ...], seed: int) -> Trees:
     """Return trees on the logarithm of absolute errors."""
     library = xgboost()
     # a row without error has no logarithm
-    matrix = library.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
+    matrix = library.DMatrix(values, np.log(np.abs(errors) + 1e-3), feature_names=list(names))
     return BoostedTrees.of(library.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))
 
 
@@ -299,7 +304,8 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
         total = rest + stack.total(launch)
         share = launch / total[stack.row]
         error = np.log(total) - measured
-        # gradient and curvature of the pseudo-Huber loss, by each launch's share of its sum
+        # gradient and curvature of the pseudo-Huber loss, by each launch's share of its sum; leaves
+        # divide by the curvature, which must not be 0
         bend = weight / np.sqrt(1 + (error / recipe.knee) ** 2)
         return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
 
@@ -321,18 +327,21 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
     return library.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)
 
 
-def offsets_of(data: Measurements, left: Array) -> OffsetMemory:
-    """Fit offsets to rows and their residuals, ``log(measured / estimated)``."""
+def offsets_of(data: Measurements, residuals: Array) -> OffsetMemory:
+    """Fit offsets to rows and their residuals, ``log(measured / estimated)``.
+
+    Offsets have levels, from general to specific; the mean of each is drawn to the level above.
+    """
     sums: dict[int, list[float]] = {}
     above: dict[int, int] = {}
-    for row, value in zip(data.rows, left.tolist(), strict=True):
-        upper = 0
+    for row, value in zip(data.rows, residuals.tolist(), strict=True):
+        upper = 0  # above the first level, where the offset is 0
         for key in levels(data.graph(row).ops, row):
             sums.setdefault(key, []).append(value)
             above.setdefault(key, upper)
             upper = key
     offsets: dict[int, float] = {0: 0.0}
-    # a level is met after the one above it
+    # in this order each level follows the level above it
     for key, values in sums.items():
         offsets[key] = (sum(values) + PULL * offsets[above[key]]) / (len(values) + PULL)
     del offsets[0]
@@ -343,7 +352,7 @@ def offsets_of(data: Measurements, left: Array) -> OffsetMemory:
 
 
 def similarity_of(graphs: Iterable[OpGraph]) -> OperatorSimilarity:
-    """Return the shares of graphs; equal ones are stored once."""
+    """Return the shares of operators in each graph; graphs with equal shares are stored once."""
     counts = [operators(graph) for graph in graphs]
     words = tuple(sorted({word for of_graph in counts for word in of_graph}))
     roots = np.stack([roots_of(of_graph, words)[0] for of_graph in counts])

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
     from perfc.analyzers.steps.columns import Columns
 
-# variant whose sum is multiplied by a learned ratio
 SCALED = "scaled"
+"""Variant whose sum is multiplied by a learned ratio."""
 TRAINING_PASSES = 3.0
-"""Forward, and gradients by inputs and by weights."""
+"""Passes of a training step: forward, gradients by inputs, gradients by weights."""
 
 
 def roofline_s(columns: Columns, row: GraphRow) -> Array:
@@ -60,7 +60,7 @@ class RooflineSum(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Fit one number for each execution mode, if any."""
+        """Fit one ratio for each execution mode (``part`` of a row), for the variant ``scaled``."""
         del validation, budget
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"a roofline gives no {self.quantity.value}", hint="predict time_s")
@@ -73,7 +73,7 @@ class RooflineSum(GraphPredictor):
         say(f"{self.name}: {', '.join(f'{k} {v:.2f}' for k, v in self.ratios.items())}")
 
     def predict(self, data: Measurements) -> Array:
-        """Return the seconds of each row."""
+        """Return the seconds of each row; an execution mode without a ratio is not scaled."""
         sums = [float(roofline_s(data.launches(row), row).sum()) for row in data.rows]
         factors = [self.ratios.get(r.part, 1.0) for r in data.rows]
         predicted: Array = np.array(sums, np.float64) * np.array(factors, np.float64)

@@ -11,9 +11,9 @@ class ProcessMemory:
 
     Args:
         library_bytes: code and data of the runtime, and the graph.
-        weight_bytes: stored tensors, where kernels read them.
-        copy_bytes: places of earlier copies.
-        run_bytes: pages of the arena, and inputs; 0 where loading takes more.
+        weight_bytes: stored tensors, in the form in which kernels read them.
+        copy_bytes: copies of stored tensors, and memory that earlier copies leave in the heap.
+        run_bytes: buffers of runs, and inputs; 0 if loading takes more.
     """
 
     library_bytes: int
@@ -23,5 +23,5 @@ class ProcessMemory:
 
     @property
     def grown_bytes(self) -> int:
-        """Return all of it."""
+        """Return the growth in total."""
         return self.library_bytes + self.weight_bytes + self.copy_bytes + self.run_bytes

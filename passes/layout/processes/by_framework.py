@@ -23,7 +23,7 @@ FILE = Path(__file__).with_suffix(".toml")
 
 @record
 class LibraryBytes:
-    """Pages of code and data that loading and running touch, and those of one kernel."""
+    """Pages that loading and running touch: of the libraries, and in addition for each kernel."""
 
     library_bytes: float
     kernel_bytes: float
@@ -47,10 +47,10 @@ def process_of(
     """Return the growth of a process that loads a model and runs it several times.
 
     Args:
-        framework: that runs it, one of ``GROWN``.
+        framework: framework that runs the model, one of ``GROWN``.
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a run.
+        env: values of the model's symbols.
     """
     library = read_records(FILE, LibraryBytes)[framework.value].bytes_of(len(kernels))
     return replace(GROWN[framework](kernels, table, env), library_bytes=library)

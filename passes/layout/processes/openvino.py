@@ -1,8 +1,8 @@
 """Growth of a process of OpenVINO on a processor: mapped weights, their copies, one plan.
 
-Weights lie in mapped pages of their file. Folding a batch normalization makes new weights of a
-convolution; oneDNN packs weights of convolutions and products once more, and the model that was
-compiled keeps the first ones. Results lie in one block that is planned before the run.
+Weights are mapped pages of their file. Folding a batch normalization gives a convolution new
+weights. oneDNN packs the weights of convolutions and products into copies, and the compiled model
+keeps the unpacked ones. Results are in one block that is planned before the run.
 
 Source: OpenVINO 2026.4, plugins/intel_cpu/src/memory_management, nodes/conv.cpp and fullyconnected.
 """
@@ -28,8 +28,8 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
 
     Args:
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a run.
+        env: values of the model's symbols.
     """
     sizes = table.sizes(env)
     stored = sum(
@@ -44,7 +44,7 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
             weight = n.inputs[1] if n.op.kind in PACKED else None
             if weight is None or weight.weight is None:
                 continue
-            # folded with the normalization, then packed; the two copies are never shared
+            # a folded copy, then a packed one; kernels that share the weight do not share these
             if is_folded and n.op.kind is Kind.CONV:
                 copied_bytes += 2 * bytes_of(weight, env)
             else:

@@ -1,9 +1,10 @@
 """Growth of a process of ONNX Runtime on a processor: libraries, weights, copies, the arena.
 
-Weights lie in mapped pages of their file until something changes them. A fused batch normalization
-makes new weights of a convolution, blocks of channels make them once more, with buffers between;
-the first copies go when the graph is done, but the heap keeps their place. A product packs its
-weights and lets go of the file's. Runs take what `perfc.passes.layout.processes.ort_arena` replays.
+Weights are mapped pages of their file until something changes them. A fused batch normalization
+gives a convolution new weights, blocks of channels give it new ones again, with temporary buffers
+between; the first copies are freed when the graph is final, but the heap keeps their memory. A
+product packs its weights and unmaps those of the file. `perfc.passes.layout.processes.ort_arena`
+replays what runs take.
 
 Source: onnxruntime 1.32, core/optimizer/conv_bn_fusion.cc and nchwc_transformer.cc,
 core/framework/session_state.cc.
@@ -35,8 +36,8 @@ def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> Pr
 
     Args:
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a run.
+        env: values of the model's symbols.
     """
     heap = Heap()
     weights, mapped = loaded(heap, kernels, table, env)
@@ -44,21 +45,22 @@ def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> Pr
     sizes = table.sizes(env)
     run = run_bytes(heap, table.buffers, sizes)
     for b, nbytes in zip(table.buffers, sizes, strict=True):
-        # inputs as drawn, and as the runtime has them
+        # an input is held twice: by the caller, and by the runtime
         run += 2 * nbytes * (b.role in (BufferRole.INPUT, BufferRole.CACHE))
+    # the peak is while the model loads, or in a run
     if loading > mapped + reserved + run:
         return ProcessMemory(0, weights, loading - weights, 0)
     return ProcessMemory(0, weights, max(mapped + reserved - weights, 0), run)
 
 
 def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env) -> tuple[int, int]:
-    """Return the bytes of all weights, and of those that are not in the heap, once it has the rest.
+    """Allocate a session's copies in a heap; return the bytes of all and of mapped weights.
 
     Args:
-        heap: takes the copies that a session makes.
+        heap: heap of the process.
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a run.
+        env: values of the model's symbols.
     """
     stored = {
         b.value: n
@@ -74,7 +76,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         nodes = (*k.nodes, *k.folded)
         for v in [n.inputs[0] for n in nodes if isinstance(n.op, DequantizeLinear)]:
             if v is not None and v in stored:
-                # in f32, which goes when the graph is done, and packed
+                # four times the bytes in f32, freed when the graph is final, and a packed copy
                 heap.allocate(key, 4 * stored[v])
                 heap.allocate(key + 1, stored[v])
                 f32_keys.append(key)
@@ -90,7 +92,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         heap.free(freed_key)
     for nbytes, is_fused, _ in filters:
         if is_fused:
-            # as numbers, then as a stored tensor
+            # as an array to compute with, then as a stored tensor
             heap.allocate(key, nbytes)
             heap.allocate(key + 1, nbytes)
             heap.free(key)
@@ -98,7 +100,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             key += 2
     for nbytes, _, is_blocked in filters:
         if is_blocked:
-            # as numbers, in blocks, as a stored tensor, as a value
+            # as an array to compute with, in blocks, as a stored tensor, as a value
             for i in range(4):
                 heap.allocate(key + i, nbytes)
             for i in range(3):

@@ -1,8 +1,8 @@
 """ONNX Runtime's arena on a processor: places of results, and regions of the heap that it doubles.
 
-A result takes the place of an earlier one only if that has its shape, so a place is held from its
-first result to its last. The second run takes one block for the whole memory pattern, in addition
-to what the first run took.
+A result takes the place of an earlier result only if both have one shape, so a place is held from
+its first result to its last. The second run takes one block for the whole memory pattern, in
+addition to the memory of the first run.
 
 Source: onnxruntime 1.32, core/framework/allocation_planner.cc (``FindReusableTensor``),
 ort_value_pattern_planner.cc and bfc_arena.cc.
@@ -11,6 +11,7 @@ ort_value_pattern_planner.cc and bfc_arena.cc.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from perfc.ir import Type
 
@@ -20,7 +21,7 @@ from ...memory.allocators.heap import Heap
 from ...memory.storage import Buffer
 
 PLACES = 1 << 40
-"""First key of places of results."""
+"""First key of places of results in the heap."""
 
 
 class HeapArena(BfcArena):
@@ -48,7 +49,7 @@ class HeapArena(BfcArena):
 
     @property
     def untouched_bytes(self) -> int:
-        """Return the bytes of regions that nothing was written to."""
+        """Return the bytes at the ends of regions that nothing was written to."""
         return sum(size - written for size, written in self.regions.values())
 
 
@@ -56,43 +57,48 @@ def run_bytes(heap: Heap, buffers: Sequence[Buffer], sizes: Sequence[int]) -> in
     """Return the pages that two runs take of a heap.
 
     Args:
-        heap: of the process, once a model is loaded.
+        heap: heap of the process, once a model is loaded.
         buffers: buffers of a run.
-        sizes: their bytes.
+        sizes: bytes of the buffers.
     """
     reserved, arena, live, peak = heap.reserved_bytes, HeapArena(heap), 0, 0
     # the first run, then the block of the memory pattern for the second
     for key, nbytes in places(buffers, sizes):
-        (arena.allocate(key, nbytes) if nbytes > 0 else arena.free(key))
+        if nbytes > 0:
+            arena.allocate(key, nbytes)
+        else:
+            arena.free(key)
         live += nbytes
         peak = max(peak, live)
+    # -1 is the key of no place
     if peak:
         arena.allocate(-1, peak)
     return max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
 
 
 def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield places of results and their bytes, below zero where a place is given back.
+    """Yield places of results with their bytes in order, negative when a place is freed.
 
     Args:
         buffers: buffers of a run.
-        sizes: their bytes.
+        sizes: bytes of the buffers.
     """
     results = [
         (b.born, b.dies, b.value.type, n)
         for b, n in zip(buffers, sizes, strict=True)
         if b.born >= 0 and n
     ]
-    held: list[list[int]] = []  # first kernel, last kernel, bytes
+    # first kernel, last kernel and bytes of each place
+    held: list[list[int]] = []
     by_type: dict[Type, list[list[int]]] = {}
-    for born, dies, type_, nbytes in sorted(results, key=lambda m: m[0]):
+    for born, dies, type_, nbytes in sorted(results, key=itemgetter(0)):
         free = next((p for p in by_type.get(type_, ()) if p[1] < born), None)
         if free is None:
             held.append(free := [born, dies, nbytes])
             by_type.setdefault(type_, []).append(free)
         free[1] = dies
-    # the 0 of an end sorts before the 1 of a begin, so that a step frees before it allocates
-    events = [(p[0], 1, i) for i, p in enumerate(held)]
-    events += [(p[1] + 1, 0, i) for i, p in enumerate(held)]
-    for _, is_taken, i in sorted(events):
-        yield PLACES + i, held[i][2] if is_taken else -held[i][2]
+    # False sorts before True, so that a step frees before it allocates
+    events = [(first, True, i, nbytes) for i, (first, _, nbytes) in enumerate(held)]
+    events += [(last + 1, False, i, -nbytes) for i, (_, last, nbytes) in enumerate(held)]
+    for _, _, i, nbytes in sorted(events):
+        yield PLACES + i, nbytes

@@ -1,7 +1,7 @@
-"""Growth of a process of PyTorch on a processor: weights, and what lives while it runs.
+"""Growth of a process of PyTorch on a processor: weights, and buffers that live while it runs.
 
-Tensors go back to the system when nothing refers to them. oneDNN takes feature maps and filters in
-blocks of channels, which are copied on every call, and so is its result.
+Tensors are freed as soon as nothing refers to them. oneDNN reads feature maps and filters in blocks
+of channels, into which they are copied on every call, and its result is copied out of them.
 
 Source: PyTorch 2.13, aten/src/ATen/native/mkldnn/Conv.cpp, ideep/operators/conv.hpp;
 allocations as ``torch.profiler`` lists them.
@@ -34,19 +34,19 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
 
     Args:
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a run.
+        env: values of the model's symbols.
     """
     at = Numbers(env)
     if Phase.BACKWARD in table.phases:
-        # what is born before the first step: the weights
+        # buffers from before the first step: weights and inputs
         stored = sum(n for b, n in zip(table.buffers, table.sizes(env), strict=True) if b.born < 0)
         return ProcessMemory(0, stored, 0, replayed_bytes(kernels, table, env) - stored)
     copied = {k.anchor: copies(k, at) for k in kernels}
     born_bytes = Counter[int]()
     for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
         born_bytes[max(b.born, -1)] += nbytes
-    # during a kernel its blocked copies live instead of its results, after it the blocked result
+    # a kernel first has its blocked copies but no results, then its results and the blocked result
     stored = peak = born_bytes[-1]
     for i, live in enumerate(table.live_bytes(env)):
         during, after = copied.get(table.steps[i], (0, 0))
@@ -55,12 +55,12 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
 
 
 def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> int:
-    """Return the most that the heap grows to in two training steps, free places included.
+    """Return the peak of the heap in two training steps, with its free blocks.
 
     Args:
         kernels: kernels of the model.
-        table: its buffers.
-        env: values of its symbols.
+        table: buffers of a step.
+        env: values of the model's symbols.
     """
     at, heap, held = Numbers(env), Heap(), set[int]()
     parts = {
@@ -68,10 +68,11 @@ def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
         for k in kernels
         if isinstance(k.problem, SlidingWindow) and isinstance(k.anchor.op, Conv)
     }
-    # the second step begins with the free places that the first one left
+    # the second step begins with the free blocks that the first step left
     for _ in range(2):
         for step, events in groupby(table.events(env), itemgetter(0)):
             requests = [(key, n) for _, key, n in events if n]
+            # -1 is before the first kernel
             copy_sizes = parts.get(table.steps[step], ()) if step in range(len(table.steps)) else ()
             # negative keys, which no buffer has
             inside = [(-i, n) for i, n in enumerate(copy_sizes, 1)]
@@ -86,16 +87,20 @@ def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
 
 
 def copies(kernel: Kernel, at: Numbers) -> tuple[int, int]:
-    """Return the bytes that a kernel takes before it has memory for its results, and after."""
+    """Return the bytes of a kernel's copies before its results are allocated, and after that."""
     window = kernel.problem
     if not isinstance(window, SlidingWindow) or not isinstance(kernel.anchor.op, Conv):
         return 0, 0
     parts = blocked(window, at)
-    return sum(parts), parts[2]  # the result in blocks stays
+    # the result in blocks stays until it is copied
+    return sum(parts), parts[2]
 
 
 def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:
-    """Return the bytes in blocks of feature maps, filters and results; few channels stay plain."""
+    """Return the bytes of blocked copies of feature maps, filters and results.
+
+    A feature map with fewer channels than a block is read as it is, and has no copy.
+    """
 
     def in_blocks(channels: Dim) -> int:
         return -(-int(at(channels)) // BLOCK) * BLOCK

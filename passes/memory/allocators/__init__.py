@@ -1,6 +1,7 @@
-"""Allocators of frameworks, simulated: what a run holds of the device beyond what lives in it.
+"""Simulated allocators of frameworks: device memory that a run reserves beyond its live buffers.
 
-One allocator, one file. Addresses stand for those of the device; a segment is one request to it.
+One allocator, one file. Addresses stand for those of the device; a segment is one request to the
+device.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ class OutOfMemoryError(Exception):
 
 
 class Allocator(ABC):
-    """Takes memory of a device and gives parts of it out."""
+    """Reserves memory of a device and allocates parts of it."""
 
     title: ClassVar[str]
     """Name of the allocator for people."""
 
     @abstractmethod
     def __init__(self, capacity_bytes: int | None = None) -> None:
-        """Nothing is given out yet.
+        """Begin with nothing reserved or allocated.
 
         Args:
-            capacity_bytes: capacity in bytes of the device; None without an end.
+            capacity_bytes: capacity in bytes of the device; None for no limit.
         """
 
     reserved_bytes: int = 0
-    """Taken of the device."""
+    """Bytes reserved from the device."""
     allocated_bytes: int = 0
-    """Given out, as rounded."""
+    """Bytes of all allocated blocks, with the rounding of their sizes."""
 
     @abstractmethod
     def allocate(self, key: int, nbytes: int) -> None:
@@ -56,8 +57,8 @@ class Replay:
         reserved_bytes: peak of memory reserved from the device.
         allocated_bytes: peak of allocated memory.
         peak_step: kernel at which allocated memory peaks.
-        reserved_line: reserved memory after each kernel began.
-        allocated_line: allocated memory then.
+        reserved_line: largest reserved memory while each kernel runs.
+        allocated_line: largest allocated memory while each kernel runs.
     """
 
     reserved_bytes: int
@@ -73,16 +74,16 @@ def replay(
     """Let an allocator serve the events of a run.
 
     Args:
-        events: kernel, key and bytes; below zero where the key is given back.
-        allocator: with nothing given out.
-        steps: kernels of the run.
-        runs: how often it is repeated, with what outlives it: later runs find what the first left.
+        events: kernel, key of the buffer, and bytes; negative bytes free the buffer.
+        allocator: allocator with nothing allocated.
+        steps: number of kernels of the run.
+        runs: number of repetitions; later runs find the blocks that the first has left, and the
+            result is that of the last.
 
     Raises:
         OutOfMemoryError: the device has no room.
     """
     all_events = list(events)
-    reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
     persistent: set[int] = set()
     for _ in range(max(runs, 1)):
         reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
@@ -91,28 +92,29 @@ def replay(
         for step, key, nbytes in all_events:
             if key in persistent:
                 continue
-            at = step if step > 0 else 0
+            # stored tensors, before the first kernel, count with it
+            kernel = step if step > 0 else 0
             if nbytes < 0:
                 # a buffer that this step frees was still allocated while its kernel ran
-                if allocator.allocated_bytes > allocated[at]:
-                    allocated[at] = allocator.allocated_bytes
+                if allocator.allocated_bytes > allocated[kernel]:
+                    allocated[kernel] = allocator.allocated_bytes
                 allocator.free(key)
             elif nbytes > 0:
                 allocator.allocate(key, nbytes)
-            if allocator.reserved_bytes > reserved[at]:
-                reserved[at] = allocator.reserved_bytes
-            if allocator.allocated_bytes > allocated[at]:
-                allocated[at] = allocator.allocated_bytes
+            if allocator.reserved_bytes > reserved[kernel]:
+                reserved[kernel] = allocator.reserved_bytes
+            if allocator.allocated_bytes > allocated[kernel]:
+                allocated[kernel] = allocator.allocated_bytes
         freed = {key for _, key, nbytes in all_events if nbytes < 0}
         # what is never freed stays for the next run, which does not allocate it again
         persistent |= {key for _, key, _ in all_events if key not in freed}
-    lines = tuple(_filled(reserved)), tuple(_filled(allocated))
-    peak = max(range(len(lines[1])), key=lines[1].__getitem__)
-    return Replay(max(lines[0]), max(lines[1]), peak, *lines)
+    reserved, allocated = _filled(reserved), _filled(allocated)
+    peak = max(range(len(allocated)), key=allocated.__getitem__)
+    return Replay(max(reserved), max(allocated), peak, tuple(reserved), tuple(allocated))
 
 
 def _filled(line: list[int]) -> list[int]:
-    """Return a line without gaps: kernels that ask for nothing have what was there before."""
+    """Return a line without zeros: a kernel without requests has the memory of the one before."""
     filled, last = [], 0
     for value in line:
         last = value or last

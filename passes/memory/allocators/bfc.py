@@ -13,21 +13,21 @@ from . import Allocator, OutOfMemoryError
 from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_CHUNK = 256
-"""``kMinAllocationSize``: sizes of chunks are its multiples."""
+"""``kMinAllocationSize``: sizes of chunks are multiples of it."""
 FIRST_REGION = 1 << 20
-"""``initial_chunk_size_bytes``: the first region."""
+"""``initial_chunk_size_bytes``: size of the first region."""
 LARGEST_REGION = 1 << 30
-"""``max_power_of_two_extend_bytes``: from there on as much as is needed is taken."""
+"""``max_power_of_two_extend_bytes``: a larger request gets a region of its exact size."""
 DEAD_BYTES = 128 << 20
-"""``max_dead_bytes_per_chunk``: the rest of a chunk from which it is cut even if it is not twice as
-large."""
+"""``max_dead_bytes_per_chunk``: a chunk is cut if so much is left, even of less than twice the
+request."""
 
 
 class BfcArena(Allocator):
     """The arena of one device.
 
     Args:
-        capacity_bytes: capacity in bytes of the device; None without an end.
+        capacity_bytes: capacity in bytes of the device; None for no limit.
     """
 
     title = "ONNX Runtime's arena"
@@ -47,7 +47,7 @@ class BfcArena(Allocator):
             chunk = self.extend(size)
         else:
             self.pool.remove(chunk)
-        # otherwise the rest stays with the chunk, unused
+        # a chunk that is not cut keeps the rest, unused
         if chunk.nbytes >= 2 * size or chunk.nbytes - size >= DEAD_BYTES:
             self.pool.add(split(chunk, size))
         chunk.is_free = False

@@ -9,7 +9,7 @@ from perfc.ir import mutable
 
 @mutable
 class MemoryBlock:
-    """A part of a segment; neighbours are of the same segment."""
+    """A part of a segment, with its neighbours ``before`` and ``after`` in the segment."""
 
     address: int
     nbytes: int
@@ -46,12 +46,15 @@ class FreeBlocks:
 
     def best(self, nbytes: int) -> MemoryBlock | None:
         """Return the smallest block that is large enough (best fit); None if there is none."""
-        # of blocks of this size the one at the lowest address
-        at = bisect_left(self.order, (nbytes, 0))
-        return self.blocks[self.order[at][1]] if at < len(self.order) else None
+        # of equal blocks, the one at the lowest address
+        position = bisect_left(self.order, (nbytes, 0))
+        if position == len(self.order):
+            return None
+        _, address = self.order[position]
+        return self.blocks[address]
 
     def release(self, block: MemoryBlock) -> MemoryBlock:
-        """Merge a block with its free neighbours and keep what comes of it."""
+        """Merge a block with its free neighbours, add the result and return it."""
         block.is_free = True
         for other in (block.before, block.after):
             if other is not None and other.is_free:
@@ -73,8 +76,8 @@ def split(block: MemoryBlock, nbytes: int) -> MemoryBlock:
 
 
 def joined(low: MemoryBlock, high: MemoryBlock) -> MemoryBlock:
-    """Return two neighbours as one."""
-    # only neighbours refer to ``high``, and from here on to ``low``
+    """Merge a block with its neighbour at the higher address, and return it."""
+    # nothing but the neighbours of ``high`` refers to it
     low.nbytes += high.nbytes
     low.after = high.after
     if high.after is not None:

@@ -11,7 +11,7 @@ from .trainers import Expandable
 
 
 def allocator_of(table: Runtime) -> type[Allocator]:
-    """Return the allocator of a runtime's framework; a plan where it is not known."""
+    """Return the allocator of a runtime's framework; an ideal plan if its allocator is unknown."""
     match table.framework:
         case Framework.TORCH if table.is_trainer:
             return Expandable

@@ -14,9 +14,9 @@ from . import Allocator, OutOfMemoryError
 from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_BLOCK = 512
-"""``kMinBlockSize``: sizes are its multiples."""
+"""``kMinBlockSize``: sizes are multiples of it."""
 SMALL = 1 << 20
-"""``kSmallSize``: largest block of the pool of small ones."""
+"""``kSmallSize``: largest size that the pool of small blocks serves."""
 SMALL_SEGMENT = 2 << 20
 """``kSmallBuffer``: segment of small blocks."""
 LARGE_SEGMENT = 20 << 20
@@ -24,7 +24,7 @@ LARGE_SEGMENT = 20 << 20
 OWN_SEGMENT = 10 << 20
 """``kMinLargeAlloc``: from here on, a block has a segment alone."""
 ROUND_SEGMENT = 2 << 20
-"""``kRoundLarge``: segments of single blocks are its multiples."""
+"""``kRoundLarge``: segments of single blocks are multiples of it."""
 
 
 def rounded(nbytes: int) -> int:
@@ -79,7 +79,7 @@ class CudaCaching(Allocator):
             pool.remove(block)
         rest = block.nbytes - size
         # ``should_split`` of the source
-        if rest >= MIN_BLOCK if size <= SMALL else rest > SMALL:
+        if rest > SMALL or (size <= SMALL and rest >= MIN_BLOCK):
             pool.add(split(block, size))
         block.is_free = False
         self.given[key] = block, pool
@@ -104,7 +104,7 @@ class CudaCaching(Allocator):
         return block
 
     def give_back(self) -> None:
-        """Return segments of which nothing is given out."""
+        """Return segments without an allocated block to the device."""
         for pool in (self.small, self.large):
             # the device takes back whole segments only
             for block in [b for b in pool.blocks.values() if b.is_whole]:

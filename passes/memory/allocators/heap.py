@@ -1,7 +1,7 @@
 """The heap of the C library: best fit with coalescing, whose top grows and shrinks.
 
-Requests above a threshold have separate pages, which go back at once; the first that is freed
-raises the threshold to its size. What lies below a block in use stays with the process.
+Requests above a threshold have separate pages, which go back to the system when they are freed and
+raise the threshold to their size. Free memory below a block in use stays with the process.
 
 Source: glibc 2.36, malloc/malloc.c, ``M_MMAP_THRESHOLD`` and ``M_TRIM_THRESHOLD``.
 """
@@ -12,13 +12,13 @@ from . import Allocator
 from .blocks import FreeBlocks, MemoryBlock, split
 
 ALIGNMENT = 16
-"""``MALLOC_ALIGNMENT``: blocks with their header of 8 bytes are its multiples."""
+"""``MALLOC_ALIGNMENT``: blocks with their header of 8 bytes are multiples of it."""
 FIRST_THRESHOLD = 128 << 10
 """``DEFAULT_MMAP_THRESHOLD_MIN``: threshold of separate pages before the first is freed."""
 LARGEST_THRESHOLD = 32 << 20
 """``DEFAULT_MMAP_THRESHOLD_MAX``: larger blocks do not raise the threshold."""
 LEAST_REST = 32
-"""``MINSIZE``: a smaller rest stays with its block."""
+"""``MINSIZE``: a rest of no more than that stays with its block."""
 
 
 class Heap(Allocator):
@@ -40,7 +40,7 @@ class Heap(Allocator):
 
     def allocate(self, key: int, nbytes: int) -> None:
         """Allocate a block, or pages of its size."""
-        # 8 bytes of header before each block
+        # with the header of 8 bytes
         size = -(-(nbytes + 8) // ALIGNMENT) * ALIGNMENT
         self.allocated_bytes += size
         # separate pages, which go back to the system when they are freed
@@ -62,7 +62,7 @@ class Heap(Allocator):
         self.peak_bytes = max(self.peak_bytes, self.reserved_bytes)
 
     def grown(self, size: int) -> MemoryBlock:
-        """Return a block at the top, which moves up."""
+        """Return a new block at the top of the heap, or the free top block grown to this size."""
         last = self.last
         if last is not None and last.is_free:
             self.pool.remove(last)

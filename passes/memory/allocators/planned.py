@@ -1,7 +1,7 @@
-"""Buffers placed before the run, as engines do that know all of them: what lives at once, no more.
+"""Buffers placed before the run, as by engines that know all buffers in advance.
 
-An ideal plan: the device holds the most that lives at one time, each buffer a multiple of 256 B.
-Left out: gaps that no plan can avoid.
+An ideal plan: the device holds the largest total that is live at one time, each buffer rounded up
+to 256 B. Left out: gaps that no plan can avoid.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 from . import Allocator, OutOfMemoryError
 
 ALIGNMENT = 256
-"""Bytes to which buffers are aligned, as ``cudaMalloc`` aligns: at least 256. Source: CUDA C++
-Programming Guide."""
+"""Bytes to which buffers are aligned: ``cudaMalloc`` aligns to at least 256.
+
+Source: CUDA C++ Programming Guide.
+"""
 
 
 class Planned(Allocator):
     """Memory of a plan.
 
     Args:
-        capacity_bytes: capacity in bytes of the device; None without an end.
+        capacity_bytes: capacity in bytes of the device; None for no limit.
     """
 
     title = "a plan made before the run"

@@ -10,14 +10,14 @@ from perfc.common.fitted import constants_next_to
 from .planned import Planned
 
 FRAGMENTS = constants_next_to(__file__)["fragments"].number
-"""Reserved over allocated bytes."""
+"""Reserved over allocated bytes, of which segments that grow leave few unused."""
 
 
 class Expandable(Planned):
     """Memory of a run in segments that grow.
 
     Args:
-        capacity_bytes: capacity in bytes of the device; None without an end.
+        capacity_bytes: capacity in bytes of the device; None for no limit.
     """
 
     title = "PyTorch's caching allocator with expandable segments"
@@ -28,7 +28,7 @@ class Expandable(Planned):
 
     def allocate(self, key: int, nbytes: int) -> None:
         """Allocate a buffer."""
-        # the plan grows without the factor, which applies to its peak once
+        # the plan's peak grows without the factor, which is applied to the result
         self.reserved_bytes = self.planned_bytes
         super().allocate(key, nbytes)
         self.planned_bytes = self.reserved_bytes

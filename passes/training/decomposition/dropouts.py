@@ -21,15 +21,18 @@ from perfc.ir.ops.normalization.softmax import Softmax
 from .written_out import Written
 
 MOST_BRANCHES = 8
-"""Maximum number of parallel branches added to the residual stream, such as attention and MLP."""
+"""Maximum parallel branches of one addition to the residual stream; attention and MLP are two.
+
+More would be a sum of something else, and take quadratic time.
+"""
 
 
 def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     """Return the same nodes with elements dropped where transformers drop them.
 
-    That is what a branch that ends in a product adds to the residual stream, probabilities of
-    attention that are a tensor, and embeddings before the first block. Fused attention drops inside
-    its kernel: no node stands for that.
+    Dropped are the results of branches that end in a product and are added to the residual stream,
+    probabilities of attention that are stored as a tensor, and embeddings before the first block.
+    Fused attention drops inside its kernel: no node stands for that.
 
     Args:
         nodes: nodes of the forward pass, in an order that can run, attention as the framework runs
@@ -73,12 +76,13 @@ class Places:
     Every value is visited once, in execution order, so that the time is linear in the nodes.
 
     Args:
-        nodes: in an order that can run.
+        nodes: nodes of the forward pass, in an order that can run.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.at = Written(nodes, ())
         self.values: set[Value] = set()
+        """Values of which elements are dropped."""
         self.stored: set[Value] = set()
         """Transposed or cast parameters."""
         self.looked_up: set[Value] = set()
@@ -119,10 +123,10 @@ class Places:
         return v is not None and self.is_stored(v) and len(shape_of(v)) == 2
 
     def products(self, node: Node) -> tuple[Value, ...]:
-        """Return the ends of the branches that a node sums; none if another node sums them.
+        """Return the ends of the branches that a node sums; empty if its result is no such sum.
 
-        A value that is read twice ends no branch, but is inside one: a GELU in its operators reads
-        its operand twice.
+        A value that is read twice lies inside a branch, and does not end it: a GELU that is written
+        out reads its operand twice.
         """
         result = node.results[0]
         if len(self.at.users.get(result, ())) > 1:
@@ -130,11 +134,11 @@ class Places:
         if node.op.is_exactly(MatMul, Gemm):
             return (result,) if self.is_stored(node.inputs[1]) else ()
         if node.op.is_exactly(Reshape, Cast):
-            # a cast of a branch is dropped before, a reshaped one after the node, if it is a branch
+            # a branch that is cast is dropped before the cast, one that is reshaped after it
             inner = self.ends.get(node.inputs[0], ())
             return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
-        # the other operand is a bias: the branch ends behind it
+        # the stored operand is a bias: the branch ends after its addition
         if len(sides) == 1:
             return (result,) * bool(sides[0])
         parts = tuple(v for side in sides for v in side)
@@ -157,6 +161,6 @@ class Places:
         return reader is not None
 
     def embeddings(self, sums: Value) -> Value:
-        """Return the dropped value of a sum of embeddings: its normalization, or the sum."""
+        """Return the value to drop for a sum of embeddings: its normalization, else the sum."""
         norm = self.at.reader(sums, LayerNormalization)
         return norm.results[0] if norm is not None else sums

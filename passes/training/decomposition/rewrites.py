@@ -46,9 +46,10 @@ def rewritten(
 ) -> list[Node]:
     """Return the nodes with patterns of exporters replaced by the operators of PyTorch.
 
-    Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
-    one of instances between views, and Megatron's GELU as eight. PyTorch differentiates each as one
-    operator and saves only its operands. A split into a sequence becomes a split into tensors.
+    Exporters write SiLU as two operators, GELU as five, attention as six, and Megatron's GELU as
+    eight; for group normalisation they write an instance normalisation between two views. PyTorch
+    differentiates each of these as one operator and saves only its operands. A split into a
+    sequence becomes a split into tensors.
 
     Args:
         nodes: nodes of the forward pass, in an order that can run.
@@ -94,26 +95,27 @@ def gated(node: Node, at: Written) -> Changes:
 
 
 def factored_gelu(node: Node, at: Written) -> Changes:
-    """Return ``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
+    """Return GELU for ``x/2 * (1 + tanh(c*x * (1 + d*x*x)))`` whose parts nothing else reads.
 
     Source: Megatron-LM, megatron/core/fusions/fused_bias_gelu.py, and transformers,
-    modeling_bloom.py: an autograd function of its own, which keeps the operand.
+    modeling_bloom.py: an autograd function that saves the operand ``x`` alone.
     """
+    # product = x/2 * outer, outer = 1 + tanh(inner), inner = (c*x) * (1 + d*x*x)
     inner = at.maker(node.inputs[0], Mul)
     outer = at.reader(node.results[0], Add)
     product = outer and at.reader(outer.results[0], Mul)
     if inner is None or outer is None or product is None:
         return {}
-    # inner is (c*x) * (1 + d*x*x)
+    # each list should have one node: c*x, 1 + d*x*x, x/2, d*x*x, and last d*x
     scaled, sums = parts_of(inner, at, Mul), parts_of(inner, at, Add)
-    halves = [n for n in parts_of(product, at, Mul) if n is not outer]
+    halves = parts_of(product, at, Mul)
     x = factored(scaled[0]) if len(scaled) == 1 else None
     squares = [n for n in (parts_of(sums[0], at, Mul) if sums else ()) if x in n.inputs]
     if x is None or len(squares) != 1 or len(halves) != 1 or factored(halves[0]) is not x:
         return {}
-    first = [n for n in parts_of(squares[0], at, Mul) if factored(n) is x]
-    removed = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
-    if len(first) != 1 or not at.is_inner(removed):
+    linear = [n for n in parts_of(squares[0], at, Mul) if factored(n) is x]
+    removed = [*linear, squares[0], *sums, *scaled, inner, node, *halves, outer]
+    if len(linear) != 1 or not at.is_inner(removed):
         return {}
     loc = replace(product.loc, op_type="Gelu")
     gelu = Node(Gelu(approximate="tanh"), (x,), product.outputs, (), loc)
@@ -121,7 +123,7 @@ def factored_gelu(node: Node, at: Written) -> Changes:
 
 
 def parts_of(node: Node, at: Written, kind: type[Op]) -> list[Node]:
-    """Return nodes of a kind that compute the operands of a node."""
+    """Return the nodes with exactly this operator that compute the operands of a node."""
     return [n for n in (at.maker(v, kind) for v in node.inputs) if n is not None]
 
 
@@ -133,9 +135,10 @@ def factored(node: Node) -> Value | None:
 
 
 def grouped(node: Node, at: Written, tape: Tape) -> Changes:
-    """Return group normalization for instance normalization between views.
+    """Return group normalization for an instance normalization between two views.
 
-    The views show groups as channels and the reverse; a scale and an offset of channels may follow.
+    The first view shows groups as channels, the second one channels again. A product with a scale
+    and an addition of an offset, one number per channel each, may follow.
     """
     before = at.maker(node.inputs[0], Reshape)
     after = at.reader(node.results[0], Reshape)
@@ -145,16 +148,15 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     shape, groups = shape_of(x), shape_of(node.results[0])[1]
     if shape_of(after.results[0]) != shape or len(shape) < 3 or not isinstance(groups, int):
         return {}
-    # PyTorch exports a scale of ones and an offset of zeros, and those of channels behind
-    items = [contents(node.inputs, i) for i in (1, 2)]
-    if (
-        set(items[0] or ()) != {1.0}
-        or set(items[1] or ()) != {0.0}
-        or not isinstance(shape[1], int)
-    ):
+    # groups have a scale of ones and an offset of zeros: those of channels follow the views
+    scales, offsets = (set(contents(node.inputs, i) or ()) for i in (1, 2))
+    if scales != {1.0} or offsets != {0.0} or not isinstance(shape[1], int):
         return {}
+    # without a product and an addition, the second view is the last node that is replaced; the
+    # first view stays, as dead code if nothing else reads it
+    last_node, removed = after, [node]
     ones, zeros = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
-    last_node, affine, removed, vector_views = after, (ones, zeros), [node], list[Node]()
+    affine, vector_views = (ones, zeros), list[Node]()
     product = at.reader(after.results[0], Mul)
     added = product and at.reader(product.results[0], Add)
     if product is not None and added is not None:
@@ -172,27 +174,29 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
 
 
 def pairwise(node: Node, tape: Tape) -> Changes:
-    """Return the products of two operands each, from the left, in place of one of several.
+    """Return products of two operands, from the left, for a product of several.
 
-    torch.einsum saves the operands of each of its products.
+    torch.einsum computes it so, and saves the operands of each product.
     """
     assert isinstance(node.op, Einsum)
     first, *others = [v for v in node.inputs if v is not None]
-    # no steps: the node stays as it is
     steps = in_pairs(node.op.equation, len(node.inputs))
+    # an equation without pairs: the node stays as it is
+    if not steps:
+        return {}
     products: list[Node] = []
-    for equation, second in zip(steps, others, strict=bool(steps)):
+    for equation, second in zip(steps, others, strict=True):
         op, ins = Einsum(equation), (first, second)
-        is_last = second is others[-1] and len(products) == len(steps) - 1
+        is_last = len(products) == len(steps) - 1
         name = node.results[0].name
         results = node.outputs if is_last else (Value(tape.fresh(name), op.infer(ins)[0]),)
         products.append(Node(op, ins, results, (), node.loc))
         first = products[-1].results[0]
-    return {node: products} if products else {}
+    return {node: products}
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
-    """Return a view with one axis of a parameter that the exporter stored as a column."""
+    """Return the vector of a parameter that is stored as a column, after the view that it needs."""
     shape = shape_of(v)
     if len(shape) == 1:
         return [], v
@@ -208,14 +212,14 @@ def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
 
 
 def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
-    """Return the other operand of the reader of ``v`` if it is a parameter of the channels."""
+    """Return the other operand of ``node``, a reader of ``v``, if it has a number per channel."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
     if other is None or shape_of(other) not in (column, (1, *column)):
         return None
     if other.weight is not None:
         return other
-    # through views, back to the vector that they show
+    # a computed column: through views, back to the vector that they show
     while other is not None and shape_of(other) != shape[1:2]:
         maker = at.makers.get(other)
         other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None
@@ -223,28 +227,22 @@ def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None
 
 
 def parts(node: Node, at: Written, tape: Tape) -> Changes:
-    """Return a sequence that is only read element by element, at known places."""
-    sequence, x = node.results[0], node.inputs[0]
-    readers = at.users.get(sequence, [])
-    places = [known(reader.inputs, 1) for reader in readers]
-    positions = [p.item for p in places if p is not None]
-    type_ = sequence.type
+    """Return a split into tensors for a sequence that is only read at known positions."""
+    assert isinstance(node.op, SplitToSequence)
+    sequence, x, type_ = node.results[0], node.inputs[0], node.results[0].type
     if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
     items = type_.items or (type_.elem,) * type_.length
-    is_only_indexed = all(isinstance(r.op, SequenceAt) for r in readers) and len(positions) == len(
-        readers
-    )
-    if (
-        not is_only_indexed
-        or len(items) != type_.length
-        or not isinstance(node.op, SplitToSequence)
-    ):
+    readers = at.users.get(sequence, [])
+    indices = [known(r.inputs, 1) for r in readers if isinstance(r.op, SequenceAt)]
+    positions = [k.item for k in indices if k is not None and isinstance(k.item, int)]
+    # another reader, an unknown position, or only the first elements have known types
+    if len(positions) != len(readers) or len(items) != type_.length:
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
-    # without keepdims parts of one element lose the axis
-    keeps = len(shape_of(x)) == len(_shape(items[0]))
-    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
+    # without keepdims, elements of the sequence have lost the axis, along which they had extent 1
+    has_axis = len(shape_of(x)) == len(_shape(items[0]))
+    sizes = tuple(_shape(t)[axis] if has_axis else 1 for t in items)
     x_shape = shape_of(x)
     tensors = [
         Value(
@@ -256,10 +254,8 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     loc = Loc(node.name, "Split", frames=node.loc.frames)
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(tensors), (), loc)
     changes: Changes = {node: [split]}
-    for reader, place in zip(readers, positions, strict=True):
-        if not isinstance(place, int):
-            return {}
-        part = tensors[place % len(tensors)]
+    for reader, position in zip(readers, positions, strict=True):
+        part = tensors[position % len(tensors)]
         extents = tape.ints(shape_of(reader.results[0]))
         changes[reader] = [Node(Reshape(), (part, extents), reader.outputs, (), reader.loc)]
     return changes

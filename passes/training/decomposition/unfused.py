@@ -1,8 +1,9 @@
 """Attention of packed tokens as separate operators, where no fused kernel trains it.
 
-`scaled_dot_product_attention` caps no scores and has no sinks, so that modules with either multiply
-queries and keys, keep the probabilities, and multiply them with values. It does the same, in f32,
-where what is added to the scores is trained. A framework without fused attention always does so.
+`scaled_dot_product_attention` caps no scores and has no sinks, so that modules with a cap or sinks
+multiply queries and keys, store the probabilities, and multiply them with values. The function does
+the same, in f32, if a trained bias is added to the scores. A framework without fused attention
+always computes attention so.
 
 Source: transformers 5, `eager_attention_forward` of modeling_gemma2.py, modeling_gpt_oss.py and
 modeling_t5.py: scores in the type of the model, softmax in f32, its result narrowed. PyTorch 2.13,
@@ -80,7 +81,15 @@ def sinks(node: Node) -> Value | None:
 def written(
     op: RaggedAttention, node: Node, group: SequenceGroup, tape: Tape, *, is_sdpa: bool
 ) -> Value:
-    """Return the result of an attention, operator by operator."""
+    """Write an attention operator by operator, and return its result.
+
+    Args:
+        op: the attention.
+        node: node of the attention.
+        group: sequences that it reads, all of one size.
+        tape: takes the operators.
+        is_sdpa: whether `scaled_dot_product_attention` runs it, and not code of the module.
+    """
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
     bias, sink_scores = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
@@ -103,7 +112,7 @@ def written(
         scores = tape.add(scores, tape.expand(tape.number(0.0, score_type), (1, 1, s, t)))
     if sink_scores is not None:
         column = tape.expand(tape.reshape(sink_scores, (1, h, 1, 1)), (b, h, s, 1))
-        # a key that no token has: it takes part in the softmax, and its share is dropped after it
+        # scores of a key that no token has: it takes part in the softmax, and its share is dropped
         scores = tape.concat((scores, column), 3)
     # T5 and GPT-OSS take the softmax of scores as they are
     is_widened = score_type is not DType.F32 and bias is None
@@ -118,7 +127,7 @@ def written(
 
 
 def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value, Value]:
-    """Return the queries, keys and values, cut where they lie side by side."""
+    """Return queries, keys and values; cut out of the first operand if they are its columns."""
     widths = (op.num_heads * op.head_dim, op.kv_heads * op.head_dim, op.kv_heads * op.value_dim)
     query, key, value = [ins[i] if i < len(ins) else None for i in (QUERY, KEY, VALUE)]
     assert query is not None

@@ -31,8 +31,8 @@ class Written:
     """Producers and readers of the values of a graph, and values that must stay.
 
     Args:
-        nodes: in execution order.
-        taken: values that are read outside.
+        nodes: nodes in execution order.
+        taken: values that are read outside of the graph.
     """
 
     def __init__(self, nodes: Sequence[Node], taken: Collection[Value]) -> None:
@@ -87,7 +87,7 @@ def other(node: Node, v: Value) -> Value | None:
 
 
 def gelu_by_erf(node: Node, at: Written) -> Changes:
-    """Return ``x * (1 + erf(x / sqrt(2))) / 2``, the half wherever an exporter puts it.
+    """Return GELU for ``x * (1 + erf(x / sqrt(2))) / 2``, with the half at any factor.
 
     Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor.
     """
@@ -99,10 +99,11 @@ def gelu_by_erf(node: Node, at: Written) -> Changes:
 
 
 def gelu_by_tanh(node: Node, at: Written) -> Changes:
-    """Return ``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``, its cube as two products.
+    """Return GELU for ``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``.
 
-    Where the cube is a power, the exporter names the last product after the function that it
-    expanded: a module that is written so runs each operator.
+    A cube of two products is always replaced. A cube that is a power is replaced only if the name
+    of the last product has "gelu", as an exporter writes it for the function; a module that is
+    written with a power runs each operator.
 
     Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor; transformers,
     activations.NewGELUActivation, for the module.
@@ -119,11 +120,12 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
         cube = at.maker(cubed[0], Mul, Pow) if cubed is not None else None
         if x is None or cubic_term is None or cubed is None or cube is None:
             continue
-        behind = _cubed(x, cube, at)
-        if behind and is_near(cubed[1], CUBE):
-            actual = closed(node, x, [*behind, cubic_term, total, inner, node], "tanh", at)
-            is_named = any("gelu" in last.name for last, written in actual.items() if written)
-            return actual if is_named or not cube.op.is_exactly(Pow) else {}
+        powers = _cubed(x, cube, at)
+        if powers and is_near(cubed[1], CUBE):
+            changes = closed(node, x, [*powers, cubic_term, total, inner, node], "tanh", at)
+            # the last product is the node with a replacement
+            is_named = any("gelu" in last.name for last, written in changes.items() if written)
+            return changes if is_named or not cube.op.is_exactly(Pow) else {}
     return {}
 
 
@@ -136,7 +138,10 @@ def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
 
 
 def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written) -> Changes:
-    """Return the GELU of ``x`` whose erf or tanh is ``node``; empty if it is not a GELU."""
+    """Return the GELU of ``x`` whose erf or tanh is ``node``; empty if it is not a GELU.
+
+    ``gone`` has the nodes up to ``node``, which the GELU replaces with the product and sum after.
+    """
     plus = at.reader(node.results[0], Add)
     if plus is None or not is_near(number(other(plus, node.results[0])), 1.0):
         return {}
@@ -170,10 +175,10 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
 
 
 def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -> Changes:
-    """Return ``softmax(q * s @ (k * s)^T + mask) @ v``, the scale split between queries and keys.
+    """Return attention for ``softmax(q * s @ (k * s)^T + mask) @ v``.
 
-    Only exporters' expansion of ``scaled_dot_product_attention`` splits it. Its fused kernels keep
-    their operands and result, and no mask that is trained.
+    Only exporters' expansion of ``scaled_dot_product_attention`` splits the scale between queries
+    and keys. Its fused kernels save their operands and result, and take no mask that is trained.
 
     Source: torch.onnx, symbolic_opset14.scaled_dot_product_attention; PyTorch,
     derivatives.yaml, _scaled_dot_product_efficient_attention.
@@ -187,7 +192,7 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     total = at.maker(node.inputs[0], Add, MatMul)
     scores, mask = _masked(total, at)
     product, cleaned = _weighted(node, at)
-    if total is None or scores is None or product is None or (mask in trained and mask):
+    if total is None or scores is None or product is None or (mask and mask in trained):
         return {}
     ends = [at.maker(v, Mul, Div) for v in scores.inputs]
     scaled_operands = [_scaled(end) for end in ends]
@@ -207,11 +212,13 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
         return {}
     written, keys = _keys(k, product, at, tape)
     factors = [factor(end) for end in ends]
-    # None where the scale is computed from shapes; the width of a head is a number by now
-    split = factors[0][1] * factors[1][1] if factors[0] and factors[1] else None
-    is_default_scale = split is None or is_near(split, 1 / math.sqrt(float(str(shape_of(q)[-1]))))
+    # None where the scale is computed from shapes, as the default is
+    scale = factors[0][1] * factors[1][1] if factors[0] and factors[1] else None
+    head_dim = shape_of(q)[-1]
+    assert isinstance(head_dim, int)  # by `_are_heads`
+    is_default_scale = scale is None or is_near(scale, head_dim**-0.5)
     causal = _causal_mask(mask, at)
-    op = Attention(scale=None if is_default_scale else split, is_causal=int(bool(causal)))
+    op = Attention(scale=None if is_default_scale else scale, is_causal=int(bool(causal)))
     ins = (q, keys, v, *((mask,) if mask is not None and not causal else ()))
     removed += [n for n in causal if at.is_inner([n])]
     loc = replace(product.loc, op_type="Attention")
@@ -220,7 +227,7 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
 
 
 def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]:
-    """Return the product of queries and keys, and what is added to it."""
+    """Return the product of queries and keys, and the mask that is added to it, if any."""
     if total is None or total.op.is_exactly(MatMul):
         return total, None
     for v in total.inputs:
@@ -234,20 +241,23 @@ def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]
 def _causal_mask(mask: Value | None, at: Written) -> list[Node]:
     """Return the nodes that write a causal mask and nothing else; empty if they do not."""
     nodes: list[Node] = []
-    behind = [mask]
-    while behind:
-        node = at.maker(v := behind.pop(), Where, Equal, Trilu)
+    waiting = [mask]
+    while waiting:
+        node = at.maker(v := waiting.pop(), Where, Equal, Trilu)
         if node is not None:
             nodes.append(node)
             # a triangle is cut out of constants, which need no look
-            behind += () if node.op.is_exactly(Trilu) else node.inputs
+            waiting += () if node.op.is_exactly(Trilu) else node.inputs
         elif v is not None and v in at.makers and not is_scalar(v):
             return []
     return nodes if any(n.op.is_exactly(Trilu) for n in nodes) else []
 
 
 def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
-    """Return the product with values, and what cleans rows without a key before it."""
+    """Return the product of probabilities with values, and the nodes between softmax and product.
+
+    They set rows without any key, which are NaN, to zero.
+    """
     readers = at.users.get(node.results[0], [])
     cleaned: list[Node] = []
     out = node.results[0]
@@ -261,7 +271,7 @@ def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
 
 
 def _ends(node: Node, cleaned: Sequence[Node]) -> tuple[Value, ...]:
-    """Return the value from which probabilities are read: the softmax, or its cleaned result."""
+    """Return the results that hold the probabilities: of the softmax, or of the last cleaning."""
     return (cleaned[-1] if cleaned else node).results
 
 
@@ -295,7 +305,10 @@ def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
 
 
 def _keys(k: Value, product: Node, at: Written, tape: Tape) -> tuple[list[Node], Value]:
-    """Return the keys with their width last: the transposed operand, or a new transpose."""
+    """Return the keys with the head width last, and the transpose that they need, if any.
+
+    An existing transpose is left out: its operand has the width last.
+    """
     perm = (0, 1, 3, 2)
     maker = at.maker(k, Transpose)
     if maker is not None and isinstance(maker.op, Transpose) and maker.op.perm == perm:

@@ -15,14 +15,14 @@ from ..loss import Head
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
     """Return the cross-entropy of the first result, in f32 unless the model returns logarithms.
 
-    Labels are an input of whole numbers.
-    Classes are the last axis of results of rank 2 and 3, the second one of others. A softmax that
-    the model ends in is left to the loss.
+    Labels are an input of whole numbers. Classes are the last axis of results of rank 2 and 3, and
+    the second axis of others. A softmax at the end of the model is part of the loss.
     """
     scores = outputs[0]
     makers = {v: n for n in nodes for v in n.results}
     last = makers.get(scores)
     is_log = last is not None and isinstance(last.op, LogSoftmax)
+    # `LogSoftmax` is a `Softmax`, too
     if last is not None and isinstance(last.op, Softmax) and not is_log and last.inputs[0]:
         scores = last.inputs[0]
     shape = shape_of(scores)

@@ -1,4 +1,4 @@
-"""The mean of every result, added: what has no labels."""
+"""The sum of the means of all results: a loss for results without labels."""
 
 from __future__ import annotations
 

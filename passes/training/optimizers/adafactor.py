@@ -16,21 +16,24 @@ FACTORED = (
     ListKernel("update", "grc", "t", alu=3, sfu=1),
     ListKernel("_foreach_add_", "pt", "p", alu=4),
 )
-"""Operations per element of a matrix, without the norm of an update."""
+"""Kernels of matrices; the norm of an update is left out.
+
+Letters: ``p`` parameters, ``g`` gradients, ``r`` and ``c`` means of rows and columns, ``t`` update.
+"""
 WHOLE = (
     ListKernel("_foreach_lerp_", "vg", "v", alu=4),
-    ListKernel("_foreach_addcdiv_", "pgv", "p", 3, 2),
+    ListKernel("_foreach_addcdiv_", "pgv", "p", alu=3, sfu=2),
 )
-"""Operations per element of a vector."""
+"""Kernels of vectors, with a variance ``v`` for each element."""
 
 
 @frozen
 class Factored(ListOptimizer):
-    """Matrices with means of rows and columns, vectors with every element's."""
+    """Adafactor: matrices have means of rows and columns, vectors one variance per element."""
 
     @property
     def state_bytes(self) -> float:
-        """Return 0: means of rows and columns are few."""
+        """Return 0 bytes per element: means of rows and columns are few."""
         return 0.0
 
     def update(

@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam: PyTorch's kernels over both moments, as `ListKernel` describes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def moments(root: str) -> tuple[ListKernel, ...]:
     Letters: ``p`` parameters, ``g`` gradients, ``m`` and ``v`` moments, ``t`` the root of ``v``.
 
     Args:
-        root: letter of the root over its bias correction, ``t`` if it is divided in place.
+        root: letter of the root divided by its bias correction; ``t`` if it is divided in place.
     """
     return (
         ListKernel("_foreach_lerp_", "mg", "m", alu=3),

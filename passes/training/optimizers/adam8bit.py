@@ -37,14 +37,18 @@ class Blockwise(ListOptimizer):
             states = self.states_of(tape, p)
             stored += states
             lists = (p, g, *states)
-            # all but the gradient are overwritten; 18 vector and 2 special operations an element
-            op = MultiTensor("adam8bit", len(lists), (0, *range(2, len(lists))), 0, 18, 2)
+            # all but the gradient, operand 1, are overwritten
+            overwritten = (0, *range(2, len(lists)))
+            op = MultiTensor("adam8bit", len(lists), overwritten, alu=18, sfu=2)
             names = [f"{v.name}.next" for i, v in enumerate(lists) if i != 1]
             updated += tape.named(op, lists, names, f"{p.name}.adam8bit")
         return updated, stored
 
     def states_of(self, tape: Tape, p: Value) -> list[Value]:
-        """Return both means, and the largest magnitude of each block of them."""
+        """Return both moments, and the largest magnitude of each of their blocks.
+
+        Small tensors have moments of 32 bits, without blocks.
+        """
         elements = p.numel
         if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
             return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..optimizer import ListKernel, ListOptimizer
 
+# letters of `ListKernel`: ``p`` parameters, ``g`` gradients, ``m`` momentum
 OPTIMIZER = ListOptimizer(
     name="momentum",
     title="stochastic gradient descent with momentum",

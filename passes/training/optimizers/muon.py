@@ -28,11 +28,11 @@ STEP = (ListKernel("mul_", "p", "p"), ListKernel("add_", "pu", "p", alu=2))
 
 @frozen
 class Orthogonal(ListOptimizer):
-    """Matrices with one state, the rest with those of AdamW."""
+    """Muon: matrices have momentum alone, all other parameters the states of AdamW."""
 
     @property
     def state_bytes(self) -> float:
-        """Return the bytes of momentum per element."""
+        """Return the bytes of momentum per element, as nearly all parameters are in matrices."""
         return 4.0
 
     def update(
@@ -58,9 +58,9 @@ class Orthogonal(ListOptimizer):
 
 
 def orthogonal(tape: Tape, g: Value, name: str) -> Value:
-    """Return the nearest orthogonal matrix, by iteration: products over the shorter side.
+    """Return nearly the nearest orthogonal matrix, by Newton-Schulz iteration.
 
-    ``A = X Xᵀ; X ← aX + (bA + cA²)X``, with ``Xᵀ X`` on the other side for tall matrices.
+    ``A = X Xᵀ; X ← aX + (bA + cA²)X``; for tall matrices, ``A = Xᵀ X`` is the right factor.
     """
     a, b, c = COEFFICIENTS
     tape.place, tape.suffix = Loc(f"{name}.muon"), ""

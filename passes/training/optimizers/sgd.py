@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..optimizer import ListKernel, ListOptimizer
 
+# letters of `ListKernel`: ``p`` parameters, ``g`` gradients
 OPTIMIZER = ListOptimizer(
     name="sgd",
     title="stochastic gradient descent",

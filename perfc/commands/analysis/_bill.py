@@ -36,7 +36,7 @@ class BillOptions:
         price: whether a bill is printed even without the others.
         steps: number of runs or steps.
         items: number of images or tokens, in place of runs.
-        osl: output tokens of a request.
+        osl: output sequence length, the tokens that a request generates.
         terms: terms of rental, "" for on-demand.
         cloud: provider, "" for any.
         pue: power usage effectiveness of the data center.
@@ -109,6 +109,7 @@ def show_bill(
     comparison = compare(
         settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=predict
     )
+    # without a number of runs, a language model is billed by input and output tokens
     if bill.steps is None:
         comparison = by_tokens(comparison, settings, machines, prices, bill.osl)
     result = costs(

@@ -92,9 +92,11 @@ def command(
     package.module:Name, path.py:Name, timm:NAME. No weights are read. Several targets, as in
     -t a100,h100, give one row each; the HTML page shows the first, with the others next to it.
     """
+    # the json form of one line is the prediction
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
+        # options that only a report of one target has
         single = (views, full, all_views, print_ir_after, predictor, count_as, measured)
         if annotated_file or any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
@@ -117,6 +119,7 @@ def command(
         emit(answer(report, collected, predictor, form), output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
+    # a binary file: `format_options` selects it by the suffix of ``output`` alone
     elif form == ONNX and output is not None:
         annotate(report, model, output)
     elif form != ONNX:
@@ -139,7 +142,7 @@ def completeness(views: Views) -> int:
 def analyzed(
     options: DeploymentOptions, model: str, predictor: str, instruments: Sequence[Instrument]
 ) -> Report:
-    """Analyze a model; errors have its name."""
+    """Analyze a model; an error names the model's file."""
     try:
         source = standard_input() if model == STANDARD_INPUT else model
         return options.report(source, predictor=predictor, instruments=instruments)
@@ -164,7 +167,7 @@ def annotate(report: Report, model: str, output: Path) -> None:
 
 
 def answer(report: Report, views: Views, predictor: str, form: str) -> str:
-    """Return the answer of a whole run: one line, or a short document."""
+    """Return the text of ``--quiet``: the verdict in one line, or a prediction as JSON."""
     from perfc.view.report.formats import screen
     from perfc.view.report.formats.json_form import document_text
 

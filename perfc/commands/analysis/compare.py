@@ -133,6 +133,7 @@ def compared(
         prices=Prices.read(options.file),
         region=where,
         predict=predict,
+        # a predictor that does not cover a model is an error only if it was named
         skip=predictors == ALL,
     )
 
@@ -148,13 +149,17 @@ def settings_of(
     every = ["", *_names.predictors()] if predictors == ALL else names_in(predictors) or [""]
     ways = product(models, every, several(options.runtime), several(options.dtype))
     for model, predictor, runtime, dtype in ways:
+        # cards of predictors are fitted to runs of PyTorch, so a named one implies its runtime
         runtime = runtime or (TRAINING_DEFAULT if predictors else None)
         typed = replace(options, runtime=runtime, dtype=dtype)
         yield ModelSetting(model, typed.deployment(is_several=True), contents, predictor)
 
 
 def several(text: str | None) -> Sequence[str | None]:
-    """Split comma-separated values of an option; a single None if it is not given."""
+    """Split comma-separated values of an option; a single None if it is not given.
+
+    Text without a name, such as ",", is returned whole, so that the error shows it.
+    """
     return [None] if text is None else names_in(text) or [text]
 
 

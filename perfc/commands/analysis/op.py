@@ -134,17 +134,20 @@ def module_from(
 
 
 def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
-    """Return the deployment of the kernel; extents in the project file belong to models."""
+    """Return the deployment of the kernel.
+
+    It takes no extents from the project file, which are those of models.
+    """
     how = options.deployment(dims={}, is_several=True)
     return alone(replace(how, dims=module.defaults()))
 
 
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
-    """Compare the kernel on every named target."""
-    from perfc.deployment.fields import KERNELS
+    """Compare the kernel on every named target; its time is that of the kernel law alone."""
+    from perfc.deployment.fields import KERNELS as SUM_OF_KERNELS
     from perfc.study.comparison import ModelSetting, Order, compare
 
-    setting = ModelSetting(module, how, predictor=KERNELS)
+    setting = ModelSetting(module, how, predictor=SUM_OF_KERNELS)
     return compare([setting], options.machines(how.target), order=Order.GIVEN)
 
 

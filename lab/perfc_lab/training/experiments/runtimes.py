@@ -29,25 +29,25 @@ from . import Experiment, Say
 
 FOLDS = 5
 """Folds, each of which is left out once."""
-# splits, as the board names them
+# names of the splits on the board
 GRAPHS = "graphs left out, each once"
 NEWER = "chip and newer left out, perfc analyze"
 ROWS = "rows left out, each once"
 SOURCES = "source and its networks left out, the default runtime of graphs"
-# grades of confidence, in their order
+# grades of confidence, the best first
 GRADES = tuple(grade.value for grade in Grade)
 Pair = tuple[MeasuredRun, RuntimeRun]
 """A measured run and its estimate."""
 Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
-"""Name of some rows, the predicate that selects them, and the goal of their mean error."""
+"""Name of a group of rows, predicate that selects them, and goal of their mean error, if any."""
 
 
 GOAL, GOAL_OF_ONE = 0.15, 0.20
-"""Mean error of each runtime, and of a batch of one."""
+"""Goals of the mean error: of each runtime, and of batches of one under all runtimes."""
 
 
 def under(runtime: str, stored: str = "") -> Slice:
-    """Return the rows of a runtime, in one precision or in all."""
+    """Return the slice of a runtime, in one precision or, which alone has a goal, in all."""
     return (
         f"{runtime}, {stored}" if stored else runtime,
         lambda run, _: run.table.runtime == runtime and stored in ("", run.table.stored),
@@ -63,7 +63,7 @@ TOGETHER: tuple[Slice, ...] = (
 
 
 def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
-    """Yield each runtime, and each of its precisions where it has several; then slices of all."""
+    """Yield each runtime, each of its precisions where it has several, then slices of all rows."""
     pairs = {(run.table.runtime, run.table.stored) for run in runs}
     for runtime in sorted({name for name, _ in pairs}):
         yield under(runtime)
@@ -84,7 +84,7 @@ class RuntimeExperiment(Experiment):
 
     Args:
         name: name of the weights.
-        title: in the scoreboard.
+        title: title in the scoreboard.
         recipe: how runs are learned; chosen on folds of graphs that no figure uses.
     """
 
@@ -94,7 +94,7 @@ class RuntimeExperiment(Experiment):
 
     @property
     def held_out(self) -> str:
-        """Return the graphs, then chips."""
+        """Return how rows are held out, in words."""
         return (
             "Every graph is held out once, with all its rows, every source of ONNX Runtime with "
             "its networks, then every row; the predictor `runs` predicts them. Chips are held out "
@@ -109,7 +109,7 @@ class RuntimeExperiment(Experiment):
         return train_runs(self.name, runs, self.recipe, say, data=data, ready=ready)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Yield the graphs, then chips, then rows."""
+        """Yield scores with graphs, sources, chips and rows left out."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
         yield from figures(SOURCES, self.sources(runs, say))
@@ -123,30 +123,32 @@ class RuntimeExperiment(Experiment):
             say(f"{self.name}: {chip}, {NEWER}")
             weights = train_runs(self.name, train, self.recipe, say)
             targets = sorted({run.row.deployment.target for run in tested})
-            every += (pairs := predictions(weights, folder, targets))
-            yield from door_scores(NEWER, chip, pairs)
+            of_chip = predictions(weights, folder, targets)
+            every += of_chip
+            yield from door_scores(NEWER, chip, of_chip)
         yield from door_scores(NEWER, "all chips", every)
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Return every row by a model that has not seen its graph."""
+        """Return every row with its estimate by a model that has not seen its graph."""
         # another seed than that of the folds that calibrate (`RunRecipe.seed`)
         dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
         return self.left_out(runs, [dealt[run.row.graph] for run in runs], GRAPHS, say)
 
     def rows(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Return every row by a model that has seen others, some of its graph."""
-        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS  # parts of equal size
+        """Return every row with its estimate by a model that may have seen others of its graph."""
+        # a permutation makes folds of equal size
+        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
         return self.left_out(runs, dealt.tolist(), ROWS, say)
 
     def sources(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Predict rows of the default runtime by a model without their source and networks."""
+        """Return rows of the default runtime, by a model without their source and networks."""
         pairs: list[Pair] = []
         of_default = [run for run in runs if run.table.runtime == DEFAULT]
         for source in sorted({run.row.source for run in of_default}):
             test = [run for run in of_default if run.row.source == source]
             graphs = {run.row.graph for run in test}
             say(f"{self.name}: {SOURCES}, {source}")
-            # other sources may have measured the same networks: these leave too
+            # other sources may have measured the same networks: those rows are left out as well
             train = [r for r in runs if r.row.source != source and r.row.graph not in graphs]
             pairs += estimates(train_runs(self.name, train, self.recipe, say), test)
         return pairs
@@ -154,7 +156,7 @@ class RuntimeExperiment(Experiment):
     def left_out(
         self, runs: Sequence[MeasuredRun], dealt: Sequence[int], split: str, say: Say
     ) -> list[Pair]:
-        """Return every row by a model that has not seen its fold."""
+        """Return every row with its estimate by a model that has not seen its fold."""
         pairs: list[Pair] = []
         for fold, train, test in leave_out(runs, dealt):
             say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
@@ -164,7 +166,7 @@ class RuntimeExperiment(Experiment):
 
 
 def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterator[Score]:
-    """Yield the score of the printed times, of each grade, and of the sums of kernels alone."""
+    """Yield scores of `perfc analyze`: all times, those of each grade, sums of kernels alone."""
     # the last element of a prediction is its grade, the others are numbers
     grades = [(f"{chip}, graded {g}", [r for r in runs if r[-1] == g]) for g in GRADES]
     for name, rows in ((chip, runs), *grades):
@@ -176,7 +178,7 @@ def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterato
 
 
 def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
-    """Return runs under known runtimes with their estimates, as a user's call gives them."""
+    """Return runs with their estimates; runs under runtimes without training rows are left out."""
     return [
         (run, estimated(artefact, run.table))
         for run in runs
@@ -185,7 +187,7 @@ def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
 
 
 def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Score]:
-    """Yield the errors and coverage of every slice that has rows."""
+    """Yield the errors and coverage of every slice that has rows; by default all of `slices`."""
     for name, which, goal in wanted or slices([run for run, _ in pairs]):
         members = [pair for pair in pairs if which(*pair)]
         if members:
@@ -193,7 +195,7 @@ def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> 
 
 
 def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Score:
-    """Return the score of some rows; those below their peak rate do not judge the floor."""
+    """Return the score of some rows; those faster than a peak rate do not judge the floor."""
     measured = np.array([run.row.time_s for run, _ in pairs])
     low_s, time_s, high_s = (
         np.array([getattr(e.time, end) for _, e in pairs]) for end in ("low", "mid", "high")

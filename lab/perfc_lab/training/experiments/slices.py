@@ -25,7 +25,7 @@ def where(
 ) -> RowMask:
     """Return the mask of rows with these machines, element type, protocol and column values.
 
-    What is not given is any; a column that a block lacks is 0.
+    A condition that is not given selects every row; a column that a block lacks is 0.
     """
 
     def mask(rows: Rows) -> NDArray[np.bool_]:
@@ -34,7 +34,7 @@ def where(
             and dtype in ("", rows.dtype)
             and protocol in (None, rows.protocol)
         )
-        # machine, type and protocol are of a whole block, columns of single rows
+        # all rows of a block have one machine, type and protocol, but other numbers in columns
         result: NDArray[np.bool_] = everything(rows) & of_block
         for name, value in columns.items():
             result &= rows.columns.get(name, np.zeros(len(rows))) == value
@@ -44,7 +44,7 @@ def where(
 
 
 def positive(name: str, default: float = 0) -> RowMask:
-    """Return the mask of rows with a positive number in a column; a block may lack it."""
+    """Return the mask of rows with a positive number in a column; ``default`` if it is missing."""
     return lambda rows: everything(rows) & (rows.columns.get(name, default) > 0)
 
 
@@ -54,17 +54,20 @@ def both(*masks: RowMask) -> RowMask:
 
 
 def without(mask: RowMask) -> RowMask:
-    """Return the mask of the other rows."""
+    """Return the mask of the rows that ``mask`` does not select."""
     return lambda rows: ~mask(rows)
 
 
 def of_eight_bits(rows: Rows) -> NDArray[np.bool_]:
-    """Return the mask of weights of 8 bits, which a class of 16 bits names in a column."""
+    """Return the mask of weights of 8 bits: in products of f8, or by a column of other types."""
     return everything(rows) & (rows.dtype == "f8e4m3" or "weight_bits" in rows.columns)
 
 
 def of_20_us(rows: Rows) -> NDArray[np.bool_]:
-    """Return the mask of rows of which the older table's unit, 1 µs, is less than a twentieth."""
+    """Return the mask of rows of at least 20 µs.
+
+    The older table has times in whole µs, which is 5 % of such a row at most.
+    """
     result: NDArray[np.bool_] = rows.time_s >= 20e-6
     return result
 
@@ -79,16 +82,16 @@ def of_short_heads(rows: Rows) -> NDArray[np.bool_]:
 
 
 def without_goals(slices: Sequence[RowSlice]) -> tuple[RowSlice, ...]:
-    """Return slices that have no goal, as those of machines left out."""
+    """Return the slices with no goal, as for splits that leave machines out."""
     return tuple(replace(part, goal=None) for part in slices)
 
 
 REPLAYED, EAGER = where(protocol=Protocol.GRAPH), where(protocol=Protocol.EAGER)
-"""Rows of recorded graphs, in which the host is not seen; one call of a framework."""
+"""Rows of recorded graphs, whose time has no host in it, and of single calls of a framework."""
 CAUSAL = positive("causal", default=1)
 """Prompts of decoders, in contrast to encoders."""
-# replayed rows in bf16
 BF16 = where(protocol=Protocol.GRAPH, dtype="bf16")
+"""Replayed rows in bf16."""
 OF_INTEL = where("arc-pro-b60")
-"""The one machine of another maker."""
+"""Rows of the one machine that is not NVIDIA's."""
 OF_NVIDIA = both(REPLAYED, without(OF_INTEL))

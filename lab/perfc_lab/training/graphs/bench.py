@@ -40,8 +40,10 @@ GRADES = {
     "graded medium": (HIGH_ERROR, MEDIUM_ERROR),
     "graded low": (MEDIUM_ERROR, np.inf),
 }
-"""Slices by grade: above the first number, up to the second, lies the error that half of such rows
-are expected to stay within."""
+"""Slices by grade, with the range of the error that half of such rows are expected to stay within.
+
+The lower end is excluded, the upper end included.
+"""
 GOALS: Mapping[tuple[GraphProtocol, str], float] = {
     (GraphProtocol.RANDOM, "inference"): 0.06,
     (GraphProtocol.FAMILY, "inference"): 0.10,
@@ -49,7 +51,7 @@ GOALS: Mapping[tuple[GraphProtocol, str], float] = {
     (GraphProtocol.TRANSFER, "inference"): 0.08,
     (GraphProtocol.RANDOM, "training, rtx3090"): 0.08,
 }
-"""Goals: scores of the best predictor on timm's rows."""
+"""Goals of the mean error of the best predictor on timm's rows, by protocol and slice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +63,8 @@ class Scored:
         rows: tested rows, in the order of the arrays.
         measured: measured numbers of the quantity, in its unit.
         value: estimated numbers.
-        low: end of the nine-in-ten interval; NaN where none is given.
-        high: its other end.
+        low: lower end of the 90 % interval; NaN if there is none.
+        high: upper end of the 90 % interval; NaN if there is none.
         fit_s: wall time of the training.
         row_s: time of the estimate of one row.
     """
@@ -82,7 +84,7 @@ class Scored:
 
         NaN without intervals.
         """
-        # half of the interval's width in logarithms, scaled from nine in ten rows to one in two
+        # half the interval's width in logarithms, scaled from 90 % to 50 % of the rows
         error: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
         return error
 
@@ -114,7 +116,7 @@ def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
     """Return the predictor, or a copy adapted to a few rows of a new machine."""
     if not len(fold.few):
         return model
-    # folds that share a training adapt it to other rows: the model itself stays
+    # folds that share a training adapt it to different rows, so the trained model must not change
     copied = copy.deepcopy(model)
     copied.adapt(fold.few)
     return copied
@@ -138,7 +140,7 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 
 
 def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
-    """Return the scores of the test rows for a card, further quantities with rows and MAPE."""
+    """Return the scores of the test rows for a card; of further quantities rows and MAPE."""
     # the first slice is all rows
     line = next(iter(figures(model.name, [scored(model, fold, fit_s=0.0)])))
     names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
@@ -163,8 +165,8 @@ def trained(
 
 
 def rounded(model: GraphPredictor) -> GraphPredictor:
-    """Return a predictor with its weights rounded to half precision; its interval stays."""
-    # the correction and the interval stay those of full precision
+    """Return a predictor with its weights rounded to half precision, and its interval as it was."""
+    # `restore` resets ``factor``: the correction by `adapt`, and the two ends of the interval
     factor = model.factor
     model.restore(narrowed(model.arrays()), model.meta())
     model.factor = factor
@@ -185,6 +187,7 @@ def evaluate(
 ) -> list[Scored]:
     """Return the scores of all folds, each trained on ``share`` of its training architectures."""
     scores: list[Scored] = []
+    # training rows, model and training time of the fold before
     last: tuple[Measurements, GraphPredictor, float] | None = None
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
         if not len(fold.train) or not len(fold.test):
@@ -213,7 +216,7 @@ def mean_error(score: Scored) -> float:
 
 
 def figures(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
-    """Yield a score per slice with rows: all, inference, each mode and machine, each family."""
+    """Yield a score for each slice that has rows: those of `slices`, then the grades."""
     for part, which in slices(scores).items():
         line = _figure(name, part, which, scores)
         if line is not None:
@@ -234,10 +237,10 @@ def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
 
 
 def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
-    """Return the slices by name: batches if there are several, then modes with their machines."""
+    """Return slices by name: all rows, inference, batches if several, modes with machines."""
     rows = [r for score in scores for r in score.rows]
     batches = sorted({r.batch for r in rows}) if at_several_batches(rows) else []
-    pairs = sorted({(r.part, r.target) for score in scores for r in score.rows})
+    pairs = sorted({(r.part, r.target) for r in rows})
 
     def of(part: str, target: str) -> Callable[[GraphRow], bool]:
         return lambda r: r.part == part and r.target == target
@@ -303,9 +306,8 @@ def _figure(
 def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
     """Return the mean over machines and settings of Kendall's τ-b of the time per image.
 
-    NaN for none.
-
-    Where a graph was measured at several batches, each batch is ranked alone.
+    NaN if no machine and setting has three rows. Where a graph was measured at several batches,
+    each batch is ranked alone.
     """
     by_batch = at_several_batches(rows)
     groups: dict[object, list[int]] = {}
@@ -345,7 +347,7 @@ def evaluated(
         quantity: predicted quantity.
         seeds: seeds of the splits.
         budget: budget of each training.
-        shares: shares of the architectures trained on; several make a learning curve.
+        shares: shares of the training architectures; several make a learning curve.
         families: whether every family of enough rows gets a separate line.
         samples: rows of a new machine that a transfer sees.
         say: called with what is trained.

@@ -1,4 +1,4 @@
-"""Write the card of a trained predictor of whole models; list those that can be trained here.
+"""Write the card of a trained predictor of whole models; list the predictors to train here.
 
 A card is a JSON file next to weights; `perfc.analyze` reads both.
 """
@@ -15,7 +15,7 @@ from perfc.analyzers.graph.weights import GraphCard
 from perfc.errors import MissingExtraError
 
 SMALL = 0.05
-"""Quantile of the peak memory of a setting's runs, below which a run counts as small."""
+"""Quantile of the peak memory of a setting's runs below which a run counts as small."""
 
 
 def card_of(
@@ -24,7 +24,7 @@ def card_of(
     """Return the card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
-    # a later model below the small peaks of its setting is outside of what was trained on
+    # a model below the small peak of its setting extrapolates
     peaks = small_peaks(train)
     return GraphCard(
         name,
@@ -49,7 +49,7 @@ def card_of(
 
 
 def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
-    """Return peak bytes of a small run by machine, precision, part and framework."""
+    """Return the peak bytes below which runs are small, by machine, precision, mode, framework."""
     peaks: dict[tuple[str, str, str, str], list[float]] = {}
     for r in train.rows:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework

@@ -34,21 +34,21 @@ class GraphProtocol(Enum):
     FAMILY = "family"
     """Architectures of families that nothing was trained on."""
     WITHIN_FAMILIES = "within-families"
-    """Architectures, 30 % of each family; TraPPM's."""
+    """Architectures, 30 % of each family, as TraPPM divides them."""
     DEVICE = "device"
-    """The machine; its architectures were seen on others."""
+    """The machine; its architectures were seen on other machines."""
     TRANSFER = "transfer"
-    """Like ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
+    """Like ``DEVICE``, but 32 rows of the machine are seen, of untested architectures."""
     TRANSFER_AT_BATCH = "transfer-at-batch"
-    """Like ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows
-    at other batches are not seen."""
+    """Like ``TRANSFER``, for each machine at each batch alone, as in HELP; the machine's rows at
+    other batches are not seen."""
     NEW_FAMILY = "new-family"
-    """Vision transformers, of which 32 rows are seen, of a half that is not tested; nothing built
-    like them is trained on (thesis, Table 7.1)."""
+    """Vision transformers: half of them are tested, and 32 rows of the other half are seen; no
+    other transformers are trained on (thesis, Table 7.1)."""
     DEVICE_AND_ARCHITECTURE = "device-and-architecture"
     """Both the machine and the architecture."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # faster than Enum's hash of the name
 
 
 NEW = "vit"
@@ -86,7 +86,10 @@ KIN = frozenset(
         "xcit",
     }
 )
-"""Families of transformers, which are left out with it; hybrids with convolutions stay."""
+"""Families of vision transformers, left out of the training with `NEW`.
+
+Hybrids with convolutions stay.
+"""
 
 # functions of the protocols that divide architectures alone
 SPLITS: Mapping[GraphProtocol, Callable[[Iterable[str], int], Mapping[str, DatasetPart]]] = {
@@ -101,13 +104,13 @@ class Fold:
     """One training and its test.
 
     Args:
-        protocol: what is new about the tested rows.
-        name: ``seed 1``, ``seed 1 without rtx4090``.
-        seed: of the split, and of what is trained on it.
+        protocol: property that is new in the tested rows.
+        name: name such as ``seed 1`` or ``seed 1 without rtx4090``.
+        seed: seed of the split, and of the training.
         train: rows to learn from.
-        validation: rows of other architectures, to stop and to calibrate by.
+        validation: rows of other architectures, for early stopping and calibration.
         test: rows that are predicted.
-        few: rows of the new machine that may be adapted to; empty where there is none.
+        few: rows of the new machine or family to adapt to; empty if the protocol shows none.
     """
 
     protocol: GraphProtocol
@@ -125,13 +128,13 @@ def folds(
     seeds: Sequence[int] = SEEDS,
     samples: int = SAMPLES,
 ) -> Iterator[Fold]:
-    """Yield the folds of a protocol, one for each seed; for machines, one for each and seed.
+    """Yield the folds of a protocol: one for each seed, or for each seed and machine.
 
     Args:
         data: measured rows.
-        protocol: what is new about the tested ones.
+        protocol: property that is new in the tested rows.
         seeds: seeds of the splits.
-        samples: rows of a new machine that a transfer sees.
+        samples: number of rows of a new machine or family that are seen.
     """
     for seed in seeds:
         if protocol in SPLITS:
@@ -142,6 +145,7 @@ def folds(
         if protocol is GraphProtocol.NEW_FAMILY:
             yield _new_family(data, part, seed, samples)
             continue
+        # a single machine leaves no rows to train on
         for target in data.targets if len(data.targets) > 1 else ():
             fold = _without(data, protocol, target, part, seed, samples)
             if protocol is GraphProtocol.TRANSFER_AT_BATCH:
@@ -153,7 +157,7 @@ def folds(
 def divided(
     data: Measurements, part: Mapping[str, DatasetPart]
 ) -> tuple[Measurements, Measurements, Measurements]:
-    """Return the rows to train on, to validate and to test with."""
+    """Return the rows for training, validation and test."""
     train, validation, test = (
         data.where(lambda r, p=p: part[r.architecture] is p)  # type: ignore[misc]
         for p in (DatasetPart.TRAIN, DatasetPart.VALIDATION, DatasetPart.TEST)
@@ -169,7 +173,7 @@ def _without(
     seed: int,
     samples: int,
 ) -> Fold:
-    """Return the fold in which one machine is new; what it has seen is the protocol's."""
+    """Return the fold in which one machine is new; the protocol decides what else is seen."""
     others = data.where(lambda r: r.target != target)
     of_target = data.where(lambda r: r.target == target)
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
@@ -195,7 +199,7 @@ def _new_family(
     """Return the fold in which vision transformers are new, and half of them are tested."""
     others = data.where(lambda r: family(r.architecture) not in KIN)
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
-    # others are not tested: those of the test part are trained on too
+    # other families are not tested, so their architectures of the test part are trained on too
     train = others.where(lambda r: part[r.architecture] is not DatasetPart.VALIDATION)
     new = data.where(lambda r: family(r.architecture) == NEW)
     generator = random.Random(seed)
@@ -216,16 +220,16 @@ def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:
 
 
 def _shown(mine: Measurements, seed: int, samples: int) -> tuple[Measurements, Measurements]:
-    """Return a few rows of a machine, and those of other architectures."""
+    """Return a few rows of a machine, and its rows of all other architectures."""
     few = mine.of(drawn(mine.rows, seed, samples))
     shown = {r.architecture for r in few.rows}
     return few, mine.where(lambda r: r.architecture not in shown)
 
 
 def thinned(fold: Fold, share: float) -> Fold:
-    """Return a fold with a share of the architectures it trains on; what it tests stays.
+    """Return a fold with a share of its training architectures, and the same tested rows.
 
-    The smaller sets lie in the larger ones, so that a curve over shares is one of more data.
+    Smaller sets are parts of larger ones, so that a curve over shares adds data at each step.
     """
     if share >= 1:
         return fold

@@ -37,7 +37,7 @@ LEGEND = (
     "the share of rows inside their interval."
 )
 PALE = ("#f7fbff", "#6baed6")
-"""Colours that black numbers can be read on."""
+"""Ends of a scale of colours on which black numbers are legible."""
 ERROR = "mean absolute relative error"
 
 
@@ -75,6 +75,7 @@ def write_plots(scores: Sequence[Score], folder: Path) -> list[Path]:
 
 
 def _title(scores: Sequence[Score]) -> str:
+    """Return the title of a chart of one protocol."""
     return f"{scores[0].source}, held out: {scores[0].split}"
 
 
@@ -102,12 +103,12 @@ def errors_chart(scores: Sequence[Score]) -> Mapping[str, object]:
     bars = {"mark": "bar", "encoding": encoding}
     layer = [bars, labels(encoding, "mape", ".1%", align="left", dx=3)]
     result = chart(_title(scores), values, facet={"row": row}, spec={"width": 460, "layer": layer})
-    # each facet has a width, and the whole none
+    # the width is that of each facet; Vega-Lite takes none for a chart of facets
     return {k: v for k, v in result.items() if k != "width"}
 
 
 def families_chart(scores: Sequence[Score]) -> Mapping[str, object]:
-    """Return a chart of a table of errors: families, the worst on top, by predictor."""
+    """Return a table of mean errors as a chart: predictors by families, the worst family on top."""
     values = [{"predictor": f.predictor, "family": f.slice, "mape": f.mape} for f in scores]
     mape = {"field": "mape", "type": "quantitative", "aggregate": "mean"}
     order = {"field": "mape", "op": "mean", "order": "descending"}

@@ -1,6 +1,6 @@
 """Describe a data set in lines of text: rows by machine and mode, sizes of graphs, digests.
 
-Of quantities and sizes a line has the least, the median and the largest.
+A line of a quantity or size has its least value, its median and its largest value.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whole runs: kernels of the fused graph, one after the other, and the gaps their launches leave.
+"""Whole runs: kernels of the fused graph, one after the other, and the gaps that launches leave.
 
-How kernels reach the device is the runtime's: an eager host launches each, which shows where a
-kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
-graph of fewer kernels. Where the host launches, views that strides cannot express are copied
+The runtime decides how kernels are launched. An eager host launches every kernel, which takes
+longer than a short kernel itself; a recorded graph has the shorter gaps of the device; compiled
+code has fewer kernels. If the host launches kernels, views that strides cannot express are copied
 (`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.training.train`), and
-those that PyTorch launches besides (`second_kernels`).
+further kernels that PyTorch launches for some of its operators (`second_kernels`).
 Left out: optimisers, data loading, overlap of several streams.
 """
 
@@ -54,12 +54,13 @@ from .view_copies import copied
 
 @record
 class Spent:
-    """Time of a part of a run, with the interval that holds nine in ten.
+    """Time of a part of a run, with its 90 % interval.
 
     Args:
-        time_s: predicted.
-        below: how far its kernels may be below, one mapping for each pass over the model.
-        above: the same above.
+        time_s: predicted time.
+        below: number of kernels by class and by how far they may be below their estimates, one
+            mapping for each pass over the model.
+        above: the same for times above the estimates.
         products: correlation of errors of products (`summing`).
     """
 
@@ -79,7 +80,7 @@ class Spent:
         return self.time_s + self.half_width(self.above)
 
     def half_width(self, passes: tuple[Sides, ...]) -> float:
-        """Return the error on one side: passes have the same predictors, so that errors add up."""
+        """Return the error on one side; errors of passes add up, as their predictors are equal."""
         return math.fsum(half_width(sides, self.products) for sides in passes)
 
     def __add__(self, other: Spent) -> Spent:
@@ -88,7 +89,7 @@ class Spent:
             self.time_s + other.time_s,
             self.below + other.below,
             self.above + other.above,
-            # the more correlated of the two: the wider interval
+            # of both correlations the one that gives the wider interval
             max(self.products, other.products),
         )
 
@@ -101,7 +102,7 @@ class Spent:
         return Spent(self.time_s + other.time_s, below, above, self.products)
 
     def repeated(self, one: Spent, times: int) -> Spent:
-        """Return this run, of one layer more than ``one``, with ``times`` further layers."""
+        """Return this run with ``times`` further layers; ``one`` is the run with one layer less."""
         return Spent(
             self.time_s + times * (self.time_s - one.time_s),
             tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),
@@ -111,9 +112,9 @@ class Spent:
 
 
 def more(two: Sides, one: Sides, times: int) -> Sides:
-    """Return the kernels of a model with layers more than ``two`` has.
+    """Return the kernels of a model with ``times`` layers more than ``two`` has.
 
-    The difference of both is a layer.
+    A layer is the difference between ``two`` and ``one``.
     """
     counts = {s: two.get(s, 0) + times * (two.get(s, 0) - one.get(s, 0)) for s in {*two, *one}}
     return {side: count for side, count in counts.items() if count > 0}
@@ -121,7 +122,7 @@ def more(two: Sides, one: Sides, times: int) -> Sides:
 
 @record
 class TrainingStep:
-    """One step.
+    """Time of one step.
 
     Args:
         forward: time of the forward pass.
@@ -135,12 +136,11 @@ class TrainingStep:
 
     @property
     def whole(self) -> Spent:
-        """Return both passes."""
+        """Return both passes together."""
         return self.forward + self.backward
 
     def layers(self, one: TrainingStep, count: int) -> TrainingStep:
-        """Return the run of a model of ``count`` equal layers; this has two, ``one`` has one."""
-        # this has two layers already
+        """Return the step of a model of ``count`` equal layers; this has two, ``one`` has one."""
         return TrainingStep(
             self.forward.repeated(one.forward, count - 2),
             self.backward.repeated(one.backward, count - 2),
@@ -157,11 +157,11 @@ class Plan:
     """A model's kernels on a machine under a runtime.
 
     Args:
-        bounds: their roofline.
-        kernels: their nodes.
+        bounds: roofline of the kernels.
+        kernels: the kernels with their nodes.
         source: the module as read.
         gradients: gradients of parameters, in training.
-        strides: how its values lie.
+        strides: strides of the values.
         tf32: which f32 products may use TF32.
     """
 
@@ -198,7 +198,8 @@ class Plan:
             module = am.apply(step, am.apply(Untie(), module))
         bounds = am.get(Roofline(target, runtime, tf32), module)
         strides = am.get(Strides(runtime), module)
-        gradients = module.graph.outputs[1:] if trains else ()  # the first output is the loss
+        # the first output is the loss
+        gradients = module.graph.outputs[1:] if trains else ()
         table = am.get(Fuse(runtime), module)
         return cls(bounds, table, source, gradients, strides, tf32)
 
@@ -238,7 +239,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
         rows = [*plan.copies(backward=backward)]
         rows += [r for b, _ in of_pass for n in b.kernel.nodes for r in second(n, plan.bounds.env)]
         if backward:
-            # PyTorch adds each gradient to that of its parameter
+            # PyTorch adds each gradient to the gradient that its parameter already has
             rows += accumulated(plan.gradients, plan.bounds.env)
         passes.append(replace(kernels.plus(spent(plan, rows, folder)), products=IN_TRAINING))
     return TrainingStep(passes[0], passes[1], prediction.total.floor_s)

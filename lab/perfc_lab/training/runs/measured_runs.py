@@ -47,8 +47,8 @@ class MeasuredRun:
     """A run with its table.
 
     Args:
-        row: the measurement.
-        table: its facts.
+        row: the measured run.
+        table: features of the run and its kernels.
     """
 
     row: WholeModel
@@ -58,7 +58,7 @@ class MeasuredRun:
 def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]:
     """Return rows with a known graph and target, with kernels as `perfc analyze` estimates them.
 
-    Takes minutes: about 0.1 s a row. What does not lower is said and left out.
+    Takes minutes: about 0.1 s a row. Rows that do not lower are reported and left out.
 
     Raises:
         DataError: no table or no graphs.
@@ -80,7 +80,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
 def of_graph(
     path: Path, rows: Sequence[WholeModel], say: Callable[[str], None]
 ) -> Iterator[MeasuredRun]:
-    """Yield the rows of one graph; those that differ in nothing but their times share a table."""
+    """Yield the rows of one graph; rows with equal deployments share a table."""
     # by extents, and by all that changes kernels or their times
     modules: dict[object, Module] = {}
     tables: dict[object, RunTable] = {}
@@ -107,7 +107,7 @@ def typed(path: Path, dims: Mapping[str, int]) -> Module:
     """Return a model at the extents it was measured at.
 
     Raises:
-        PerfcError: it cannot be read, or contradicts them.
+        PerfcError: the model cannot be read, or contradicts the extents.
     """
     module, given = sized(load(path, dims, {}), dims)
     return Analyses().apply(Sizes(tuple(given)), module)
@@ -131,7 +131,7 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     machine, tf32 = load_machine(how.target), how.rounded
     folded = am.apply(Canonicalize(how.runs_parameters), source)
     module = am.apply(what_if(how.executed(source) or how.dtype), folded)
-    # fused as the framework of the row did; the runtime is otherwise that of today
+    # kernels as fused by the framework version of the row, under the runtime of today
     then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)
@@ -141,7 +141,7 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
 
 
 def lowered(source: Module, row: WholeModel, am: Analyses) -> RunTable:
-    """Return the facts of a run.
+    """Return the table of a run.
 
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.

@@ -1,7 +1,7 @@
 """Fit the law of published training steps, and score it on architectures left out.
 
-A step is a sum of its kernels' estimates, each times a factor for every trait of the kernel; the
-law is these factors.
+The law predicts a step as the sum of its kernels' estimates, each multiplied by the factors of the
+kernel's traits. These factors are fitted.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 RIDGE = 0.1
-"""Weight of the squared logarithms of factors, against an error of logarithm that counts equally
-for each architecture."""
+"""Weight of the squared logarithms of factors against the loss of the errors, by architecture."""
 HUBER = 0.3
-"""Logarithm beyond which an error counts by its size, not by its square."""
+"""Logarithmic error beyond which the loss grows linearly, so that outliers count less."""
 
 
 @record
@@ -35,13 +34,13 @@ class SummedStep:
     """A published step and its kernels.
 
     Args:
-        step: the row.
-        stored: its precision, as `run_table.precision` names it.
-        sums: estimates of its kernels by what they have in common, in seconds.
-        printed_s: what the analysis says of it; of convolutional networks without a law.
-        low_s: lower end of that.
-        high_s: its upper end.
-        floor_s: what no run beats.
+        step: row of the table.
+        stored: precision, by the names of `run_table.precision`.
+        sums: summed estimates of its kernels in seconds, by traits that the kernels share.
+        printed_s: time that `perfc analyze` prints; for convolutional networks without a law.
+        low_s: lower end of its interval.
+        high_s: upper end of its interval.
+        floor_s: lower bound of the time.
     """
 
     step: PublishedStep
@@ -54,7 +53,7 @@ class SummedStep:
 
     @property
     def kernels_s(self) -> float:
-        """Sum of the kernels' own estimates."""
+        """Return the sum of the kernels' estimates, without a law."""
         return math.fsum(self.sums.values())
 
     def predicted_s(self, law: StepLaw) -> float:
@@ -63,12 +62,12 @@ class SummedStep:
 
 
 def learnable(steps: Sequence[SummedStep]) -> list[SummedStep]:
-    """Return the steps of convolutional networks that nothing speaks against."""
+    """Return the steps of convolutional networks that are not left out for a reason."""
     return [s for s in steps if s.step.left_out is None and is_convolutional(s.sums)]
 
 
 def learned(steps: Sequence[SummedStep]) -> StepLaw:
-    """Return the law of steps, without a band.
+    """Return the law fitted to steps, without a band.
 
     Args:
         steps: steps of convolutional networks.
@@ -86,7 +85,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
         for s in steps
     ]
     measured = np.log([s.step.time_s for s in steps])
-    # each architecture counts the same, however many steps it has
+    # all architectures have the same weight, however many steps they have
     rows = Counter(s.step.architecture for s in steps)
     weights = np.array([1 / rows[s.step.architecture] for s in steps])
     weights /= weights.mean()
@@ -105,7 +104,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
 
 
 def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
-    """Return the logarithm of each step over what the law of the other architectures says."""
+    """Return the log of each step's time over its prediction by a law of other architectures."""
     result: list[tuple[SummedStep, float]] = []
     for _, train, tested in leave_out(steps, [s.step.architecture for s in steps]):
         law = learned(train)
@@ -114,8 +113,8 @@ def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
 
 
 def band_of(logs: Sequence[float]) -> Band:
-    """Return the band of nine in ten further steps: quantiles with the finite-sample correction."""
-    # the band has as many rows beyond either end
+    """Return the band of 90 % of further steps: quantiles with the finite-sample correction."""
+    # equally many rows lie beyond either end
     ordered = np.sort(np.asarray(logs))
     rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
     high = min(rank, len(ordered)) - 1

@@ -1,7 +1,7 @@
-"""Train the predictor of whole runs: a Gaussian process of the time beyond their kernels.
+"""Train the predictor of whole runs: a Gaussian process of their time over that of their kernels.
 
-Held-out graphs calibrate the intervals of machines that were measured, held-out chips those of
-others: each chip with all newer ones.
+Held-out graphs calibrate the intervals of measured machines. Held-out chips, each left out with all
+newer ones, calibrate the intervals of unmeasured machines.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.process import Process, RowPositions
 
 LEAST_OWN = 6
-"""Rows of a machine, a precision and a runtime, to count as measured."""
+"""Minimum rows of a machine, precision and runtime for that configuration to count as measured."""
 LENT_ROWS = 10
-"""Rows of all runtimes in the finite-sample correction of a runtime's band."""
+"""Rows that all runtimes together add to a runtime's count in the finite-sample correction."""
 BORROWED_ROWS = 30.0
 """Weight, in rows, of the errors of runtimes with the same kernels in a runtime's band."""
 LEAST_LEFT_OUT = 50
-"""Rows of a chip that is held out to calibrate others."""
+"""Minimum rows of a chip that is held out to calibrate unmeasured machines."""
 LEAST_GRAPHS = 10
-"""Graphs, so that some can be held out twice."""
+"""Minimum graphs, so that some can be held out twice."""
 LEAST_CHIPS = 2
-"""Chips that a process for a newer one is fitted on; the oldest chips are held out alone."""
+"""Minimum older chips to predict a held-out chip from; with fewer, newer chips are used as well."""
 NOTES = (
     "what whole runs take beyond their kernels, from similar runs; no kernel was timed alone",
     "intervals calibrated on held-out graphs, and on held-out chips",
@@ -66,9 +66,9 @@ class RunRecipe:
     """Settings of the fit of runs.
 
     Args:
-        folds: of the graphs, that calibrate.
-        process: how the process is fitted.
-        seed: of the folds.
+        folds: number of folds of graphs, which calibrate.
+        process: settings of the process.
+        seed: seed of the folds.
     """
 
     folds: int = 5
@@ -86,11 +86,11 @@ def train_runs(
     leave_machines_out: bool = True,
     ready: Ready | None = None,
 ) -> Artefact:
-    """Train on all runs given; those held out for testing must not be among them.
+    """Train on all given runs, among which no run may be held out for testing.
 
     Args:
-        name: of the predictor.
-        runs: under all runtimes.
+        name: name of the predictor.
+        runs: runs under all runtimes.
         recipe: hyperparameters of the fit.
         say: reports progress.
         data: digests of the tables, for the card.
@@ -114,9 +114,9 @@ def train_runs(
     left_out = list(chips_left_out(runs)) if leave_machines_out else []
     of_chips = [scores_of(process, train, tested, say) for _, train, tested in left_out]
     on_chips = [run for *_, tested in left_out for run in tested]
-    # every chip counts the same, however many runs it has
+    # all chips have the same weight, however many runs they have
     weights = [np.full(len(scores_of_chip), 1 / len(scores_of_chip)) for scores_of_chip in of_chips]
-    # the first is of all runtimes together; each has one for machines that nobody measured too
+    # the first bands are of all runtimes together; each has one for unmeasured machines as well
     every, *bands = (
         Bands(
             of_runtime(runtime, runs, scores, np.ones(len(runs))),
@@ -152,22 +152,22 @@ NO_FOREST = Forest(
     np.zeros(1, np.int32),
     0.0,
 )
-"""One leaf, as the files of every predictor have two forests."""
+"""A forest of one leaf of 0, as the files of every predictor must have two forests."""
 
 
 def fitted(runs: Sequence[MeasuredRun], names: Sequence[str], recipe: RunRecipe) -> Process:
-    """Return the process that knows some runs."""
+    """Return the process fitted to some runs, which it knows."""
     return fitted_process(FORM, known(runs, names), beyond(runs), recipe.process)
 
 
 def known(runs: Sequence[MeasuredRun], names: Sequence[str]) -> RowPositions:
-    """Return the positions of runs, their graphs included."""
+    """Return the positions of runs, with the numbers of their graphs."""
     numbers = {network: i for i, network in enumerate(networks(runs).tolist())}
     return positions([run.table for run in runs], names, numbers)
 
 
 def beyond(runs: Sequence[MeasuredRun]) -> Array:
-    """Return the logarithm of the time of runs over their timelines, ``[runs]``."""
+    """Return the logarithm of the time of runs over that of their kernels, ``[runs]``."""
     return np.log([run.row.time_s / run.table.kernels_s for run in runs])
 
 
@@ -177,22 +177,23 @@ def scores_of(
     tested: Sequence[MeasuredRun],
     say: Callable[[str], None],
 ) -> Array:
-    """Return the errors of held-out runs over their expected ones, ``[runs]``.
+    """Return the errors of held-out runs over their expected errors, ``[runs]``.
 
     The parameters of the process are those of all runs (Rasmussen and Williams 2006, section
-    5.4.2): a few numbers, whose fit takes longer than all else.
+    5.4.2): they are few, and their fit takes longer than all else.
 
     Args:
-        process: of all runs.
-        train: runs that predict.
-        tested: runs of graphs, or of a chip, that are not among them.
+        process: process fitted to all runs.
+        train: runs that the process knows here.
+        tested: runs of graphs, or of a chip, that are not among ``train``.
         say: reports progress.
     """
     names = runtimes([*train, *tested])
     rest = conditioned(process, known(train, names), beyond(train))
     tables = [run.table for run in tested]
     expected, spread, _ = residual(rest, tables, positions(tables, names))
-    alone = beyond(tested)  # error of the kernels without the process
+    # errors of the kernels alone, then with the process
+    alone = beyond(tested)
     wrong = alone - expected
     say(f"held out: {percent(wrong)}, kernels {percent(alone)}")
     return np.asarray(wrong / spread)
@@ -204,13 +205,15 @@ def percent(wrong: Array) -> str:
 
 
 def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights: Array) -> Band:
-    """Return the band of a runtime; the more runs it has, the less others with its kernels count.
+    """Return the band of a runtime, by its runs and by runs of runtimes with the same kernels.
+
+    The more runs it has, the less those of other runtimes count.
 
     Args:
-        runtime: its name; "" for all.
+        runtime: name of the runtime; "" for all together.
         runs: held-out runs.
-        scores: errors over expected ones of each.
-        weights: how much each counts.
+        scores: errors over expected errors of the runs.
+        weights: weights of the runs.
     """
     tables = [run.table for run in runs]
     chosen = weights * [table.runtime == runtime for table in tables]
@@ -226,7 +229,7 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
 def chips_left_out(
     runs: Sequence[MeasuredRun],
 ) -> Iterator[tuple[str, list[MeasuredRun], list[MeasuredRun]]]:
-    """Yield each chip with enough runs, the runs of chips that are not newer, and those on it."""
+    """Yield each chip with enough runs, the runs of chips that are not newer, and its runs."""
     chip = chips(runs)
     for held in sorted(set(chip)):
         allowed = training_chips(held, set(chip))
@@ -237,16 +240,16 @@ def chips_left_out(
 
 
 def training_chips(chip: str, names: Collection[str]) -> set[str]:
-    """Return the chips that are not newer than a held-out one; all others if those are few."""
+    """Return the chips that are not newer than a held-out chip; all others if these are few."""
     generation = {n: Sheet(load_machine(n)).generation for n in names}
     older = {n for n in names if n != chip and generation[n] <= generation[chip]}
     return older if len(older) >= LEAST_CHIPS else set(names) - {chip}
 
 
 def chips(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Return the first machine, by name, of the chip that each run's machine has."""
+    """Return the chip of each run, named by the first of its machines."""
     names = sorted({run.row.deployment.target for run in runs})
-    # boards of several generations are far from each other
+    # the factor puts machines of different generations far from each other
     places = {n: (Sheet(load_machine(n)).generation * 10, *place(n, RATES_OF)) for n in names}
     first = {
         name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
@@ -256,15 +259,15 @@ def chips(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def balanced(groups: Sequence[int], parts: int, seed: int) -> NDArray[np.int64]:
-    """Return the part of every run, so that parts have as many runs each as they can.
+    """Return the part of every run, with parts of nearly equal size.
 
-    Groups of most runs come first, each into the part with the fewest so far: two similar graphs
-    with a third of all runs are in two parts.
+    The largest groups come first, each into the part with the fewest runs so far, so that two
+    similar graphs with a third of all runs are in two parts.
 
     Args:
-        groups: graph of each run; runs of one are in one part.
+        groups: graph of each run; runs of one graph are in one part.
         parts: number of parts.
-        seed: of the order of groups of equally many runs.
+        seed: seed of the order of equally large groups.
     """
     _, graph, rows = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.random.default_rng(seed).permutation(len(rows))
@@ -287,7 +290,7 @@ def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
 
 
 def publications(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
-    """Return the titles of publications, and the number of that of each run, ``[runs]``."""
+    """Return the titles of publications as text, and the number of each run's, ``[runs]``."""
     titles, numbers = np.unique([run.row.source for run in runs], return_inverse=True)
     text = np.frombuffer("\n".join(titles).encode(), np.uint8)
     return {PUBLICATIONS: text, PUBLICATION: numbers.astype(np.uint8)}

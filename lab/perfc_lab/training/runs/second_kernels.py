@@ -1,4 +1,4 @@
-"""Kernels that eager PyTorch launches besides the one that an operator of the step's graph is.
+"""Further kernels that eager PyTorch launches for one operator of a training step's graph.
 
 Sources, PyTorch 2.1: ``aten/src/ATen/native/cuda/SoftMax.cu``, ``softmax_backward_cuda_out``, which
 multiplies gradient and result before it reduces; ``layer_norm_kernel.cu`` beside it,
@@ -31,7 +31,7 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
         node: node of the graph.
         env: values of the symbols.
     """
-    # pairs: tensors that a kernel reads and writes
+    # each pair has the numbers of tensors that a further kernel reads and writes
     match node.op:
         case SoftmaxGrad() as op if op.is_exactly(SoftmaxGrad):
             yield from streams(elements(node.inputs[0], env), ((2, 1),))
@@ -42,6 +42,6 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
 
 
 def accumulated(gradients: Sequence[Value], env: Mapping[str, int]) -> Iterator[Lowered]:
-    """Yield the additions of gradients to the sums that parameters have."""
+    """Yield the additions of gradients to the gradients that parameters already have."""
     for v in gradients:
         yield from streams(elements(v, env), ((2, 1),))

@@ -1,8 +1,8 @@
 """Factors of launches, fitted to the times of whole runs through their sum.
 
-A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers are
-non-negative least squares on relative errors, reweighted towards absolute ones. Source: Franc,
-Hlaváč and Navara 2005, coordinate descent for non-negative least squares.
+A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers minimise
+the squares of relative errors and are not negative; reweighting turns squares into absolute values.
+Source: Franc, Hlaváč and Navara 2005, coordinate descent for non-negative least squares.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LEAST_MULTIPLIER = 0.1
 REWEIGHTINGS = 4
 """Rounds of reweighting."""
 SWEEPS = 2000
-"""Maximum sweeps of coordinate descent; it ends when nothing changes."""
+"""Maximum sweeps of coordinate descent, which ends earlier when nothing changes."""
 LEAST_ERROR = 0.05
-"""Relative error below which reweighting stops caring."""
+"""Relative error below which all rows have the same weight, as an inverse has no limit."""
 
 
 @frozen
@@ -34,12 +34,12 @@ class SumRecipe:
 
     Args:
         trees: number of trees of the forest.
-        depth: depth of each.
-        learning_rate: shrinkage.
-        columns: share of features a tree sees.
-        leaf_penalty: L2, in steps.
-        knee: knee of the pseudo-Huber loss in ``log(T / measured)``.
-        ridge: pull of a setting's multipliers towards those of all.
+        depth: maximum depth of a tree.
+        learning_rate: share of its prediction that each tree adds.
+        columns: share of the features that a tree sees.
+        leaf_penalty: L2 penalty of the values of leaves.
+        knee: error ``log(T / measured)`` beyond which the pseudo-Huber loss grows linearly.
+        ridge: strength with which a setting's multipliers are drawn to those of all settings.
         seed: random seed of the trees.
     """
 
@@ -56,7 +56,7 @@ class SumRecipe:
 def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     """Return the factors of launches of each kind, by machine, precision and way of running.
 
-    Each is pulled towards the multipliers of all rows, those towards 1.
+    They are drawn towards the multipliers of all rows, which are drawn towards 1.
     """
     kinds = len(LaunchKind)
     scale = np.zeros((len(stack), kinds))
@@ -68,14 +68,14 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     for i in present:
         fitted = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
         result[i] = np.maximum(fitted, LEAST_MULTIPLIER)
-    # what nobody measured is predicted as the mean of the others, so it is tested as that
+    # an unmeasured setting is predicted by the mean of the others, and so tested by it
     absent = [i for i in range(len(stack.known)) if i not in present]
     result[absent] = np.exp(np.log(result[present]).mean(axis=0))
     return result
 
 
 def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
-    """Return ``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
+    """Return the non-negative μ with ``share · μ ≈ 1``, near ``centre`` if data are few."""
     weight = np.ones(len(share))
     current = centre
     for _ in range(REWEIGHTINGS):

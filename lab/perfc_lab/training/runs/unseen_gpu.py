@@ -25,7 +25,7 @@ from ...data.weights import save
 from ...tables.whole_models import whole_models
 
 ROWS = 200
-"""Maximum number of runs of each target: every n-th one, in the order of graphs."""
+"""Maximum runs of each target, spread evenly over its rows; each run is analysed by itself."""
 RunPrediction = tuple[float, float, float, float, float, float, str]
 """Measured time, lower end, predicted time, upper end, sum of the kernels, lower bound, grade."""
 
@@ -47,7 +47,7 @@ def main(data: str, *targets: str) -> None:
     for target in targets:
         of_target = (row for row in every if row.deployment.target == target)
         rows = [row for row in of_target if (graphs / row.graph).is_file()]
-        # the step is rounded up, so that no more than `ROWS` are taken
+        # the step is rounded up, so that there are at most `ROWS` runs; without rows it is 1
         for row in rows[:: -(-len(rows) // ROWS) or 1]:
             report = perfc.analyze(graphs / row.graph, deployment=row.deployment)
             v, kernels_s = Verdict.of(report), report.prediction.timeline.time_s

@@ -1,7 +1,7 @@
 """Copies that an eager framework makes of views, as rows of the operator predictor.
 
-Two kinds: reshapes that strides cannot express, and operands of batched products, which are
-reshaped to one batch axis first. Heads of an attention that was not fused are both. Sources:
+There are two kinds: reshapes that strides cannot express, and operands of batched products, which
+are first reshaped to one batch axis. Attention that is not fused has copies of both kinds. Sources:
 PyTorch 2.1, ``aten/src/ATen/native/LinearAlgebra.cpp``, ``_matmul_impl`` ("expand, then reshape
 to three dimensions"); ``aten/src/ATen/TensorUtils.cpp``, ``computeStride``.
 """
@@ -28,7 +28,7 @@ ITEM = 4
 
 
 def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
-    """Yield a read and a write of each value copied for a kernel or the views it begins with."""
+    """Yield a copy for each value that is copied for a kernel or for the views in front of it."""
     for node in kernel.nodes:
         # a reshape that its operand's strides cannot express
         view = strides.copies.get(node)
@@ -52,7 +52,7 @@ def is_gathered(value: Value, strides: StrideTable) -> bool:
 
 
 def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
-    """Yield pointwise kernels over ``n`` elements; ``parts``: tensors read and written by each."""
+    """Yield a pointwise kernel over ``n`` elements for each pair of tensors read and written."""
     for read, written in parts:
         if n:
             # a fill reads nothing, and counts as of one operand

@@ -30,11 +30,12 @@ from .passes import is_encoder, pass_of, precision_name, with_precision
 from .weights import ServingTrees, TreeFamily, read
 
 FOLDER = Path(__file__).with_name("forests")
+"""Folder of the shipped trees."""
 TITLE = "Trees for language models (Panner Selvam, thesis, Chapter 6)"
 # runtime of runs that name none
 USUAL = RUNTIMES[0]
 PARAMETER_BYTES: Mapping[str, float] = {"f32": 4.0, "f16": 2.0, "bf16": 2.0}
-"""Bytes of a parameter; in the other formats at least half a byte."""
+"""Bytes of a parameter; other formats have 4 bits or more."""
 
 
 def predict(run: ModelRun) -> PublishedPrediction:
@@ -68,6 +69,7 @@ def predict(run: ModelRun) -> PublishedPrediction:
         rate = limited(rate, 0.0, most, "the lower bound of the time")
         board_w = Sheet(load_machine(run.target)).power_w or math.inf
         energy = limited(energy, 0.0, board_w / rate.value, "the power of the board")
+    # rows of memory are of processes on one GPU
     is_alone = run.engines == 1 and run.parallel == ALONE
     memory = None
     if is_alone:
@@ -91,23 +93,23 @@ def predict(run: ModelRun) -> PublishedPrediction:
 def limited(given: QuantityPrediction, least: float, most: float, what: str) -> QuantityPrediction:
     """Return a prediction within limits of physics, with a reason if they moved it."""
 
-    def moved(value: float) -> float:
+    def clamped(value: float) -> float:
         return min(max(value, least), most)
 
-    if moved(given.value) == given.value:
+    value = clamped(given.value)
+    if value == given.value:
         return given
     # an interval may be missing
-    low, high = (end and moved(end) for end in (given.low, given.high))
-    reason = f"the trees predict {given.value / moved(given.value):.3g} times the limit: {what}"
-    outside = (*given.outside, reason)
-    return replace(given, value=moved(given.value), low=low, high=high, outside=outside)
+    low, high = (end and clamped(end) for end in (given.low, given.high))
+    reason = f"the trees predict {given.value / value:.3g} times the limit: {what}"
+    return replace(given, value=value, low=low, high=high, outside=(*given.outside, reason))
 
 
 def served_of(run: ModelRun) -> ServedRow:
     """Return the row that a served run would have."""
     divided = run.parallel
     return ServedRow(
-        "",  # of no table
+        "",  # a row of no table
         run.model.name,
         run.model.name,
         run.target,
@@ -123,9 +125,9 @@ def served_of(run: ModelRun) -> ServedRow:
         run.osl,
         run.batch,
         run.is_offline,
-        (),  # prefill is not disaggregated,
-        False,  # kernels are recorded,
-        {},  # and nothing was measured
+        (),  # prefill is not disaggregated
+        False,  # kernels are replayed from a recorded graph
+        {},  # nothing was measured
     )
 
 
@@ -144,9 +146,11 @@ def quantity(
         reasons.append(f"no training row of {run.model.name}")
     if run.target not in trees.machines:
         reason = f"no training row on {run.target}"
+        # served rows are of many machines, so that their trees read the features of another
         if family is TreeFamily.SERVED:
             kinds.append(HeldOutKind.MACHINE)
         else:
+            # the first by name stands for the few
             row = replace(row, target=min(trees.machines))
         if row.target != run.target and target is not Target.MEMORY:
             of_measured, of_target = (
@@ -167,7 +171,7 @@ def quantity(
 
 
 def amount_of(run: ModelRun, name: str, target: Target) -> Interval:
-    """Return passes per second of a machine, or the joules of one, by its kernels and its host.
+    """Return passes per second of a machine, or the joules of a pass, by its kernels and its host.
 
     Raises:
         ParseError: the machine has no model of power.

@@ -22,7 +22,9 @@ from ...tables import target_of
 from ..rows import Target, TreeRow, features_of, tokens_per_s, tree_row
 
 FILES = "h200/nlp*.csv.gz"
+"""Files of the campaign on an H200."""
 PASSES = "passes"
+"""Source of their rows."""
 PREFIX = "hf:"
 """Start of the names of models of transformers in the files."""
 NAMES: Mapping[str, str] = {
@@ -31,10 +33,10 @@ NAMES: Mapping[str, str] = {
     "llama-1b": "llama-3.2-1b",
     "llama-3b": "llama-3.2-3b",
 }
-"""Names of configurations that differ from those of the campaign."""
-# PyTorch's names of types
+"""Names of configurations by those of the campaign, where they differ."""
+# PyTorch's names of the precisions
 DTYPES: Mapping[str, str] = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
-# types by the words of a campaign; TF32 is stored as f32
+# precisions by the campaign's names; TF32 is stored as f32
 PRECISIONS: Mapping[str, str] = {"fp32": "f32", "tf32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 
@@ -72,7 +74,7 @@ def pass_rows(folder: Path) -> Iterator[TreeRow]:
 
 
 def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[TreeRow]:
-    """Yield the rows of one measured pass, its cells by the names of the file's columns."""
+    """Yield the rows of one measured pass, whose cells have the names of the file's columns."""
     precision = PRECISIONS.get(cells["prec"])
     if not cells["eager_ms"] or precision is None or cells["mode"] == "train":
         return
@@ -106,18 +108,18 @@ def pass_of(
         "transformers",
         version,
         precision,
-        "",  # type of the cache
-        1,  # ranks of a product,
-        1,  # of experts,
-        1,  # of attention,
-        1,  # and engines
+        "",  # the cache has the type of activations
+        1,  # tensor-parallel rank
+        1,  # expert-parallel rank
+        1,  # attention group
+        1,  # engine
         length,
         0,  # tokens of an answer
         batch,
-        True,  # one batch
-        (),  # no disaggregated prefill
-        True,  # launched kernel by kernel
-        {},  # nothing measured yet
+        True,  # one fixed batch
+        (),  # prefill is not disaggregated
+        True,  # the host launches every kernel
+        {},  # nothing is measured yet
     )
 
 

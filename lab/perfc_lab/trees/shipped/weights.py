@@ -25,15 +25,15 @@ from ..rows import COLUMNS, Target, TreeRow
 FORMAT = 2
 """Version of the files; those of another one are refused."""
 MOST_CARD_BYTES = 1 << 16
-"""Maximum bytes of a card."""
+"""Maximum bytes of a card; a longer file is damaged, and not parsed."""
 QUANTILES = (0.05, 0.95)
 """Ends of a 90 % interval."""
 LEAST_FOLDS, LEAST_ROWS = 2, 10
 """Folds and rows below which held-out rows give no interval."""
 NEWEST = ("version", "day")
-"""Columns of which an unknown number stands for the newest that was measured."""
+"""Columns in which the newest measured number stands for an unknown one."""
 SHIPPED = ForestSettings(trees=1000)
-"""The thesis's best with fewer trees, which ship."""
+"""The thesis's best settings with fewer trees, for the shipped files."""
 
 
 class TreeFamily(Enum):
@@ -47,7 +47,7 @@ class TreeFamily(Enum):
 
 @frozen
 class ServingTrees:
-    """A forest on the logarithm of one target, with its card.
+    """A forest that predicts the logarithm of one target, with its card.
 
     Args:
         target: predicted quantity.
