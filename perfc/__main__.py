@@ -52,7 +52,7 @@ def with_byte_code() -> None:
         state = os.lstat(folder)
     except (OSError, RuntimeError):
         return
-    # byte code of another user is code of another user
+    # byte code of another user is code of another user: a folder (0o40000) for the owner (0o700)
     if hasattr(os, "geteuid") and state.st_uid == os.geteuid() and state.st_mode == 0o40700:
         sys.pycache_prefix, sys.dont_write_bytecode = folder, False
 

@@ -112,8 +112,8 @@ def _after(node: Node, near: Neighbourhood) -> Nodes | None:
             cleaned = _cleaned(readers, near)
             if cleaned is None:
                 return None
-            members.append(cleaned[0])
-            reader = cleaned[1]
+            is_nan, reader = cleaned
+            members.append(is_nan)
         members.append(reader)
         if reader.op.kind is Kind.MATMUL:
             return members if len(near.computed(reader)) == 2 else None

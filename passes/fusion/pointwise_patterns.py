@@ -57,8 +57,8 @@ def activation(node: Node, near: Neighbourhood) -> Nodes | None:
 
     Source: Hendrycks & Gimpel 2016 (GELU); Elfwing et al. 2017 (SiLU); Misra 2019 (Mish).
     """
-    gated = _gated(node, near)
-    return gated[0] if gated else None
+    members, _ = _gated(node, near) or (None, False)
+    return members
 
 
 def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -68,8 +68,8 @@ def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
     """
     if type(node.op) is Gelu:
         return [node]
-    gated = _gated(node, near)
-    return gated[0] if gated and not gated[1] else None
+    members, has_inner_factor = _gated(node, near) or (None, False)
+    return None if has_inner_factor else members
 
 
 def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -153,8 +153,8 @@ def _cone(v: Value, near: Neighbourhood) -> Cone:
         if len(operands) == 1:
             v = operands[0]
         elif len(operands) == 2 and (path := _between(operands, near)) is not None:
-            cone.behind += path[0]
-            v = path[1]
+            between, v = path
+            cone.behind += between
         else:
             break
     return cone

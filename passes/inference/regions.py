@@ -164,16 +164,14 @@ def _settled(before: Sequence[Type], after: Sequence[Type]) -> bool:
 def _same_but_data(a: Type, b: Type) -> bool:
     """Return True for types that are equal except for names of unknown extents."""
     match a, b:
-        case TensorType(da, sa), TensorType(db, sb) if sa is not None and sb is not None:
-            return (
-                da == db
-                and len(sa) == len(sb)
-                and all(
-                    x == y or (_is_open(x) and _is_open(y)) for x, y in zip(sa, sb, strict=True)
-                )
-            )
-        case SequenceType(ea, la, first), SequenceType(eb, lb, others):
-            return (ea == eb or _same_but_data(ea, eb)) and la == lb and first == others
+        case TensorType(dtype, old), TensorType(other, new) if old is not None and new is not None:
+            if dtype != other or len(old) != len(new):
+                return False
+            pairs = zip(old, new, strict=True)
+            return all(x == y or (_is_open(x) and _is_open(y)) for x, y in pairs)
+        case SequenceType(old_elem, old_length, old_items), SequenceType(elem, length, items):
+            is_same = old_elem == elem or _same_but_data(old_elem, elem)
+            return is_same and old_length == length and old_items == items
         case _:
             return a == b
 
@@ -266,11 +264,12 @@ def _unrolled(
             if not isinstance(trip, int):
                 return None
             done = max(done, trip - 1)
+        # contents of conditions inside the body must be seen in every iteration
         elif going and not conditions and done in FOLLOWED and issued() == symbols:
             carried, done = last_states(inference, body, env, states, done, trip)
     if going is None and not 0 < most <= done:
         return None  # the condition, unknown, may end it at any iteration
-    if region is None:
+    if region is None:  # no iteration runs
         region = _fixed_point(inference, body, env, carried)
         scans = [[v.type] for v in region.outputs[1 + len(carried) :]]
     elif varying or elements(initial) < elements(before):

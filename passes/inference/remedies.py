@@ -131,7 +131,7 @@ class Remedies:
         """Return the symbols in ``dims`` that may change, those of which least is known first."""
         names = {n for d in dims for n in names_in(d)}
         free = [s for s in symbols_by_name.values() if s.name in names and s.name not in self.given]
-        free.reverse()
+        free.reverse()  # of equally known symbols, the last one first
         return sorted(free, key=lambda s: s.basis not in UNTOLD)
 
     def fitting(self, symbols_by_name: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
@@ -147,8 +147,10 @@ class Remedies:
             return isinstance(outcome, Module) or outcome.position > refusal.position
 
         env = refusal.env
-        dims = dims_of(self.sizing.nodes[refusal.position][1])
+        _, typed_node = self.sizing.nodes[refusal.position]
+        dims = dims_of(typed_node)
         free = self.changeable(symbols_by_name, dims)
+        # without a symbol at the node, any symbol may be the cause
         if not free:
             free = [s for s in symbols_by_name.values() if s.name not in self.given]
         for s in equalities(free, dims, env, self.sizing.is_closed):
@@ -267,17 +269,14 @@ def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
 
     None unless ``d`` is a sum with ``s`` itself as one term, and ``s`` occurs nowhere else in it.
     """
-    rest = (
-        [(m, c) for m, c in d.terms if [a.key for a in m] != [s.name]]
-        if isinstance(d, Poly)
-        else []
-    )
-    if not isinstance(d, Poly) or len(rest) + 1 != len(d.terms):
+    if not isinstance(d, Poly):
         return None
-    (term,) = [(m, c) for m, c in d.terms if [a.key for a in m] == [s.name]]
+    linear = [term for term in d.terms if [a.key for a in term[0]] == [s.name]]
+    if [coefficient for _, coefficient in linear] != [1]:
+        return None
     # d = s + rest equals other where s = other - rest
-    tie = other - (d - Poly((term,)))
-    return tie if term[1] == 1 and isinstance(tie, Poly) and s.name not in names_in(tie) else None
+    tie = other - (d - Poly(tuple(linear)))
+    return tie if isinstance(tie, Poly) and s.name not in names_in(tie) else None
 
 
 def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) -> ShapeError:

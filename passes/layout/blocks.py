@@ -148,7 +148,7 @@ def channels(v: Value) -> int:
 def is_data(kernel: Kernel, v: Value) -> bool:
     """Return True if a kernel on blocks reads ``v`` in blocks.
 
-    Alone the input of a convolution with fewer channels than a block is read as it is.
+    Only the input of a convolution with fewer channels than a block is read as it is.
     """
     if not isinstance(kernel.anchor.op, Conv) or kernel.pattern == "quantized":
         return True

@@ -101,7 +101,7 @@ class Around:
     def launches(
         self, copied: Sequence[Value], rule: LaunchRule | None, casts: Sequence[OperandCast]
     ) -> tuple[Kernel, ...]:
-        """Return the launches in order, each of which reads what an earlier one writes."""
+        """Return all launches in order; each reads the results of those before it."""
         kernel = self.kernel
         out = kernel.writes[0] if kernel.writes else kernel.anchor.results[0]
         before = [*map(self.cast, casts), *map(self.copy, copied)]
@@ -121,12 +121,12 @@ class Around:
                 target = out if i == len(helpers) - 1 else changed(out)
                 after.append(self.after(helper, source, target))
         algorithm = None if rule is None else rule.algorithm
-        if rule is not None and rule.by_group:
+        by_group = rule is not None and rule.by_group
+        if by_group:
             kernel = of_group(kernel)
         if not before and not after and algorithm is None:
             return (kernel,)
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
-        by_group = rule is not None and rule.by_group
         key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
         # only a tuned choice, not a heuristic, computes such a convolution by a product
         main = changed(
@@ -149,6 +149,7 @@ class Around:
             # the row that the pattern's addition adds
             addends = (v for n in kernel.nodes if isinstance(n.op, Add) for v in n.inputs if v)
             return next((v for v in addends if v.weight or len(v.shape or ()) == 1), None)
+        # merging an addition or a normalization, whose operand 2 is the shift, leaves a bias
         for node in reversed(kernel.folded):
             if isinstance(node.op, Add):
                 return next((v for v in node.inputs if v is not None and v.weight), None)
@@ -186,7 +187,7 @@ class Around:
         return launch
 
     def before(self, helper: Helper, nth: int) -> Kernel | None:
-        """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
+        """Return launch ``nth``, from 0, of a purpose before the kernel; None without a tensor."""
         ins = self.kernel.anchor.inputs
         # operands of a batch normalization: 1 is the scale, 4 the variance
         operand = {Helper.LAYOUT: nth, Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
@@ -221,7 +222,7 @@ class Around:
         if helper is Helper.BIAS and (v := self.bias) is not None:
             shape = v.shape or ()
             if self.kernel.kind is Kind.CONV:
-                # one number for each channel, broadcast over positions
+                # one number for each channel, broadcast over positions if these are known
                 channels, *extents = (source.shape or ())[1:] or shape
                 shape = (channels, *(1,) * len(extents))
             bias = Value(v.name, TensorType(v.dtype, shape), weight=v.weight)

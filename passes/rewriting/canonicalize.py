@@ -169,6 +169,7 @@ class Folding:
             for v in results
         ):
             return True
+        # results of stored tensors alone are computed at load time
         present = [v for v in ins if v is not None]
         return (
             bool(present)

@@ -53,7 +53,7 @@ def merged_bias(anchor: Node, folded: Sequence[Node]) -> Value | None:
         return None
     for node in reversed(folded):
         if isinstance(node.op, BatchNormalization):
-            return node.inputs[2]
+            return node.inputs[2]  # the shift
         if isinstance(node.op, Add):
             return next((v for v in node.inputs if v is not None and v.weight is not None), None)
     return None
@@ -127,7 +127,7 @@ class Charging:
         else:
             written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
             written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
-            is_bound = bool([c for c in costs if c.traffic.is_bound])
+            is_bound = any(c.traffic.is_bound for c in costs)
             nonzero = [nbytes for nbytes in written if nbytes]
             traffic = Traffic(added(tuple(reads.values())), added(nonzero), is_bound)
         tiers = [c.tier for c in costs]

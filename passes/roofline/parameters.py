@@ -133,7 +133,8 @@ class Walk:
         for w in graph.weights:
             self.sources[w] = (w,)
             self.stored.add(w)
-        for node in live_nodes(list(graph.nodes), graph.outputs)[0]:
+        alive, _ = live_nodes(list(graph.nodes), graph.outputs)
+        for node in alive:
             if node.regions:
                 self.control(node)
             else:
@@ -170,6 +171,7 @@ class Walk:
                 role = Role.QUANTIZATION
             if i in packed:
                 self.unpack(sources, v, packed[i])
+            # integers that an operator only moves, as of an embedding, are converted further down
             if role is Role.PARAMETER and (is_stored or (op.kind in MOVES and not v.is_real)):
                 passed_on.update(dict.fromkeys(sources))
             elif role is not None:

@@ -77,6 +77,7 @@ class AspectSums(Enum):
     """Sums of functions, each of which has similar values for rows similar in all its aspects."""
 
     ONE = ((RowAspect.EVERY,),)
+    """A single function of all features."""
     MANY = (
         (),
         (RowAspect.VERSION,),
@@ -93,6 +94,7 @@ class AspectSums(Enum):
         (*_ENGINE, RowAspect.DAY, *_PLACE),
         (RowAspect.EVERY,),
     )
+    """Functions of few aspects, from what all rows share to what one engine shares on a day."""
 
     __hash__ = object.__hash__  # faster than Enum's hash of the name
 
@@ -146,7 +148,7 @@ class Likeness:
         processes, means, known = {}, {}, tabulated(rows, table)
         for name, places in by_table(rows).items():
             if len(places) >= LEAST_ROWS:
-                # far from all rows a process gives 0; without the mean in it, that means the mean
+                # far from all known rows a process gives 0, which thereby stands for the mean
                 means[name] = float(left[places].mean())
                 beyond = left[places] - means[name]
                 processes[name] = fitted_process(terms.form, known.take(places), beyond, RECIPE)
@@ -196,6 +198,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
         # a difference of logarithms is a quotient
         "users of a rank": counted["BS"] - ranks,
         "sequences": counted_of(column["sequences"]),
+        # no logarithm: most rows draft nothing
         "drafted": column["drafted"],
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
     }

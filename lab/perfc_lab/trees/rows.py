@@ -344,19 +344,19 @@ def qwen_speed(folder: Path) -> Iterator[ServedRow]:
             name,
             target,
             "vllm" if r.framework == "vLLM" else "transformers",
-            "",  # version
-            QWEN_WEIGHTS[str(r.precision)],
-            "",  # type of the cache
-            int(r.gpus),
-            1,  # expert-parallel rank
-            1,  # attention group
-            1,  # engine
-            max(1, int(r.input_tokens)),
-            int(r.output_tokens),
-            1,  # user
-            False,  # no fixed batch
-            (),  # prefill is not disaggregated
-            False,  # kernels are replayed from a recorded graph
-            value,
-            str(r.precision),
+            version="",
+            weights=QWEN_WEIGHTS[str(r.precision)],
+            cache="",
+            tensor=int(r.gpus),
+            expert=1,
+            attention_data=1,
+            engines=1,
+            isl=max(1, int(r.input_tokens)),
+            osl=int(r.output_tokens),
+            concurrency=1,
+            is_static=False,
+            prefill=(),
+            is_eager=False,
+            measured=value,
+            dataset=str(r.precision),
         )

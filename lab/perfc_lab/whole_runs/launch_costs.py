@@ -108,13 +108,13 @@ class LaunchCosts(GraphPredictor):
         super().__init__(variant, quantity)
         self.known: dict[Condition, KnownCondition] = {}
         self.has_batches = False
-        self.active: Array | None = None
+        self.active: Array | None = None  # 1 for columns that trained runs have
         # 1.645 deviations hold nine in ten of a normal distribution; `calibrate` replaces them
         self.bands = RunBands(Band(-1.645, 1.645))
-        self.by_few: dict[int, Band | None] = {}
+        self.by_few: dict[int, Band | None] = {}  # bands by the number of known rows
         self.few: Few | None = None
-        self.moved: tuple[Condition, ...] = ()
-        self.shown: dict[str, Array] = {}
+        self.moved: tuple[Condition, ...] = ()  # conditions that `adapt` had rows of
+        self.shown: dict[str, Array] = {}  # those rows, to be stored
 
     def condition(self, row: GraphRow) -> Condition:
         """Return the condition of a row."""
@@ -195,7 +195,7 @@ class LaunchCosts(GraphPredictor):
         return _nearest(wanted, others)
 
     def predict(self, data: Measurements) -> Array:
-        """Return the quantity of every row, moved by the rows of `adapt` where there were any."""
+        """Return the quantity of every row, by weights that `adapt` may have moved."""
         return self.detail(data).value
 
     def detail(self, data: Measurements) -> Estimated:

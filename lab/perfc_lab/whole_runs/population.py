@@ -34,7 +34,7 @@ MULTIPLE_DEVIATION = 0.7
 NEGLIGIBLE = 7.0
 """Guesses whose logarithmic evidence is this far behind the best are left out."""
 SHRINKAGE = 2.0
-"""Rows of a condition that weigh as much as its machine's own factor."""
+"""Number of a condition's rows that weigh as much as the factor of its machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class KnownCondition:
 
     Args:
         weights: ``[columns]``, about 1 in sum.
-        factor: factor of the scale.
+        factor: factor of the scale, about the median of measured over scale.
         noise: deviation of the relative error.
     """
 
@@ -60,13 +60,14 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
         ratio: measured over scale, ``[rows]``, positive.
     """
     factor = float(np.median(ratio))
+    # rows over the measured values, which makes 1 the target of all
     relative = table * (factor / ratio)[:, None]
     ones = np.ones(len(ratio))
     # one decomposition serves all levels of noise, which only add to the eigenvalues
     values, vectors = np.linalg.eigh(relative.T @ relative)
     values = np.maximum(values, 0.0)  # rounding may leave some below
     rotated = vectors.T @ (relative.T @ ones)
-    best: tuple[float, float, Array] | None = None
+    best, weights = -np.inf, np.zeros(table.shape[1])
     for noise in NOISES:
         # marginal likelihood of y = 1 under XXᵀ + σ²I, by the eigenvalues of XᵀX:
         # yᵀ(XXᵀ + σ²I)⁻¹y = (yᵀy − fit) / σ²
@@ -74,11 +75,10 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
         fit = float(rotated @ (inverse * rotated))
         spread = np.log1p(values / noise**2).sum() + 2 * len(ones) * np.log(noise)
         evidence = -0.5 * ((len(ones) - fit) / noise**2 + spread)
-        if best is None or evidence > best[0]:
-            best = float(evidence), noise, vectors @ (inverse * rotated)
-    assert best is not None
-    errors = 1 - relative @ best[2]
-    return KnownCondition(best[2], factor, max(float(np.sqrt(np.mean(errors**2))), NOISES[0]))
+        if evidence > best:
+            best, weights = float(evidence), vectors @ (inverse * rotated)
+    errors = 1 - relative @ weights
+    return KnownCondition(weights, factor, max(float(np.sqrt(np.mean(errors**2))), NOISES[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Few:
 
     Args:
         table: relative rows, ``[few, columns]``.
-        group: of each row the position of its condition.
+        group: position of each row's condition in ``priors``.
         priors: priors of the conditions.
         factors: factors of the conditions.
         overall: factor of the machine over that of the priors, for conditions without a row.
@@ -167,7 +167,7 @@ class Few:
         overall = float(np.median(log_errors))
         counts = np.bincount(group, minlength=len(priors))
         sums = np.bincount(group, log_errors, len(priors))
-        # a condition with few rows has nearly the machine's factor, one with many its rows'
+        # the fewer rows a condition has, the closer its factor is to that of the machine
         factor *= np.exp((sums + SHRINKAGE * overall) / (counts + SHRINKAGE))
         relative = table * (factor[group] / ratio)[:, None]
         errors = 1 - means * factor[group] / ratio
@@ -209,6 +209,7 @@ class Few:
             usual[is_member] = every[g].noise
             between[is_member] = ((table[is_member] @ every[g].spread) ** 2).sum(axis=1)
         square = (table**2).sum(axis=1)
+        # relative to one guess, as the evidence itself may underflow
         weight = np.exp([g.evidence - self.guesses[0].evidence for g in self.guesses])
         # first and second moments of the mixture of guesses
         first, second = np.zeros(len(table)), np.zeros(len(table))

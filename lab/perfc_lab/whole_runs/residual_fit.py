@@ -148,17 +148,21 @@ def fitted(
     values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
     log_errors = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
-    # features need the other parts: the residual and the spread come after a draft without them
+    low, high = _box(values, names)
+    # features are computed by the other parts: residual and spread are fitted after a draft
     draft = Learned(
         unit,
         rates,
         factors,
-        None,  # type: ignore[arg-type]
-        None,  # type: ignore[arg-type]
-        *_box(values, names),
-        frozenset(train.targets),
-        offsets_of(train.of(()), np.zeros(0)),
-        similarity_of(train.graphs[name].ops for name in sorted({r.graph for r in train.rows})),
+        residual=None,  # type: ignore[arg-type]
+        spread=None,  # type: ignore[arg-type]
+        low=low,
+        high=high,
+        targets=frozenset(train.targets),
+        memory=offsets_of(train.of(()), np.zeros(0)),
+        similarity=similarity_of(
+            train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
+        ),
     )
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
@@ -176,7 +180,7 @@ def fitted(
 def _factors(
     pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
 ) -> tuple[tuple[Trees, ...], Array]:
-    """Return trees fitted to all parts but one, for each, and the log factors of all launches.
+    """Return for each part trees fitted to all other parts, and the log factors of all launches.
 
     A launch has the factor of the trees that did not see its part.
     """

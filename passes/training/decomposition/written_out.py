@@ -86,16 +86,22 @@ def other(node: Node, v: Value) -> Value | None:
     return rest[0] if len(node.inputs) == 2 and len(rest) == 1 else None
 
 
+def is_half_of(node: Node, v: Value) -> bool:
+    """Return True if a node multiplies ``v`` by 1/2."""
+    operand, scale = factor(node) or (None, None)
+    return operand is v and is_near(scale, 0.5)
+
+
 def gelu_by_erf(node: Node, at: Written) -> Changes:
     """Return GELU for ``x * (1 + erf(x / sqrt(2))) / 2``, with the half at any factor.
 
     Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor.
     """
     inner = at.maker(node.inputs[0], Mul, Div)
-    scaled = factor(inner)
-    if inner is None or scaled is None or not is_near(scaled[1], math.sqrt(0.5)):
+    x, scale = factor(inner) or (None, None)
+    if inner is None or x is None or not is_near(scale, math.sqrt(0.5)):
         return {}
-    return closed(node, scaled[0], [inner, node], "none", at)
+    return closed(node, x, [inner, node], "none", at)
 
 
 def gelu_by_tanh(node: Node, at: Written) -> Changes:
@@ -109,19 +115,19 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
     activations.NewGELUActivation, for the module.
     """
     inner = at.maker(node.inputs[0], Mul)
-    scaled = factor(inner)
-    total = at.maker(scaled[0], Add) if scaled is not None else None
-    if inner is None or scaled is None or not is_near(scaled[1], INNER) or total is None:
+    argument, scale = factor(inner) or (None, None)
+    total = at.maker(argument, Add)
+    if inner is None or total is None or not is_near(scale, INNER):
         return {}
     # either operand of the sum may be x
     for x in total.inputs:
         cubic_term = None if x is None else at.maker(other(total, x), Mul)
-        cubed = factor(cubic_term)
-        cube = at.maker(cubed[0], Mul, Pow) if cubed is not None else None
-        if x is None or cubic_term is None or cubed is None or cube is None:
+        power, coefficient = factor(cubic_term) or (None, None)
+        cube = at.maker(power, Mul, Pow)
+        if x is None or cubic_term is None or cube is None:
             continue
         powers = _cubed(x, cube, at)
-        if powers and is_near(cubed[1], CUBE):
+        if powers and is_near(coefficient, CUBE):
             changes = closed(node, x, [*powers, cubic_term, total, inner, node], "tanh", at)
             # the last product is the node with a replacement
             is_named = any("gelu" in last.name for last, written in changes.items() if written)
@@ -152,17 +158,14 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
     # the half is at x, or one of two products after the sum
     other_operand = other(first, plus.results[0])
     half = at.maker(other_operand, Mul, Div)
-    halved = factor(half)
-    if halved is not None and half is not None and halved[0] is x and is_near(halved[1], 0.5):
+    if half is not None and is_half_of(half, x):
         last, gone = first, [*gone, half]
     else:
         second = at.reader(first.results[0], Mul, Div)
         if second is None:
             return {}
         pair = {first: plus.results[0], second: first.results[0]}
-        halves = [
-            n for n, v in pair.items() if (f := factor(n)) and f[0] is v and is_near(f[1], 0.5)
-        ]
+        halves = [n for n, v in pair.items() if is_half_of(n, v)]
         gates = [n for n, v in pair.items() if n.op.is_exactly(Mul) and other(n, v) is x]
         if len(halves) != 1 or len(gates) != 1:
             return {}
@@ -211,9 +214,9 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     if not at.is_inner([n for n in removed if n is not node]):
         return {}
     written, keys = _keys(k, product, at, tape)
-    factors = [factor(end) for end in ends]
+    factors = [pair for end in ends if (pair := factor(end)) is not None]
     # None where the scale is computed from shapes, as the default is
-    scale = factors[0][1] * factors[1][1] if factors[0] and factors[1] else None
+    scale = math.prod(part for _, part in factors) if len(factors) == 2 else None
     head_dim = shape_of(q)[-1]
     assert isinstance(head_dim, int)  # by `_are_heads`
     is_default_scale = scale is None or is_near(scale, head_dim**-0.5)

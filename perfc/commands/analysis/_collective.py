@@ -50,6 +50,7 @@ def command(
     from perfc.passes.runtimes import LaunchMode
     from perfc.study.collective import collective
 
+    # extents in the project file are those of models
     how = options.deployment(dims={}, is_several=True)
     view = collective(
         operation,

@@ -123,11 +123,11 @@ def served_of(run: ModelRun) -> ServedRow:
         run.engines,
         run.isl,
         run.osl,
-        run.batch,
-        run.is_offline,
-        (),  # prefill is not disaggregated
-        False,  # kernels are replayed from a recorded graph
-        {},  # nothing was measured
+        concurrency=run.batch,
+        is_static=run.is_offline,
+        prefill=(),
+        is_eager=False,
+        measured={},
     )
 
 

@@ -108,18 +108,18 @@ def pass_of(
         "transformers",
         version,
         precision,
-        "",  # the cache has the type of activations
-        1,  # tensor-parallel rank
-        1,  # expert-parallel rank
-        1,  # attention group
-        1,  # engine
-        length,
-        0,  # tokens of an answer
-        batch,
-        True,  # one fixed batch
-        (),  # prefill is not disaggregated
-        True,  # the host launches every kernel
-        {},  # nothing is measured yet
+        cache="",
+        tensor=1,
+        expert=1,
+        attention_data=1,
+        engines=1,
+        isl=length,
+        osl=0,
+        concurrency=batch,
+        is_static=True,
+        prefill=(),
+        is_eager=True,
+        measured={},
     )
 
 
