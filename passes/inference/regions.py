@@ -213,19 +213,10 @@ def _unrolled(
     node: Node,
     env: Mapping[Value, Value],
     carried: list[Argument],
-    trip: object,
-    going: object,
+    trip: object,  # limit of the iterations: a number, a formula or None
+    going: object,  # condition before the first iteration; None if unknown
 ) -> Result | None:
-    """Return results of a loop followed to its end; None without known trip count or condition.
-
-    Args:
-        inference: infers the body.
-        node: the loop.
-        env: typed values outside of the body.
-        carried: types and contents of the states at the beginning.
-        trip: limit of the iterations: a number, a formula or None.
-        going: condition before the first iteration; None if unknown.
-    """
+    """Return results of a loop followed to its end; None without known trip count or condition."""
     body = node.regions[0]
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     most = trip if isinstance(trip, int) else math.inf
@@ -264,7 +255,6 @@ def _unrolled(
             if not isinstance(trip, int):
                 return None
             done = max(done, trip - 1)
-        # contents of conditions inside the body must be seen in every iteration
         elif going and not conditions and done in FOLLOWED and issued() == symbols:
             carried, done = last_states(inference, body, env, states, done, trip)
     if going is None and not 0 < most <= done:

@@ -90,8 +90,7 @@ def launched(
         {},
         lambda: Helpers(1 + max([k.identity for k in every(table)], default=-1), is_exported),
     )
-    # casts belong to kernels by position; those of another table are left out
-    has_casts = len(casts) == len(table.kernels)
+    has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
     casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
     launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
     # the size of a machine decides on the launches of products alone, by their rules

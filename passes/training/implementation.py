@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class OptimizerLaunch(Enum):
-    """How an optimizer is launched: the kernels of one update."""
+    """Launch of an optimizer: the kernels of one update."""
 
     FOREACH = "foreach"
     """One kernel per operation over lists of tensors; PyTorch's default."""

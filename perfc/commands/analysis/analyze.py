@@ -92,11 +92,9 @@ def command(
     package.module:Name, path.py:Name, timm:NAME. No weights are read. Several targets, as in
     -t a100,h100, give one row each; the HTML page shows the first, with the others next to it.
     """
-    # the json form of one line is the prediction
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
-        # options that only a report of one target has
         single = (views, full, all_views, print_ir_after, predictor, count_as, measured)
         if annotated_file or any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
@@ -119,8 +117,7 @@ def command(
         emit(answer(report, collected, predictor, form), output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
-    # a binary file: `format_options` selects it by the suffix of ``output`` alone
-    elif form == ONNX and output is not None:
+    elif form == ONNX and output is not None:  # only a suffix of ``output`` selects it
         annotate(report, model, output)
     elif form != ONNX:
         show(collected, Format(form), shown, limit, output)
