@@ -1,10 +1,10 @@
 """Energy of a kernel or a run from its time and the utilisation of each unit of the board.
 
 The power is ``P = cap · (1 − (1 − base) · exp(−Σ aᵢ uᵢ))`` with ``uᵢ`` the time of one unit at data
-sheet rates over the time of the kernel, ``cap`` the board's power limit, ``base`` the share of it
-that the shortest kernel draws. It rises with every utilisation up to the limit, at which the board
-lowers its clock. Short kernels draw less, as they seldom fill the board: one ``uᵢ`` rises with the
-time of a launch.
+sheet rates over the time of the kernel, ``cap`` the board's power limit, and ``base`` the share of
+this limit that the shortest kernel draws. The power rises with every utilisation up to the limit,
+at which the board lowers its clock. Short kernels draw less, as they seldom fill the board: one
+``uᵢ`` rises with the time of a launch.
 
 Fitted by ``perfc_lab.training.power`` to products and attention in recorded graphs, on boards
 of one vendor; power of kernels below 0.2 ms scatters more, so that their interval is wider. Leaves
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 FILE = Path(__file__).parent / "power.toml"
+"""The fitted `PowerModel`."""
 
 
 @record
@@ -62,7 +63,8 @@ class PowerModel:
 
 
 LONG_S = 200e-6
-"""Duration in seconds from which the power of a kernel has the narrower interval."""
+"""Duration in seconds from which the power of a kernel has the narrower interval: power of shorter
+kernels scatters more."""
 FILLING_S = constants_next_to(__file__)["filling_s"].number
 """Duration of a launch at which half of the power that duration adds is reached."""
 
@@ -75,7 +77,7 @@ class Energy:
         energy_j: predicted energy.
         low_j: lower end of the 90 % prediction interval.
         high_j: upper end.
-        power_w: mean power while it runs.
+        power_w: mean power over its time.
         low_ratio: 5 % quantile of measured over predicted power of such kernels.
         high_ratio: 95 % quantile.
     """
@@ -105,7 +107,7 @@ def power_model() -> PowerModel:
 
 
 def matrix_key(dtype: str) -> str:
-    """Return the key of the matrix unit's rate by bits of the factors; more bits count as 16."""
+    """Return the key of the matrix unit's rate by bits of the factors; f32 and f64 count as 16."""
     if dtype in ("f4e2m1", "i4", "u4"):
         return "matrix4"
     return "matrix8" if dtype.startswith(("f8", "i8", "u8")) else "matrix16"
@@ -124,7 +126,7 @@ def share_of_cap(model: PowerModel, busy: Mapping[str, float]) -> float:
 
 
 def idle_w(machine: Machine, model: PowerModel) -> float:
-    """Return the idle power of a board in watts."""
+    """Return the idle power of a board in watts, rated or as the usual share of its power limit."""
     rated = machine.device("idle_power_w")
     return rated.value if rated is not None else model.idle * Sheet(machine).power_w
 
@@ -132,13 +134,15 @@ def idle_w(machine: Machine, model: PowerModel) -> float:
 def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, float]:
     """Return the utilization of each unit: its time at data sheet rates over the kernel's time."""
     n, dtype, vector = bound.counts, bound.dtype, bound.vector_dtype
+    # of one launch
     seconds = {
         matrix_key(dtype.code): 2 * n.mac / sheet.matrix_flop_per_s(dtype.code),
         "special": n.sfu / sheet.special_op_per_s(vector.code),
         "device": n.nbytes / sheet.device_bytes_per_s,
         "l2": n.nbytes / sheet.l2_bytes_per_s,
     }
-    # at most 1: a kernel predicted shorter than a unit's time keeps that unit busy throughout
+    # at most 1: a kernel may be predicted shorter than the time of one of its units, which then is
+    # busy throughout
     shares = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
     shares["duration"] = duration(busy_s / bound.launches)
     return shares
@@ -187,7 +191,8 @@ def idling(wait_s: float, machine: Machine) -> Energy | None:
 
 def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: float) -> Energy:
     """Return an energy with the interval that follows from those of time and power."""
-    # `ends` is the size of an error, a factor of at least 1, so that the lower end divides by it
+    # `ends` is the size of an error, a factor of at least 1: the lower end divides by it, the upper
+    # end multiplies
     low = ends(time.low / time.mid, low_ratio)
     high = ends(time.high / time.mid, high_ratio)
     power_w = energy_j / time.mid
@@ -196,6 +201,7 @@ def with_ends(energy_j: float, time: Interval, low_ratio: float, high_ratio: flo
 
 def ends(time_ratio: float, power_ratio: float) -> float:
     """Return the combined ratio of two independent errors: their logarithms add in quadrature."""
+    # 1e-9: a time may have a lower end of 0
     return math.exp(math.hypot(math.log(max(time_ratio, 1e-9)), math.log(power_ratio)))
 
 

@@ -2,9 +2,9 @@
 
 Kernels are queued, so that launches of short kernels hide behind long ones (`timeline`).
 
-The time per launch depends on the host, so no data sheet of a GPU has it. It is the value of the
-deployment, else the value that `perfc calibrate` measured for the target, else that of measured
-hosts of such boards.
+The time per launch depends on the host, so that no data sheet of a GPU has it. It is the value that
+the deployment gives, else the one that `perfc calibrate` measured for the target, else that of
+measured hosts of such boards.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ OTHER = "other"
 KNOWN_HOST = Interval(*constants_next_to(__file__)["known_host"].numbers)
 """Ratio of a model's time per launch to the measured launch overhead of its host."""
 TRAINING_LAUNCHES = 3.0
-"""Launches of a training step per launch of its forward pass; two of three are backward."""
+"""Launches of a training step per launch of its forward pass: the backward pass has a kernel for
+the gradient of the input and one for that of the weights."""
 
 
 @record
@@ -69,19 +70,19 @@ class HostTimes:
 @cache
 def known_hosts() -> tuple[HostTimes, ...]:
     """Return the times of all hosts, the most specific first: by board, then by generation."""
-    each = read_records(FILE, HostTimes).values()
-    # reversed: names of boards before "", newer generations before older ones
-    return tuple(sorted(each, key=lambda h: (h.boards, h.generation), reverse=True))
+    hosts = read_records(FILE, HostTimes).values()
+    # in reverse order names of boards precede "", and newer generations older ones
+    return tuple(sorted(hosts, key=lambda h: (h.boards, h.generation), reverse=True))
 
 
 def host_times(machine: Machine, runtime: Runtime) -> HostTimes | None:
-    """Return the times of the default host; None if no kernel waits for one.
+    """Return the times of the default host; None if no kernel waits for a host.
 
-    That is so on processors, and for recorded graphs without measured runs.
+    None waits on processors, and in recorded graphs without measured runs.
     """
     if machine.kind == "cpu":
         return None
-    # a name without its number of streams, ``eager:4``
+    # ``eager:4`` is the runtime ``eager`` on four streams
     name = runtime.measured_name or runtime.name.partition(":")[0]
     # an engine that launches kernels one by one has the times of PyTorch's host
     if runtime.engine is not None and runtime.launch is LaunchMode.EAGER:
@@ -110,8 +111,9 @@ def launch_cost(
 ) -> Interval | None:
     """Return the host time per launch of an operator; None if no launch waits for the host.
 
-    A target's measured time per launch is PyTorch's; other runtimes are slower on that host in the
-    same proportion.
+    The time per launch that a target or a deployment gives is that of eager PyTorch. Other runtimes
+    keep their proportion to it: a host that launches PyTorch's kernels more slowly than measured
+    hosts launches those of another runtime more slowly by the same factor.
     """
     times = host_times(machine, runtime)
     # the upper end is 0 where no launch waits
@@ -119,6 +121,7 @@ def launch_cost(
         return None
     given = given_host(machine, host_launch_s)
     eager = of_steps(Steps.EAGER).name
+    # a deployment gives the time of its runtime, a target that of eager PyTorch
     if given is not None and (host_launch_s is not None or eager in times.runtimes):
         return given
     launch = Interval(*times.launch_s)
@@ -139,7 +142,7 @@ def host_gap(machine: Machine, setting: Setting) -> Interval:
 
 
 def launched_by(runtime: Runtime) -> Mapping[str, int]:
-    """Return the launches of operators of an engine's eager host; others have one each."""
+    """Return the number of launches of operators under an engine, by mnemonic; others have one."""
     return {} if runtime.engine is None else runtime.engine.launched
 
 
@@ -155,7 +158,7 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
 
     def count(bound: KernelBound) -> float:
         kernel = bound.kernel
-        # launched inside of an operator, without the dispatch of one
+        # launched inside of an operator, so that no operator is dispatched for it
         if kernel.helper is not None and not kernel.helper.is_dispatched:
             return bound.launches * helper
         return float(bound.launches * engine_launches.get(kernel.anchor.op.mnemonic, 1))
@@ -168,7 +171,7 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
 def host_of(execution: Execution) -> RunHost | None:
     """Return the host of a run; None if no kernel waits for it, or there is no kernel.
 
-    A launch overhead of zero requests the kernels without a host.
+    A launch overhead of 0 that the deployment gives means kernels without a host.
     """
     machine, runtime = execution.machine, execution.kernels.runtime
     times = host_times(machine, runtime)
@@ -181,7 +184,7 @@ def host_of(execution: Execution) -> RunHost | None:
 
 def host_note(host: RunHost, runtime: Runtime, *, is_given: bool = False) -> str:
     """Return the note for users that the device waits for its host."""
-    better = "" if is_given else "; --host-launch says better"
+    better = "" if is_given else "; --host-launch says better"  # the option gives the real time
     ends = f"{1e6 * host.launch.low:.0f} to {1e6 * host.launch.high:.0f}"
     each = f"{1e6 * host.launch.mid:.0f} µs each ({ends}{better})"
     graph = recorded(runtime)

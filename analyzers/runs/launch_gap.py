@@ -12,19 +12,19 @@ from ..estimate.interval import Interval
 
 _FITTED = constants_next_to(__file__)
 ASSUMED_LAUNCH = Interval(*_FITTED["assumed_launch"].numbers)
-"""Relative interval of an unmeasured launch overhead."""
+"""Interval of an unmeasured launch overhead, relative to its value."""
 MEASURED_LAUNCH = Interval(*_FITTED["measured_launch"].numbers)
-"""Relative interval of a measured launch overhead."""
-
+"""Interval of a measured launch overhead, relative to its value."""
 QUEUE_GAP = Interval(*_FITTED["queue_gap_s"].numbers)
-"""Gap between kernels that are launched one by one, beyond their times in a graph, in seconds."""
+"""Time between two kernels that the host launched one by one, ahead of the device, beyond the gap
+in a CUDA graph; in seconds."""
 
 
 def launch_gap(machine: Machine, launch: LaunchMode) -> Interval:
     """Return the shortest time from one launch to the next, in seconds.
 
     In a CUDA graph it is the target's ``launch_graph_s``, the time of its shortest kernel. Without
-    that value it is an assumed share of the host's launch overhead.
+    that value it is an assumed share, `GRAPH_GAP`, of the host's launch overhead.
     """
     host = machine.launch_overhead_s
     if launch is not LaunchMode.GRAPH:

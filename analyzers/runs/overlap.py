@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 def overlap(
     kernels: Sequence[Estimate], bounds: RooflineTable, table: KernelTable, module: Module
 ) -> float:
-    """Return the makespan on the streams of the runtime over that on one stream, at most 1."""
+    """Return the makespan on the streams of the runtime over that on one stream, at most 1.
+
+    Args:
+        kernels: estimates of the kernels.
+        bounds: roofline of the same kernels.
+        table: the same kernels in their order, with their runtime.
+        module: module that they compute, whose values give the dependencies.
+    """
     launch_s = launch_gap(bounds.machine, table.runtime.launch).mid
     times = [k.device_s for k in kernels]
     waits = [launch_s * b.launches for b in bounds.kernels]
     uses = [use(b, t, bounds.machine) for b, t in zip(bounds.kernels, times, strict=True)]
     depends = depends_on(table, module.graph)
+    # `uses` are the shares of the device that each kernel occupies while it runs
     alone, concurrent = (
         Timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
     )

@@ -1,8 +1,9 @@
 """Predict power and time of a run under a power limit below the board's default limit.
 
-Both depend on one ratio: the limit over the power that the run draws without it. Clocks fall until
-the mean power is within the limit. Above a ratio of 2 nothing changes; at 0.5 a run takes some 60 %
-longer. Fitted to epochs of six networks on three boards (Zeus);
+Both depend on one ratio: the limit over the mean power that the run draws without a limit. Below 1,
+clocks fall until the power is within the limit: at 0.5 a run takes some 60 % longer. A limit above
+the mean still binds at times, as the power varies within a run: at a ratio of 1 a run takes 2 %
+longer, above 2 nothing changes. Fitted to epochs of six networks on three boards (Zeus);
 `lab/perfc_lab/fits/power_caps.py` scores it on held-out boards and networks.
 """
 
@@ -36,7 +37,8 @@ EDGES = (
     2.0,
     10.0,
 )
-"""Edges of the bins of limit over uncapped power, one knot of the fit each."""
+"""Edges of the bins of that ratio: the fit in the laboratory has a knot at the median of each bin.
+Bins are narrower where the limit binds and the time changes with it."""
 
 
 @record
@@ -56,9 +58,9 @@ class CapLaw:
     def power(self, demand: float) -> float:
         """Return capped over uncapped power at a ratio of limit to uncapped power.
 
-        The result is at most the ratio itself, as a board stays within its limit.
+        From the first knot on, the result is at most the ratio itself, as a board stays within its
+        limit. At lower ratios nothing was measured: the result is the power of the first knot.
         """
-        # below the first knot nothing was measured: the power stays that of the knot
         return min(self._at(demand, self.powers), max(demand, self.powers[0]))
 
     def time(self, demand: float) -> float:
@@ -66,7 +68,7 @@ class CapLaw:
         return self._at(demand, self.times)
 
     def _at(self, demand: float, values: tuple[float, ...]) -> float:
-        """Return values at the knots interpolated in their logarithm, constant beyond the ends."""
+        """Return the value at a ratio: logarithms interpolated between knots, constant beyond."""
         # the first knot at or above the demand
         i = bisect_left(self.demands, demand)
         if i >= len(values):

@@ -25,7 +25,8 @@ from .recurrence import chained
 from .timeline import RunHost, changed_ratio, spread, timeline
 
 HOST_BOUND = 0.05
-"""Share of a run in waits for the host above which it is host-bound; short kernels always wait."""
+"""Share of a run in waits for the host above which the run is host-bound. Almost every run has some
+short kernels that wait, so that less is not worth a note."""
 
 
 def extrapolation(predictor: str) -> str:
@@ -40,7 +41,8 @@ class PredictionTable:
     The times of the kernels and the fixed time of the run add up to its time.
 
     Args:
-        kernels: estimate of each kernel, with its part of the host's waits and of the run factor.
+        kernels: estimate of each kernel in the run, with its part of the waits for the host, times
+            the run factor.
         total: estimate of the run.
         notes: limitations of the prediction, for users.
         bounds: roofline of the kernels, for energies; None without energies.
@@ -75,11 +77,11 @@ class PredictionTable:
         sheet = Sheet(self.bounds.machine)
         # equal kernels with one estimate are computed once
         pairs = [*zip(self.bounds.kernels, self.kernels, strict=True)]
-        at = [(b.kernel.identity, id(k)) for b, k in pairs]
-        each = dict(zip(at, pairs, strict=True))
+        keys = [(b.kernel.identity, id(k)) for b, k in pairs]
+        distinct = dict(zip(keys, pairs, strict=True))
         # while it waits for its host or between launches the board draws idle power
-        energy = {key: energy_of(b, k.time, k.idle_s, sheet) for key, (b, k) in each.items()}
-        return tuple([energy[key] for key in at])
+        energy = {key: energy_of(b, k.time, k.idle_s, sheet) for key, (b, k) in distinct.items()}
+        return tuple([energy[key] for key in keys])
 
     @cached_property
     def energy(self) -> Energy | None:
@@ -113,7 +115,10 @@ class PredictionTable:
         return self.total.time_s / self.timeline.time_s if self.timeline.time_s else 1.0
 
     def at_factor_of(self, other: PredictionTable) -> tuple[Estimate, ...]:
-        """Return the kernels scaled by the run factor of another run of the same kind."""
+        """Return the kernels scaled by the run factor of another run of the same kind.
+
+        Their own factor is divided out; kernels without time stay.
+        """
         return tuple(
             k.scaled(other.scale / ratio).above(k.floor_s) if (ratio := _ratio(k, alone)) else k
             for k, alone in zip(self.kernels, self.launched, strict=True)
@@ -121,7 +126,11 @@ class PredictionTable:
 
     @cached_property
     def scale(self) -> float:
-        """Return the factor of kernels above their lower bounds; others have a larger one."""
+        """Return the factor of kernels in the run, without waits.
+
+        It is the smallest of all kernels: those that it would take below their lower bounds are at
+        these bounds, so that they have a larger one.
+        """
         ratios = map(_ratio, self.kernels, self.launched)
         return min((ratio for ratio in ratios if ratio), default=1.0)
 
@@ -155,12 +164,13 @@ class PredictionTable:
             launch_factor: ratio of the host time per launch to the present one.
         """
         now_s = [k.time_s for k in self.launched]
+        # time of the changed timeline over that of the present one
         ratio = changed_ratio(now_s, times_s, self.host, launch_factor)
         return self.total.fixed_s + self.kernels_s * ratio
 
     def time_of(self, other: PredictionTable) -> float:
         """Return the time of another run with the factors of this one, in seconds."""
-        # of the sums of kernels, and of the fixed time, separately
+        # the sum of kernels and the fixed time have separate factors
         fixed_s = self.timeline.fixed_s
         alone_s = self.timeline.time_s - fixed_s
         factor = self.kernels_s / alone_s if alone_s > 0 else 1.0
@@ -194,9 +204,10 @@ def predicted(execution: Execution) -> PredictionTable:
     waiting = timeline(launched, host)
     fixed = host.fixed if host else Interval.exactly(0.0)
     sum_s = math.fsum([*(k.time_s for k in waiting), fixed.mid])
-    # host and device run concurrently; the fixed time is before and after them
+    # host and device run concurrently: the slower one decides; the fixed time is before and after
     time = device.time.slower_of(host.time) + fixed if host else device.time
-    # the middle is that of the timeline with its streams; the ends keep their ratios to it
+    # the estimate is the sum of the timeline, kernels that wait for the host included, times the
+    # effect of streams; the ends keep their ratios to the middle
     time = time * (stream_ratio * sum_s / time.mid) if time.mid else time
     run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed.mid)
     in_time, run = spread(waiting, run)
@@ -217,8 +228,8 @@ def predicted(execution: Execution) -> PredictionTable:
 def in_run(execution: Execution) -> list[Estimate]:
     """Return the estimates of kernels in a run: with recurrent steps and launches.
 
-    Each is estimated alone by the first estimator that knows it; the machine's corrections come
-    next.
+    Each kernel is estimated by itself first, by the first estimator that knows it. Then follow the
+    corrections of the machine, the latency of recurrent steps, and the launches.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -247,7 +258,8 @@ def in_run(execution: Execution) -> list[Estimate]:
                 if machine.kind == "cpu"
                 else chained(corrected_estimate, bound, bounds.at(i))
             )
-            # laws are of kernels in a recorded graph, including its least time per launch
+            # laws were fitted to kernels in recorded graphs and include the gap there; kernels that
+            # are launched one by one have a further gap
             if estimate.predictor is not Predictor.LAW:
                 corrected_estimate = corrected_estimate.launched(launch * bound.launches)
             elif not is_graph and machine.kind != "cpu":
@@ -272,12 +284,12 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
         return
     whole = math.fsum(k.time_s for k in kernels)
     unknown = (k for k in kernels if k.predictor is Predictor.ROOFLINE and not k.is_measured)
-    bare = math.fsum(k.time_s for k in unknown)
+    unknown_s = math.fsum(k.time_s for k in unknown)
     if not any(k.is_measured for k in kernels):
         yield (
             f"no measurement of {runtime} on a machine like {machine.name}: wide intervals"
             " (perfc adapt)"
         )
-    elif bare > 0.1 * whole:
-        part = f"{100 * bare / whole:.0f} %"
+    elif unknown_s > 0.1 * whole:  # a smaller part hardly widens the interval of the run
+        part = f"{100 * unknown_s / whole:.0f} %"
         yield f"{part} of the time is in kernels without a predictor: wide intervals"

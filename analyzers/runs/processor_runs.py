@@ -34,7 +34,7 @@ FILE = Path(__file__).with_suffix(".toml")
 CLOCK_HZ = constants_next_to(__file__)["launching_clock"].number
 """Maximum core clock at which fitted launch times hold; other clocks scale them (`slowdown`)."""
 GROUPED = (2, 0)
-"""First version of PyTorch that computes all groups of a convolution at once on processors."""
+"""First version of PyTorch that computes all groups of a convolution in one call on processors."""
 
 
 @record
@@ -47,8 +47,9 @@ class ProcessorLaw:
         launch_s: time added per kernel.
         reach: half-width of the 90 % interval of the logarithm, for held-out graphs.
         runs: number of fitted runs.
-        has_held_out_machines: True if other machines predicted each machine.
-        group_s: time added per group of grouped convolutions before `GROUPED` of PyTorch.
+        has_held_out_machines: True if ``reach`` is of machines that were left out of the fit, each
+            in turn; then it holds on unmeasured machines too.
+        group_s: time added per group of grouped convolutions in versions before `GROUPED`.
     """
 
     targets: Sequence[str]
@@ -75,21 +76,26 @@ class ProcessorLaw:
 
 @cache
 def laws() -> Mapping[str, ProcessorLaw]:
-    """Return the shipped fits by runtime; ``lab/perfc_lab/fits/processor_{runs,laws}.py`` write."""
+    """Return the shipped fits by runtime.
+
+    ``lab/perfc_lab/fits/processor_runs.py`` and ``processor_laws.py`` write them.
+    """
     return read_records(FILE, ProcessorLaw)
 
 
 def slowdown(machine: Machine) -> float:
     """Return the factor of launch times by the core clock; 1 for machines with measured rates."""
-    # measured rates contain the clock already
+    # at measured rates the kernels' sum, which includes launches, contains the clock already
     clock = None if is_rated(machine) else machine.device("clock_max_hz")
     return 1.0 if clock is None else CLOCK_HZ / clock.value
 
 
 def groups_of(bounds: Iterable[KernelBound]) -> float:
     """Return the number of groups of grouped convolutions."""
-    each = ((b.launches, b.kernel.problem) for b in bounds)
-    return math.fsum(n * w.groups for n, w in each if isinstance(w, SlidingWindow) and w.groups > 1)
+    pairs = ((b.launches, b.kernel.problem) for b in bounds)
+    return math.fsum(
+        n * w.groups for n, w in pairs if isinstance(w, SlidingWindow) and w.groups > 1
+    )
 
 
 def is_plain(table: PredictionTable) -> bool:
@@ -114,7 +120,8 @@ def run_time(
     # an unknown version counts as a new one
     groups = groups_of(bounds.kernels) if version and version < GROUPED else 0.0
     time_s = law.time_s(table.timeline.time_s, slow * launches, slow * groups)
-    # fits without targets are over laws of kernels, which depend on a machine through its rates
+    # fits without targets have sums of laws of kernels, which hold on all machines with measured
+    # rates; kernels that were measured to correct the machine (`adapt`) count as well
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
     is_own = is_own or any(k.correction != 1.0 for k in table.launched)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)

@@ -1,7 +1,7 @@
 """Latency of the steps of a recurrent layer, which run in sequence.
 
-A roofline counts the work of all steps together, and fitted factors are of other layers. Neither
-includes the wait of each step for the previous one.
+A roofline counts the work of all steps together, and fitted factors come from other layers. Neither
+includes the time that each step waits for the previous one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ STEP_S = Interval(*constants_next_to(__file__)["recurrent_step_s"].numbers)
 def chained_s(kernel: Kernel, at: Numbers) -> Interval | None:
     """Return the latency of the steps of a recurrent kernel; None for other kernels.
 
-    Both directions of a bidirectional layer run concurrently. The computation of steps is left out,
-    as the roofline has it.
+    Both directions of a bidirectional layer run concurrently. The computation of steps is left out:
+    the roofline contains it.
     """
     match kernel.problem:
         case Recurrence(steps):
             count = float(at(steps))
-            return STEP_S * count if count else None  # the state is unknown or has no steps
+            return STEP_S * count if count else None  # 0: the number of steps is unknown
     return None
 
 
@@ -53,7 +53,7 @@ def chained(estimate: Estimate, bound: KernelBound, at: Numbers) -> Estimate:
     return replace(
         estimate,
         time=estimate.time + steps * bound.launches,
-        # the latency of a step is assumed
+        # the latency of a step is assumed, so that errors do not cancel in a run either
         is_extrapolating=True,
         is_measured=False,
         in_run=None,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
 
 FILE = Path(__file__).with_suffix(".toml")
+"""The shipped fits."""
 COMMENT = "What training runs take beside kernels and links; `perfc train training` wrote it."
 """First line of the file."""
 
@@ -36,12 +37,12 @@ class Doing(Enum):
     EXPERTS = "experts"
     POINTWISE = "pointwise"
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
-        """Return the kind of a kernel."""
-        # before the kind, which is MATMUL for experts as well
+        """Return what a kernel does."""
+        # experts first: the kind of their kernels is MATMUL as well
         if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS
         match kernel.kind:
@@ -57,6 +58,8 @@ class Doing(Enum):
 class RunLaw:
     """Fitted run overhead of a framework on GPUs of one generation.
 
+    The defaults are starting values of the fit, for frameworks and GPUs without runs.
+
     Args:
         products: factor on the time of matrix multiplications.
         attention: factor on attention and recurrences.
@@ -64,7 +67,8 @@ class RunLaw:
         pointwise: factor on all other kernels.
         exchanges: factor on exposed communication.
         contention: share of hidden communication time that concurrent kernels lose.
-        straggling: share of compute time that each doubling of nodes adds.
+        straggling: share of compute time that each doubling of nodes adds, as steps wait for the
+            slowest rank.
         micro_s: overhead of each micro-batch, whatever its size.
         routing_s: overhead of each expert layer and micro-batch: launches that sort tokens.
         low: 5 % quantile of measured over predicted time on held-out rows.
@@ -95,7 +99,12 @@ class RunLaw:
         return {work: getattr(self, work.value) for work in Doing}
 
     def waited_s(self, exposed_s: float, exchanged_s: float) -> float:
-        """Return the seconds that communication adds to a step: exposed time and contention."""
+        """Return the seconds that communication adds to a step: exposed time and contention.
+
+        Args:
+            exposed_s: communication that no computation overlaps.
+            exchanged_s: all communication.
+        """
         hidden_s = max(exchanged_s - exposed_s, 0.0)
         return self.exchanges * exposed_s + self.contention * hidden_s
 
@@ -113,18 +122,19 @@ LEARNED = (
 )
 """Fields of `RunLaw` that are fitted."""
 NO_LAWS: Mapping[str, RunLaw] = {}
+"""Default of parameters for fits of further frameworks."""
 USUAL = "any"
 """Name of the fit over all frameworks."""
 F32_RUNS = "torch-f32"
 """Name of the fit over runs in f32."""
 F32_TYPES = ("f32", "tf32")
-"""Types of products of these runs."""
+"""Element types of products in runs of `F32_RUNS`."""
 
 
 @cache
 def laws() -> Mapping[str, RunLaw]:
     """Return the shipped fits, by framework and GPU generation."""
-    # missing before the first training of the law
+    # the file is missing while the laboratory fits the laws for the first time
     if not FILE.exists():
         return {}
     return read_records(FILE, RunLaw)
@@ -145,7 +155,8 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
     if framework not in frameworks():
         hint = f"there are {', '.join(frameworks())}"
         raise ParseError(f"no runs of {framework[:32]!r}", where="--trained-by", hint=hint)
-    # the generation matters more than the framework: it stays longer in the order of fall-backs
+    # the generation matters more than the framework: any framework on this generation comes before
+    # the framework on any generation
     names = (f"{framework} {arch}", f"{USUAL} {arch}", framework, USUAL)
     return next((known[name] for name in names if name in known), RunLaw())
 
@@ -167,6 +178,6 @@ def framework_laws(arch: str, *, is_f32: bool = False) -> Mapping[str, RunLaw]:
         arch: GPU generation, as ``sm_90``.
         is_f32: True for runs in FP32, which have separate fits.
     """
-    # names are ``framework arch``, with the suffix -f32 of the framework for runs in FP32
+    # names are ``framework arch``; for runs in FP32 the framework has the suffix "-f32"
     named = {name.partition(" ")[0]: law for name, law in laws().items() if name.endswith(arch)}
     return {n: law for n, law in named.items() if n != USUAL and n.endswith("-f32") is is_f32}

@@ -1,11 +1,12 @@
 """Similarity of runs, by which a Gaussian process corrects their parts from measured runs.
 
 Each part of a run (device, host and fixed time) has a correction, the logarithm of its factor. It
-is a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
-runtime on similar machines, another those of similar sizes among them, and so on. Corrections of
-kernels depend on their library and precision, whichever runtime launches them, and partly so on
-any chip; those of hosts do not depend on the batch. Machines of one architecture are similar
-whatever their numbers, so that corrections of a runtime apply to a new chip of it.
+is a sum of functions (`perfc.analyzers.features.process`), the terms in `OF_PARTS`: one correlates
+runs of one runtime on similar machines, another runs that also have similar sizes, and so on.
+Corrections of the device depend on the library of the kernels and on the precision, whichever
+runtime launches them, and one of their terms is common to all chips. Corrections of hosts do not
+depend on the batch. Machines of one architecture are similar whatever their numbers, so that
+corrections of a runtime apply to a new chip of the architecture.
 """
 
 from __future__ import annotations
@@ -45,14 +46,19 @@ class Aspect(Enum):
     COUNTS = auto()
     """Launches by kind."""
     DEVICE = auto()
+    """Share of the device's time in the run; with the two below the share of a part, by which its
+    correction counts."""
     HOST = auto()
+    """Share of the host's time in the run."""
     FIXED = auto()
+    """Share of the fixed time in the run."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # members are unique; `Enum` hashes by name, which is slower
 
 
 COMMON = -2
-"""Number of a library that several runtimes launch; other libraries have that of their runtime."""
+"""Number, among the kinds of a run, of the library that several runtimes launch; any other library
+has the number of its runtime."""
 # aspects that terms have in common: runs of a runtime, in a precision, or with the same kernels
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
 _KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
@@ -78,15 +84,18 @@ OF_PARTS: Mapping[Aspect, tuple[tuple[Aspect, ...], ...]] = {
 }
 """Terms of the correction of each part: the aspects whose similarities are multiplied."""
 TERMS = tuple([(part, *term) for part, terms in OF_PARTS.items() for term in terms])
+"""All terms, each with the aspect of its part first."""
 ARCHITECTURE, KERNELS = 3, 4
 """Indices of the architecture and of the library of kernels among the kinds of a run."""
 # columns are WORK, NETWORK, MACHINE, SHARES, COUNTS, PARTS in this order
-_SIZED = len(WORK) + len(NETWORK)
+_SIZED = len(WORK) + len(NETWORK)  # columns of sizes, before those of the machine
 MACHINE_COLUMNS = slice(_SIZED, _SIZED + len(MACHINE))
 COUNT_COLUMNS = slice(len(COLUMNS) - len(PARTS) - len(COUNTS), len(COLUMNS) - len(PARTS))
 ROUNDING = float(np.finfo(np.float16).eps) * 10
-"""Largest difference of equal columns, in length scales, as rows are stored in f16."""
-# numbers are indices of the kinds that `positions` gives
+"""Largest difference of equal columns, in length scales: rows are stored in f16, with values of up
+to about 10."""
+# the small tuples of numbers are indices of the kinds that `positions` returns: runs are equal in
+# an aspect if all these kinds agree. `start` is the logarithm of a length scale before the fit
 FORM = SimilarityAspects(
     TERMS,
     {
@@ -121,13 +130,15 @@ FORM = SimilarityAspects(
 
 
 def with_parts(rows: RowPositions) -> RowPositions:
-    """Return the positions of runs, followed by those of each part of each run.
+    """Return the positions of runs, followed by the positions of each part of each run.
 
-    A part has the share 1 in itself and 0 in others, so that its covariance is of its terms only.
+    A part has the share 1 in itself and 0 in the other parts, so that its covariance consists of
+    its terms alone.
     """
     runs, parts = len(rows.kinds), len(PARTS)
     kinds, places = (
-        np.concatenate([one, np.repeat(one, parts, axis=0)]) for one in (rows.kinds, rows.places)
+        np.concatenate([table, np.repeat(table, parts, axis=0)])
+        for table in (rows.kinds, rows.places)
     )
     places[runs:, COUNT_COLUMNS.stop :] = np.tile(np.eye(parts), (runs, 1))
     return RowPositions(kinds, places)
@@ -147,10 +158,10 @@ def positions(
     kinds = [
         (
             (runtime := numbers.get(run.runtime, NOBODY)),
-            ORDER.index(run.stored),
+            ORDER.index(run.stored),  # precision
             run.version,
-            run.architecture,
-            COMMON if run.library else runtime,
+            run.architecture,  # index ARCHITECTURE
+            COMMON if run.library else runtime,  # index KERNELS
             networks.get(run.network_id, NOBODY),
         )
         for run in runs

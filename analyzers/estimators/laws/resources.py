@@ -21,37 +21,44 @@ from perfc.passes.fusion.kernel import ConvAlgorithm, Helper, Kernel
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
-from .resource import Amounts, KernelResources, Resource, SingleLaunch, Tiles
+from .resource import (
+    BYTES,
+    HALVES,
+    TILE,
+    Amounts,
+    KernelResources,
+    Resource,
+    SingleLaunch,
+    Tiles,
+)
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
     from ...features.sheet import Sheet
 
-HALVES = ("f16", "bf16")
-BYTES = ("i8", "f8e4m3")
-"""Types whose convolutions and attention have the kernels of 16 bits, convolutions at their rate.
-Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
-"""Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
+"""Input and output channels of a block in cuDNN's implicit products, by element type; extents count
+in whole blocks."""
 COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
-"""Blocks of 16 bits before the capability that copies boxes of 128 bytes (TMA); it; and Ada's."""
+"""Input and output channels of a block of 16-bit types on GPUs before ``BOXED``; the compute
+capability ``BOXED`` from which kernels copy boxes of 128 bytes (TMA); the compute capability of
+Ada."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
-"""Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
-patches."""
+"""Channels of a block that holds an image; the same in types of one byte (TensorRT's CHW4); least
+elements of a window that embeds patches (14 × 14, of vision transformers)."""
 ERF_ALU = 40.0
 """Operations of the error function, an assumption: 20 instructions of multiply and add."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
-TILE = 128  # rows and columns that a block of threads computes
 BLOCKS = 8
 """Blocks of threads that run on a multiprocessor at the same time."""
 BLOCK = 32
 """Channels and positions that one block of threads transposes. Source: cuDNN, nchwToNhwcKernel."""
 FEW_ROWS = 16
-"""Most rows that one block of threads gathers one after another. Source: PyTorch, Indexing.cu."""
+"""Most rows that one block of threads gathers in sequence. Source: PyTorch, Indexing.cu."""
 WARP_COLUMNS = 1024
 """Longest row that softmax reads once into registers. Source: PyTorch, SoftMax.cu."""
 VECTOR_COLUMNS = 4
@@ -61,23 +68,26 @@ VECTOR_BYTES = 16
 _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
-"""Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
+"""Times of resources on GPUs of AMD over the times of laws, whose rows are of NVIDIA's GPUs, at the
+rates of the data sheets."""
 GROUP_BLOCK, GROUPED_TF32, GROUPED_F32 = _FITTED["grouped_blocks"].numbers
-"""Filters and channels of a group in whole blocks, and times of TF32 and f32 over those of f16."""
+"""Filters and channels of a block within a group, and times of TF32 and f32 over those of f16."""
 OLD_BYTES, NEW_BYTES = _FITTED["bytes_per_joule"].numbers
-"""Products of bytes over those of 16 bits at the limit of power, before Ada and since."""
+"""Products of bytes per joule over those of 16 bits, before Ada and since."""
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
+"""Class of a kernel and the times of its specific resources, with products if it has any."""
 
 
 def resources_of(
     kernels: Iterable[tuple[KernelBound, Numbers, float, float]], sheet: Sheet
 ) -> list[KernelResources | None]:
-    """Return the class and the resources of one launch of kernels; None for those of no class.
+    """Return the class and the resources of one launch of each kernel; None without a class.
 
     Args:
-        kernels: each on the machine, with what evaluates its formulas, and its shares of elements
-            whose address is computed, and that are read along another axis than written.
-        sheet: the machine.
+        kernels: each kernel with its counts, the evaluator of its formulas, and its shares of
+            elements whose address is computed and of elements that are read along another axis
+            than they are written.
+        sheet: data sheet of the machine.
     """
     power = {t: power_limit.flop_per_s(t, sheet) for t in ("tf32", "f16")}
     rates = (
@@ -86,8 +96,9 @@ def resources_of(
         sheet.special_op_per_s("f32"),
     )
     result = [_resources(*kernel, sheet, rates, power) for kernel in kernels]
-    tiled = [(i, one.tiles) for i, one in enumerate(result) if one and one.tiles]
-    # products last, all that may be split equally in one call: it searches the best tiling
+    tiled = [(i, kernel.tiles) for i, kernel in enumerate(result) if kernel and kernel.tiles]
+    # products last: the search for the best tiling takes all products with the same choice of
+    # splits in one call
     for splits in {tiles.splits for _, tiles in tiled}:
         same = [(i, tiles) for i, tiles in tiled if tiles.splits == splits]
         m, n, k, batch = np.array([tiles.extents for _, tiles in same]).T
@@ -96,10 +107,10 @@ def resources_of(
         products = tiling.TiledProduct(m, n, k, batch, nothing, nothing, nothing, bits, bits)
         times_s = tiling.tile_s(products, rates, sheet, splits).tolist()
         for (i, _), time_s in zip(same, times_s, strict=True):
-            one = result[i]
-            assert one is not None
-            seconds = {**one.seconds, Resource.PRODUCTS: time_s}
-            result[i] = KernelResources(one.name, one.dtype, seconds)
+            kernel_resources = result[i]
+            assert kernel_resources is not None
+            seconds = {**kernel_resources.seconds, Resource.PRODUCTS: time_s}
+            result[i] = KernelResources(kernel_resources.name, kernel_resources.dtype, seconds)
     return result
 
 
@@ -112,7 +123,19 @@ def _resources(
     rates: tuple[float, float, float],
     power: Mapping[str, float],
 ) -> KernelResources | None:
+    """Return the class and the resources of one launch of a kernel, without the time of products.
+
+    Args:
+        bound: the kernel with its counts.
+        at: evaluates its formulas.
+        indexed: share of elements whose address is computed.
+        crossed: share of elements that are read along another axis than they are written.
+        sheet: data sheet of the machine.
+        rates: bytes of device memory, vector and special operations per second.
+        power: floating-point operations of products per second at the power limit, by type.
+    """
     c, kernel = bound.counts, bound.kernel
+    # no rows of other gradients were measured
     is_step = bound.is_gradient and not _is_of_maps(kernel)
     if is_step or c.write_bytes <= 0 or not bound.launches:
         return None
@@ -134,11 +157,11 @@ def _resources(
         Resource.CROSSED: crossed * launch.elements * sheet.cycle_s,
     }
     if kernel.kind is Kind.MOVEMENT:
-        # addresses of every axis are set up first
+        # computed addresses: strides of every axis are set up before, half of a start more
         seconds[Resource.RAMP] *= 1 + indexed / 2
     if c.mac and launch.dtype != "f32":
-        gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
-        seconds[Resource.POWER] = 2 * c.mac / gain / power[_matrix(bound)]
+        gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if launch.is_of_bytes else 1.0
+        seconds[Resource.POWER] = 2 * c.mac / gain / power[launch.matrix_type]
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
@@ -146,37 +169,50 @@ def _resources(
 
 
 def _is_of_maps(kernel: Kernel) -> bool:
-    """Return True for gradients of convolutions and batch norm: they have the laws of forward."""
+    """Return True for kernels of convolutions and batch norm, whose gradients have laws.
+
+    They are the laws of the forward pass.
+    """
     problem = forward_of(kernel.problem)
     is_batch_norm = isinstance(problem, Rows) and problem.span is Span.CHANNEL
     return is_batch_norm or isinstance(problem, SlidingWindow)
 
 
 def _is_erf(op: Op) -> bool:
+    """Return True for operators that compute the error function for each element."""
     return isinstance(op, Erf) or (isinstance(op, Gelu) and op.approximate == "none")
 
 
 def _type(bound: KernelBound) -> str:
-    """Return the element type: computed by products, else half if stored, else first by name."""
+    """Return the element type by which laws are named: ``half``, ``tf32`` or a type of the IR.
+
+    It is that of the products; without products it is half if operand or result has 16 bits.
+    """
     if bound.counts.mac:
         code = bound.dtype.code
         halves = HALVES if bound.kernel.kind is Kind.MATMUL else (*HALVES, *BYTES)
         return "half" if code in halves else "tf32" if code == "f32" and bound.tf32 else code
     values = (*bound.kernel.reads[:1], *bound.kernel.writes[:1])
     codes = {stored_type(v) for v in values}
+    # poolings and copies of bytes have the kernels of 16 bits
     halves = (*HALVES, *BYTES) if bound.kernel.kind in (Kind.POOL, Kind.MOVEMENT) else HALVES
+    # `min` chooses one of two types, independently of the order of a set
     return "half" if codes & {*halves} else min(codes, default="f32")
 
 
 def _class_of(launch: SingleLaunch) -> Classified:
-    """Return class and specific resources: of helper launches, of problems, of plain kinds."""
+    """Return the class and specific resources of a launch.
+
+    Rules for launches that a runtime inserts come first, then rules by problem, then by kind.
+    """
     bound, at, sheet = launch.bound, launch.at, launch.sheet
     cycle_s, kernel = sheet.cycle_s, bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if bound.dtype.code not in BYTES:
             blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
-            item = bound.counts.write_bytes / max(launch.elements, 1.0)
-            return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
+            element_bytes = bound.counts.write_bytes / max(launch.elements, 1.0)
+            # 2: read and written
+            return "layout", {Resource.PADDED: 2 * blocks * element_bytes / sheet.l2_bytes_per_s}
         case Helper.STATISTICS | Helper.FILL:
             return kernel.helper.value, {}
         case Helper.BIAS:
@@ -201,12 +237,12 @@ def _class_of(launch: SingleLaunch) -> Classified:
             index = math.prod(shape(kernel.anchor.inputs[1], at) or ())
             name = "gather" if launch.elements > index else "element gather"
             few = index if index <= FEW_ROWS else 0
-            return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}  # 1,000 clocks a row
+            return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}  # 1,000 clocks per row
     return None
 
 
 def blocked(extents: tuple[int, ...]) -> float:
-    """Return the elements of a feature map whose channels and positions fill whole blocks.
+    """Return the elements of a feature map with channels and positions rounded up to whole blocks.
 
     >>> blocked((1, 3, 5, 5))
     1024.0
@@ -230,18 +266,18 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
     is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
     if problem.form is WindowOperation.POOL:
         if is_last:
-            # vectors of channels
+            # channels last: a thread computes a vector of channels
             results *= bits_of(stored_type(bound.kernel.reads[0])) / VECTOR_BYTES / 8
         amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
         return "pool", {r: cycle_s * amount for r, amount in amounts.items()}
     depth = at(problem.depth)
-    # filters of one channel have no depth to sum over, as those of one group of a launch by group
+    # filters of one channel have no depth to sum over; so it is for launches of single groups
     if problem.is_depthwise or depth <= 1:
         if not is_last:
             return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
-        # pairs of halves in one instruction
-        each = results * taps * cycle_s * (0.5 if dtype == "half" else 1)
-        return "depthwise convolution channels last", {Resource.TAPS: each}
+        # one instruction multiplies a pair of 16-bit numbers
+        taps_s = results * taps * cycle_s * (0.5 if dtype == "half" else 1)
+        return "depthwise convolution channels last", {Resource.TAPS: taps_s}
     if problem.groups > 1:
         filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
         of_units = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}
@@ -250,12 +286,15 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
         products = positions * problem.groups * per_group * taps * slowdown
         return "grouped convolution", {Resource.TAPS: products * cycle_s}
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
+        # filters in whole warps of 32 threads
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
-        return "image convolution", *_tiles(extents, launch, (1,), is_vector=True)
-    block, width = BLOCKED.get(dtype, COPIED)  # of implicit products, all other convolutions
+        return "image convolution", *launch.tiled(extents, (1,), is_vector=True)
+    block, width = BLOCKED.get(dtype, COPIED)  # all other convolutions are implicit products
     if dtype == "half" and sheet.generation < BOXED:
+        # blocks as small as a power of two that holds the channels, from 8 (one 16-byte vector)
         block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
-    # images of few channels have kernels with smaller blocks, unless the window embeds patches
+    # images of few channels have kernels with smaller blocks, unless the window embeds patches:
+    # such windows do not overlap and have many elements
     if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
         block = min(block, LEAST_BYTES if bound.dtype.code in BYTES else LEAST_BLOCK)
     padded = math.ceil(depth / block) * block * taps
@@ -263,16 +302,16 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
     name = "convolution" if taps > 1 else "pointwise convolution"
     if bound.kernel.algorithm is ConvAlgorithm.PLANES:
         return name, *_planes(problem, launch)
-    return name, *_tiles((positions, filters, padded, 1), launch, splits=(1,))
+    return name, *launch.tiled((positions, filters, padded, 1), splits=(1,))
 
 
 def _planes(problem: SlidingWindow, launch: SingleLaunch) -> tuple[Amounts, Tiles]:
-    """Return one product per image, whose rows are planes of its positions (channels first)."""
+    """Return one product per image (channels first): its rows are the positions of a channel."""
     bound, at = launch.bound, launch.at
     images = (shape(bound.kernel.anchor.inputs[0], at) or (1,))[0]
     plane = at(problem.positions) / images
     extents = plane, at(problem.filters), at(problem.depth), images
-    amounts, tiles = _tiles(extents, launch, splits=(1,))
+    amounts, tiles = launch.tiled(extents, splits=(1,))
     is_odd = plane * bound.dtype.bits / 8 % VECTOR_BYTES
     unaligned = 2 * math.prod(extents) / tiles.flop_per_s if is_odd else 0.0
     return {**amounts, Resource.UNALIGNED: unaligned}, tiles
@@ -290,7 +329,8 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
     match problem.span:
         case Span.CHANNEL:
             extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
-            # channels of single positions are adjacent: a block of threads takes many of them
+            # channels of one position each are adjacent: a block of threads takes many of them, so
+            # that rows do not count
             planes = math.prod(extents[:2]) if math.prod(extents[2:]) > 1 else 0
             amounts = {Resource.ROWS: planes * cycle_s}
             op = kernel.anchor.op
@@ -306,7 +346,7 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
     blocks = math.ceil(rows / BLOCKS / sheet.sm_count)
     longest = blocks * columns / sheet.clock_hz  # an element per clock, for all rows of a block
     if name == "softmax":
-        # rows longer than a warp holds: two reductions over a block of threads, 1,000 clocks a row
+        # a row longer than a warp holds has two reductions over a block of threads: 1,000 clocks
         block_sums = rows * 1e3 if columns > WARP_COLUMNS else 0.0
         return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: block_sums * cycle_s}
     if name == "group normalization":
@@ -314,7 +354,7 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
         return name, {Resource.LONGEST: longest * (1 + missing)}
     is_odd = columns % VECTOR_COLUMNS > 0
     return name, {
-        # statistics of rows that vectors cannot load are a separate launch
+        # PyTorch computes the statistics of rows that vectors cannot load in a separate launch
         Resource.RAMP: 2e-6 if is_odd else 1e-6,
         Resource.ROWS: rows * cycle_s,
         Resource.REREAD: bound.counts.read_bytes / sheet.l2_bytes_per_s,
@@ -331,48 +371,25 @@ def _product(problem: Product, launch: SingleLaunch) -> Classified:
         return None
     vector = 8 if launch.dtype == "half" else 4  # elements of a 16-byte load
     name = "product" if math.gcd(int(n), int(k), vector) == vector else UNALIGNED
-    return name, *_tiles((m, n, k, batch), launch)
-
-
-def _tiles(
-    extents: tuple[float, float, float, float],
-    launch: SingleLaunch,
-    splits: tuple[int, ...] = tiling.SPLITS,
-    *,
-    is_vector: bool = False,
-) -> tuple[Amounts, Tiles]:
-    """Return waves and length of the reduction as amounts, and the products as tiles."""
-    rows, columns, depth, batch = extents
-    bound, sheet = launch.bound, launch.sheet
-    width = 0.5 if bound.dtype.code in BYTES else 1.0
-    amounts = {
-        # a tile of bytes is read and written in half the time
-        Resource.WAVES: waves(rows, columns, batch, sheet) * width * 1e3 / sheet.clock_hz,
-        Resource.LONGEST: depth / sheet.clock_hz,
-    }
-    rate = reach.single_flop_per_s(sheet) if is_vector else _rate(launch)
-    return amounts, Tiles(extents, float(bound.dtype.bits), rate, splits)
-
-
-def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
-    """Return the number of waves of tiles; tiles of few columns are half as wide."""
-    width = TILE // 2 if columns <= TILE // 2 else TILE
-    tiles = batch * math.ceil(rows / TILE) * math.ceil(columns / width)
-    return math.ceil(tiles / sheet.sm_count)
+    return name, *launch.tiled((m, n, k, batch))
 
 
 def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
-    """Return the resources of FlashAttention's prefill: blocks of queries pass over all keys."""
+    """Return the resources of FlashAttention's prefill: blocks of queries pass over all keys.
+
+    None for decode, windows and caches, which have no law.
+    """
     at, sheet = launch.at, launch.sheet
     queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
     if queries < 2 or problem.window or problem.cache_bits:
         return None
     heads = float(at(problem.batch)) * float(at(problem.heads))
+    # kernels exist for head sizes in multiples of 64
     widths = [math.ceil(at(d) / 64) * 64 for d in (problem.head_dim, problem.value_dim)]
     blocks = heads * math.ceil(queries / TILE)
     share = 0.5 if problem.is_causal and queries > TILE else 1.0  # a causal mask skips tiles
     filled = math.ceil(blocks / sheet.sm_count)
-    rate = _rate(launch)
+    rate = launch.flop_per_s
     depth = math.ceil(keys / TILE) * TILE
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
@@ -380,19 +397,3 @@ def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
         Resource.ROWS: blocks * TILE * share * depth * sheet.cycle_s,
     }
-
-
-def _rate(launch: SingleLaunch) -> float:
-    """Return the rate of the unit that multiplies."""
-    bound, sheet = launch.bound, launch.sheet
-    if launch.dtype == "f32":
-        return reach.single_flop_per_s(sheet)
-    return sheet.matrix_flop_per_s(bound.dtype.code if _is_of_bytes(bound) else _matrix(bound))
-
-
-def _is_of_bytes(bound: KernelBound) -> bool:
-    return bound.dtype.code in BYTES and bound.kernel.kind is Kind.CONV
-
-
-def _matrix(bound: KernelBound) -> str:
-    return "tf32" if bound.dtype.bits > 16 else "f16"
