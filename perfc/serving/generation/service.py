@@ -150,7 +150,8 @@ def diffusion(
     """
     pipeline = model if isinstance(model, DiffusionPipeline) else read_pipeline(model)
     picture = pipeline.picture.with_sizes(height, width, frames)
-    steps, guided = steps or pipeline.steps, pipeline.is_guided if is_guided is None else is_guided
+    steps = steps or pipeline.steps
+    guided = pipeline.is_guided if is_guided is None else is_guided
     within("--batch", batch, MOST_PICTURES)
     within("--steps", steps, MOST_STEPS)
     machine, fit = load_machine(target), by or law()
@@ -160,23 +161,23 @@ def diffusion(
     reach, capacity = fit.reach(machine), capacity_of(machine)
     usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
-        pipeline.name,
-        machine.label,
-        batch,
-        picture,
-        steps,
-        guided,
-        parts,
-        time_s,
-        max(time_s / reach, floor_s),  # no interval reaches below the bound
-        time_s * reach,
-        floor_s,
-        batch / time_s,
-        fit.energy_of([p.energy_j for p in parts], batch, machine),
-        memory,
-        usable,
-        memory <= room,
-        tuple(notes(fit, machine)),
+        model=pipeline.name,
+        target=machine.label,
+        batch=batch,
+        picture=picture,
+        steps=steps,
+        is_guided=guided,
+        parts=parts,
+        time_s=time_s,
+        low_s=max(time_s / reach, floor_s),  # no interval reaches below the bound
+        high_s=time_s * reach,
+        floor_s=floor_s,
+        pictures_per_s=batch / time_s,
+        energy=fit.energy_of([p.energy_j for p in parts], batch, machine),
+        memory_bytes=memory,
+        capacity_bytes=usable,
+        fits=memory <= room,
+        notes=tuple(notes(fit, machine)),
     )
 
 
@@ -199,11 +200,11 @@ def views(
     steps: int,
     guided: bool,
 ) -> Iterator[PartView]:
-    """Yield the prediction of each part."""
+    """Yield the prediction of each part; ``guided`` doubles calls or their batch."""
     latent = latent_of(pipeline, picture)
     for part in pipeline.parts:
         match part.role:
-            # the prompt is encoded once, and an empty one if guided
+            # the prompt is encoded once, and if guided an empty prompt too
             case PartRole.PROMPT:
                 calls, each = 1 + guided, batch
             case PartRole.DECODER:
@@ -250,7 +251,7 @@ def viewed(
     ]
     attention_s = math.fsum([time_s for _, time_s in of_attention])
     call_s = max(fit.call_s(table.kernels_s, attention_s, launches, machine), floor_s)
-    # the same mean power over the corrected time
+    # the mean power of the kernels holds over the corrected time too
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
     # scores inside fused attention are never in memory, only its results are
     fused_values = {v for kernel, _ in of_attention for node in kernel.nodes for v in node.results}
@@ -258,18 +259,18 @@ def viewed(
     activations, _ = report.liveness.peak(report.env, fused_values)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
-        part.name,
-        part.class_name,
-        calls,
-        batch,
-        launches,
-        call_s,
-        attention_s,
-        call_s * calls,
-        floor_s * calls,
-        energy,
-        stored,
-        activations,
+        name=part.name,
+        class_name=part.class_name,
+        calls=calls,
+        batch=batch,
+        launches=launches,
+        call_s=call_s,
+        attention_s=attention_s,
+        time_s=call_s * calls,
+        floor_s=floor_s * calls,
+        energy_j=energy,
+        weight_bytes=stored,
+        activation_bytes=activations,
     )
 
 

@@ -61,12 +61,12 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
     yield Fact("predicted", in_seconds(r.time_s), time)
     # pictures take seconds: a rate per minute has readable digits
     yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
-    # the bound is nothing that a device reaches: the text says how far it is away
+    # no device reaches the bound: the text says how far the prediction is above it
     less = f"{r.time_s / r.floor_s:.1f} × below the predicted time"
     yield Fact(LOWER_BOUND, in_seconds(r.floor_s), less)
     if r.energy is not None:
         low, high = (quantity(end, Unit.JOULE) for end in (r.energy.low_j, r.energy.high_j))
-        spent = f"{one}, board only, {INTERVAL} per batch {low} to {high}"
+        spent = f"{one}, board only, {INTERVAL} {low} to {high}"
         yield Fact("energy", Amount(r.energy.energy_j, Unit.JOULE), spent)
     of = f"of {size_text(r.capacity_bytes)}: weights of all parts, largest activations"
     yield Fact("memory", in_bytes(r.memory_bytes), of)

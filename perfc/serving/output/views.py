@@ -73,23 +73,23 @@ def _of_experts(r: ServingReport) -> str:
 def document(r: ServingReport) -> Document:
     """Return the first screen of a serving report."""
     title = f"{r.model} on {engine_words(r)} · {load_words(r.load)}"
-    sections = [Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))]
+    memory = Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))
     notes = tuple(Note(n) for n in r.notes)
     if r.latencies is None:
         what = "the longest sequence" if r.memory.largest_concurrency else "even one request"
         note = Note(f"does not fit: there is no memory for {what}", is_warning=True)
-        return Document(title, (replace_parts(sections[0], note, *notes),))
-    # the first note of a load that cannot be sustained goes with the numbers that it invalidates
+        return Document(title, (with_notes(memory, note, *notes),))
+    # under a load that cannot be sustained, the first note is the warning about that: it follows
+    # the numbers that it invalidates
     late = int(r.simulated is not None and r.simulated.is_late)
     warnings = tuple(replace(n, is_warning=True) for n in notes[:late])
     answer = Section(
         "serving", "latency and throughput", (_latencies(r), Facts(tuple(_delivered(r))))
     )
-    answer = replace_parts(answer, *warnings)
-    return Document(title, (answer, replace_parts(sections[0], *notes[late:])))
+    return Document(title, (with_notes(answer, *warnings), with_notes(memory, *notes[late:])))
 
 
-def replace_parts(section: Section, *notes: Note) -> Section:
+def with_notes(section: Section, *notes: Note) -> Section:
     """Return the section with notes after its parts."""
     return Section(section.name, section.title, (*section.parts, *notes))
 
@@ -105,7 +105,7 @@ def _latencies(r: ServingReport) -> Table:
         ("end-to-end time per token", times.tpot_inclusive, None),
         ("end-to-end time", times.end_to_end, None),
     )
-    columns = (
+    columns = (  # cells of a row: name, quantiles, interval
         Column("what", "", cell=itemgetter(0)),
         Column("mean_s", "mean", cell=lambda n: in_seconds(n[1].mean)),
         Column("range", "90 % interval", cell=lambda n: _range(n[1].mean, n[2]) if n[2] else ""),
@@ -325,7 +325,7 @@ FLEET = (
         "per_hour",
         "per hour",
         is_spare=True,
-        # per million tokens times tokens per second: 3600 / 1e6 for an hour
+        # price per million tokens times tokens per second is the price of 1e6 s; an hour has 3600 s
         cell=with_price(lambda p, r: f"{p * r.throughput.output_tokens_per_s * 3.6e-3:.3g}"),
     ),
     Column(

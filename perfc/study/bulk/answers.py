@@ -22,9 +22,9 @@ Answer = Mapping[str, Any]
 COLUMNS = tuple(f for f in fields(RowView) if f.name not in (*NESTED, "in_time"))
 """Columns of an answer that are those of ``perfc compare``."""
 HASHED_BYTES = 64 << 20
-"""Largest file whose content is compared with that of other files."""
+"""Largest file whose content is compared with that of other files, as it is read once more."""
 REMEMBERED = 4096
-"""Number of models of equal content to look for."""
+"""Maximum number of models whose rows are remembered for files of equal content."""
 PRICES = Prices()
 """Prices of the dated tables."""
 
@@ -59,11 +59,11 @@ class ModelAnswers:
         """Yield one row per setting; the model is read once."""
         report: Report | None = None
         for name in job.settings:
-            one = self.settings[name]
-            setting = ModelSetting(job.path, one.deployment, one.values)
+            deployment = self.settings[name].deployment
+            setting = ModelSetting(job.path, deployment, self.settings[name].values)
             try:
                 # the first analysis is reused: later settings only deploy it again
-                report = setting.report(load_machine(one.deployment.target), report)
+                report = setting.report(load_machine(deployment.target), report)
                 view = RowView.of(Row.of(report, PRICES, predict=self.predict), None)
             except Exception as error:  # a row for every failure
                 yield identity(job, name, reason(error))

@@ -52,13 +52,13 @@ def distributed(
 
         def submit(job: ModelJob) -> Any:
             future = client.submit(
-                # the path is the key, by which a finished future finds its job
                 answered,
                 job,
                 fixed,
                 predict,
                 pure=False,
                 retries=RETRIES,
+                # by its key a finished future finds its job
                 key=f"perfc-{job.path}",
             )
             sent[future.key] = job
@@ -70,7 +70,7 @@ def distributed(
         for future in completed:
             job = sent.pop(future.key)
             yield job, rows_of(future, job)
-            # one more model for each that came back bounds those in memory
+            # a model is sent for each one that came back, so that few are in memory
             following = next(waiting, None)
             if following is not None:
                 completed.add(submit(following))

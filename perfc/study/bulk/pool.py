@@ -47,6 +47,8 @@ class PoolWorker:
         settings: all settings of the run.
         predict: predict times.
         limits: limits of the worker.
+        job: job in progress; None if the worker is free.
+        deadline_s: time by `time.monotonic` at which the job is late.
     """
 
     settings: Sequence[BulkSetting]
@@ -67,7 +69,7 @@ class PoolWorker:
         arguments = (worker_end, self.settings, self.predict, self.limits.memory_bytes)
         self.process = CONTEXT.Process(target=serve, args=arguments, daemon=True)
         self.process.start()
-        # only the child holds that end now: when it ends, `recv` here sees the end of the pipe
+        # now only the child holds its end of the pipe, so that `recv` here fails when it ends
         worker_end.close()
 
     def give(self, job: ModelJob) -> None:
@@ -84,7 +86,7 @@ class PoolWorker:
         try:
             rows: list[Answer] = self.connection.recv()
         except (EOFError, OSError):
-            self.process.join(5)
+            self.process.join(5)  # seconds; the exit code is known only then
             code = self.process.exitcode or 0
             # a negative code is the signal that ended the process
             ending = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"

@@ -76,10 +76,10 @@ def bulk(
     paths = [path for path in model_paths(patterns) if shard.has(path)]
     with locked(folder, shard):
         table = ShardTable(folder, shard, options)
-        # models whose file changed since their answer are in it again
+        # models whose file changed since their answer are answered again
         todo = list(jobs(paths, settings, table.done()))
         failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
-        # parts may also be left from a run that was interrupted
+        # an interrupted run may have left parts
         has_parts = todo or table.part_files()
         rows = table.merge() if has_parts else sum(b.num_rows for b in table.batches())
     seconds = time.monotonic() - begin_s

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 METADATA = b"perfc-bulk"
-"""Key of the metadata by which a shard is known as one of ``perfc bulk``."""
+"""Key of the metadata of files of ``perfc bulk``."""
 MOST_HOLDER = 200
-"""Characters that say which process holds a lock."""
+"""Maximum characters that are read of the name of the process that holds a lock."""
 IDENTITY = {
     "path": "string",
     "setting": "string",
@@ -42,6 +42,8 @@ IDENTITY = {
 """Columns that identify a row and its file, with their types of Parquet."""
 TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
 """Types of Parquet by those of ``perfc compare``."""
+VERSION = ["path", "setting", "file_bytes", "modified_ns"]
+"""Columns of a model, a setting, and the version of the file that was answered."""
 
 
 class ShardTable:
@@ -102,12 +104,9 @@ class ShardTable:
     def done(self) -> Done:
         """Return the versions of files that have an answer, by model and setting."""
         versions: Done = {}
-        columns = ["path", "setting", "file_bytes", "modified_ns"]
-        for batch in self.batches(columns):
-            for path, setting, *version in zip(
-                *(batch.column(name).to_pylist() for name in columns), strict=True
-            ):
-                versions.setdefault(path, {})[setting] = (version[0], version[1])
+        for batch in self.batches(VERSION):
+            for path, setting, nbytes, modified_ns in versions_in(batch):
+                versions.setdefault(path, {})[setting] = nbytes, modified_ns
         return versions
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
@@ -131,21 +130,15 @@ class ShardTable:
         Returns:
             number of rows.
         """
-        # later rows of `done` replace earlier ones: a version that is not there is outdated
+        # `done` has the last version of each model and setting: rows of others are outdated
         newest, count = self.done(), 0
 
         def tables() -> Iterator[Any]:
             nonlocal count
             for batch in self.batches():
                 keep = [
-                    newest.get(p, {}).get(s) == (size, at)
-                    for p, s, size, at in zip(
-                        *(
-                            batch.column(n).to_pylist()
-                            for n in ("path", "setting", "file_bytes", "modified_ns")
-                        ),
-                        strict=True,
-                    )
+                    newest.get(path, {}).get(setting) == (nbytes, modified_ns)
+                    for path, setting, nbytes, modified_ns in versions_in(batch)
                 ]
                 table = batch.filter(boolean(keep))
                 count += table.num_rows
@@ -216,6 +209,11 @@ def locked(folder: Path, shard: Shard) -> Iterator[None]:
         file.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%F %T')}")
         file.flush()
         yield
+
+
+def versions_in(batch: pyarrow.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of `VERSION` of each row."""
+    return zip(*(batch.column(name).to_pylist() for name in VERSION), strict=True)
 
 
 def boolean(values: Sequence[bool]) -> pyarrow.BooleanArray:
