@@ -112,7 +112,7 @@ def collective(
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
     check_sizes(nbytes, ranks, nodes)
     parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), Numbers({})) or {}
-    # the predictor takes columns of many rows: this is one row
+    # the predictor takes columns of many rows, here of one row
     columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:
@@ -125,13 +125,13 @@ def collective(
         time_s = float(estimate.time_s[0])
         rows.append(
             CollectiveRow(
-                machine.name,
-                time_s,
-                float(estimate.low_s[0]),
-                float(estimate.high_s[0]),
-                float(estimate.floor_s[0]),
-                nbytes / time_s,
-                bool(estimate.extrapolating[0]),
+                target=machine.name,
+                time_s=time_s,
+                low_s=float(estimate.low_s[0]),
+                high_s=float(estimate.high_s[0]),
+                floor_s=float(estimate.floor_s[0]),
+                bytes_per_s=nbytes / time_s,
+                is_extrapolating=bool(estimate.extrapolating[0]),
             )
         )
     return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
@@ -185,7 +185,7 @@ def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:
         ParseError: an invalid size, or ranks that do not divide evenly among nodes.
     """
     for name, size, least in (("bytes", nbytes, 1), ("ranks", ranks, 2), ("nodes", nodes, 1)):
-        # 1 << 50: a petabyte is a typing error
+        # a message of more than 2^50 bytes, about a petabyte, is a typing error
         if not least <= size <= (MOST_RANKS if name != "bytes" else 1 << 50):
             raise ParseError(f"{name} = {size} is none", where=f"--{name}", hint=f"{least} or more")
     if nodes > ranks or ranks % nodes:

@@ -189,9 +189,9 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     e = checked(kind, kernel, extents)
     names: dict[str, SymbolDecl] = {}
     inputs: list[Value | None] = []
-    shapes = kernel.shapes(e, variant)
-    # names of operands without the marks of optional and variadic ones
-    operands = [name.rstrip("?*+") for name in kernel.make(e, variant).operands[: len(shapes)]]
+    op, shapes = kernel.make(e, variant), kernel.shapes(e, variant)
+    # names of operands without the marks of optional and variadic operands
+    operands = [name.rstrip("?*+") for name in op.operands[: len(shapes)]]
     for name, shape in zip(operands, shapes, strict=True):
         if shape is None:
             inputs.append(None)
@@ -202,10 +202,10 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
                 names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
         dims = tuple(symbol(d, 1) if isinstance(d, str) else d for d in shape)
         inputs.append(Value(name, TensorType(DType.F32, dims)))
-    # nodes are named after the function: softmax, add, rms_norm
+    # a node is named after a function that is an operator, as add and rms_norm; those of attention
+    # are attributes
     title = variant if kernel.functions and kind != "attention" else kind
     result = Value("Y", UNKNOWN)
-    op = kernel.make(e, variant)
     node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
     given = tuple(v for v in inputs if v is not None)
     return Module(Graph(title, given, (result,), (node,)), tuple(names.values()))
@@ -302,23 +302,22 @@ def op(
     8
     """
     from perfc.api import analyze
-    from perfc.deployment.fields import KERNELS
+    from perfc.deployment.fields import KERNELS as BY_KERNELS
 
     # batch and seq are extents of kernels here, not of a deployment
     of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
     how: Any = {name: value for name, value in keywords.items() if name in of_run}
     rest = {name: value for name, value in keywords.items() if name not in of_run}
+    sizes = {**(extents or {}), **rest}
     if kind == COLLECTIVE:
         from perfc.study.collective import collective_of
 
         if function:
             raise ParseError(f"no function {function[:32]!r} of {kind}", hint="there are none")
-        return collective_of(
-            target, (deployment or Deployment()).with_values(how), {**(extents or {}), **rest}
-        )
-    module = module_of(kind, {**(extents or {}), **rest}, function)
+        return collective_of(target, (deployment or Deployment()).with_values(how), sizes)
+    module = module_of(kind, sizes, function)
     given = (deployment or Deployment()).with_values(how)
-    return analyze(module, target, deployment=alone(given), predictor=KERNELS)
+    return analyze(module, target, deployment=alone(given), predictor=BY_KERNELS)
 
 
 def alone(how: Deployment) -> Deployment:

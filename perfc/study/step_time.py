@@ -15,7 +15,7 @@ from perfc.serving.service import engine_of
 from perfc.serving.simulation.scheduler import Chunk, Limits
 
 WARM_UP = ((), ((64, 0),), ((64, 64), (1, 64)), ((1, 64),))
-"""Batches whose predictions compute all tables: none, a prompt, prompt with a decode, a decode.
+"""Batches whose predictions compute all tables: nothing, a prompt, a prompt and a decode, a decode.
 
 Tables are computed when first needed; a scheduler must not wait for that in its first step.
 """
@@ -53,7 +53,7 @@ class StepPredictor:
         chunks: list[Chunk] = []
         decodes = cached_sum = 0
         for new, cached in batch:
-            # few new tokens without cached ones are a short prompt
+            # few new tokens of a request without cached tokens are a short prompt
             if cached and new <= most_new:
                 decodes += 1
                 cached_sum += cached

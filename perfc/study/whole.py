@@ -99,7 +99,7 @@ def predict_as(
     Raises:
         PerfcError: as `predict`.
     """
-    # the mode says training, but no optimizer: the one with the least state
+    # a training step without an optimizer takes the one with the least state
     if deployment.is_step and not deployment.train:
         deployment = replace(deployment, train=OPTIMIZER)
     report = analyze(
@@ -125,31 +125,31 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
     if quantity is Quantity.TIME:
         table, total = report.prediction, report.prediction.total
         return WholeRun(
-            total.time_s,
-            total.low_s,
-            total.high_s,
-            total.floor_s,
-            total.predictor,
-            table.whole or "sum of the kernels",
-            table.outside,
-            *conditions(report),
-            quantity,
-            table.warnings,
-            confidence(report, table),
-            dict(table.other_quantities),
-            mig_slice(report) if table.other_quantities else None,
+            value=total.time_s,
+            low=total.low_s,
+            high=total.high_s,
+            floor_s=total.floor_s,
+            predictor=total.predictor,
+            basis=table.whole or "sum of the kernels",
+            outside=table.outside,
+            **conditions(report),
+            quantity=quantity,
+            notes=table.warnings,
+            confidence=confidence(report, table),
+            other_quantities=dict(table.other_quantities),
+            mig_slice=mig_slice(report) if table.other_quantities else None,
         )
     run = _by_card(report, predictor, quantity)
     return WholeRun(
-        run.value,
-        run.low,
-        run.high,
-        run.floor_s,
-        run.predictor,
-        words(run),
-        run.outside,
-        *conditions(report),
-        quantity,
+        value=run.value,
+        low=run.low,
+        high=run.high,
+        floor_s=run.floor_s,
+        predictor=run.predictor,
+        basis=words(run),
+        outside=run.outside,
+        **conditions(report),
+        quantity=quantity,
         mig_slice=mig_slice(report),
     )
 
@@ -175,17 +175,18 @@ def _by_card(report: Report, predictor: str, wanted: Quantity) -> WholeRunEstima
         return replace(run, value=other[wanted], low=math.nan, high=math.nan)
 
 
-def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:
-    """Return how a model is run: deployment, precision, batch and other sizes."""
+def conditions(report: Report) -> dict[str, Any]:
+    """Return the fields of a `WholeRun` on how it runs: deployment, precision, batch, sizes."""
     how, source, env = report.deployment, report.source, report.env
     dtype = how.dtype or stored_element(source)
     # products of f32 run in TF32 where the deployment allows it
     precision = "tf32" if dtype == "f32" and how.rounded is not Tf32.NONE else dtype
-    # models with a fixed batch have no such symbol: the first axis of the first input
-    name = batch_symbol(source) or next(iter(env.keys() & {"batch"}), None)
+    name = batch_symbol(source) or ("batch" if "batch" in env else None)
+    # without a symbol the batch is fixed: the first axis of the first input
     batch = env[name] if name else leading_extent(source, env)
     sizes = {symbol_name(s.name): env[s.name] for s in source.symbols if s.name != name}
-    return how, precision.replace("-", " "), batch, sizes
+    words = precision.replace("-", " ")
+    return {"deployment": how, "precision": words, "batch": batch, "sizes": sizes}
 
 
 @record
@@ -261,7 +262,7 @@ class WholeRun:
         """Return confidence with its main reason, then other reasons and notes, each as text."""
         trust = self.confidence
         grade, reason = (trust.grade.value, trust.reason) if trust else ("", "")
-        reasons = (f"extrapolating: {one}" for one in self.outside if one != reason)
+        reasons = (f"extrapolating: {why}" for why in self.outside if why != reason)
         # the main reason is not repeated
         notes = (note for note in self.notes if not reason or reason not in note)
         return *([f"confidence {grade}: {reason}"] if trust else []), *reasons, *notes

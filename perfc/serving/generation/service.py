@@ -159,7 +159,6 @@ def diffusion(
     time_s, floor_s = (math.fsum([getattr(p, n) for p in parts]) for n in ("time_s", "floor_s"))
     memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
     reach, capacity = fit.reach(machine), capacity_of(machine)
-    usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
         model=pipeline.name,
         target=machine.label,
@@ -175,8 +174,8 @@ def diffusion(
         pictures_per_s=batch / time_s,
         energy=fit.energy_of([p.energy_j for p in parts], batch, machine),
         memory_bytes=memory,
-        capacity_bytes=usable,
-        fits=memory <= room,
+        capacity_bytes=capacity.usable_bytes if capacity else 0,
+        fits=memory <= (capacity.tensor_bytes if capacity else 0),
         notes=tuple(notes(fit, machine)),
     )
 

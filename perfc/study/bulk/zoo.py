@@ -30,7 +30,15 @@ READ = ("path", "setting", "error", "time_s", "floor_s", "limited_by", "fits")
 
 @dataclass
 class SettingRows:
-    """Rows of one setting, as columns of equal length."""
+    """Rows of one setting, as columns of equal length.
+
+    Args:
+        paths: files of the models.
+        times_s: predicted times.
+        floors_s: lower bounds.
+        limits: number of rows by the limit that takes most of their time.
+        too_large: number of rows that do not fit in memory.
+    """
 
     paths: list[str] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
@@ -114,7 +122,7 @@ def document(folder: Path, zoo: Zoo) -> Document:
 
 def settings_table(zoo: Zoo) -> Table:
     """Return one row per setting: number of models, and quantiles of their times."""
-    columns = (
+    columns = (  # of pairs of a setting and its rows
         Column("setting", is_name=True, cell=itemgetter(0)),
         Column("models", cell=lambda s: str(len(s[1].paths))),
         Column("p10_s", "10 %", Unit.SECOND, cell=partial(quantile, share=0.1)),
@@ -153,7 +161,7 @@ def rankings(zoo: Zoo) -> Iterator[Note | Table]:
     )
     for setting, rows in sorted(zoo.settings.items()):
         order = sorted(zip(rows.paths, rows.times_s, rows.floors_s, strict=True), key=itemgetter(1))
-        # few rows: both ends would overlap, so all are shown
+        # the fastest and the slowest of few models would overlap: all are shown
         few = len(order) <= 2 * SHOWN
         yield Note(f"{setting}: {'all' if few else f'the {SHOWN} fastest and slowest'}")
         yield tabulate(columns, order if few else [*order[:SHOWN], *order[-SHOWN:]])
@@ -161,7 +169,7 @@ def rankings(zoo: Zoo) -> Iterator[Note | Table]:
 
 def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield models whose time is unusually long for their lower bound."""
-    columns = (
+    columns = (  # of score, setting, model, ratio and median ratio
         Column("model", is_name=True, cell=itemgetter(2)),
         Column("setting", cell=itemgetter(1)),
         Column("over_floor", "time/bound", cell=lambda r: f"{r[3]:.2f}"),
@@ -215,6 +223,6 @@ def ratios(rows: SettingRows) -> list[float]:
 
 def quantile(setting: tuple[str, SettingRows], share: float) -> float:
     """Return a quantile of the times of a setting."""
-    # nearest rank: a time that a model has
+    # by nearest rank, so that the quantile is the time of a model
     ordered = sorted(setting[1].times_s)
     return ordered[round(share * (len(ordered) - 1))]

@@ -40,11 +40,11 @@ class Host:
 
 # default host, per board
 HOST = Host(
-    118.0,
-    96.0,
-    129.0,
-    "EC-NAS-Bench, CPUs of one server with a Quadro RTX 6000 in 2,220 training runs; without "
-    "memory, fans and power supply",
+    power_w=118.0,
+    low_w=96.0,
+    high_w=129.0,
+    source="EC-NAS-Bench, CPUs of one server with a Quadro RTX 6000 in 2,220 training runs; "
+    "without memory, fans and power supply",
 )
 
 
@@ -93,13 +93,14 @@ class Bill:
             host: host of each board.
             pue: PUE of the data center; that of the offer's cloud or the region by default, else 1.
         """
-        # the most specific value that is known
+        # from the most to the least specific value; the first known one counts
         pues = (pue, None if offer is None else offer.pue, region.pue, 1.0)
         total_s = time_s * runs
         host_j = None
         if board_j is not None:
             power = host.interval
-            # low end with low end: the widest interval, whatever the correlation
+            # products of the low ends and of the high ends give the widest interval, whatever the
+            # correlation of time and power
             host_j = Interval(
                 total_s.low * power.low, total_s.mid * power.mid, total_s.high * power.high
             )
@@ -122,11 +123,11 @@ class Bill:
 
     @property
     def carbon_g(self) -> Interval | None:
-        """Return CO2 equivalent of that energy."""
+        """Return the CO2 equivalent of the energy of the data center."""
         energy = self.energy_j
         return None if energy is None else energy * self.region.carbon_g(1.0)
 
     @property
     def price(self) -> Interval | None:
-        """Price in the currency of the offer, on a fully used machine."""
+        """Return the price in the currency of the offer, on a fully used machine."""
         return None if self.offer is None else self.time_s * self.offer.of(1.0)

@@ -168,11 +168,11 @@ def leading_to(
 
     Args:
         names: values.
-        made: node of each value.
+        made: node that computes each value.
         borders: values that the compiler stores.
     """
     nodes: set[Node] = set()
-    # the search stops at stored values, except at those that it starts from
+    # the search stops at stored values, except at the values that it starts from
     start = [name for name in names if name in made]
     waiting = list(start)
     while waiting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
@@ -89,27 +90,27 @@ class FusionView:
             for (how, text), count in result.differences.most_common()
         )
         groups = tuple(
-            FusedGroupView(
-                p.group.name,
-                p.group.operator,
-                tuple(sorted(n.name for n in p.group.nodes)),
-                operators(p.group.nodes),
-                tuple(map(operators, p.ours)),
-                p.agreement.value,
+            project(
+                FusedGroupView,
+                p.group,
+                nodes=tuple(sorted(n.name for n in p.group.nodes)),
+                operators=operators(p.group.nodes),
+                ours=tuple(map(operators, p.ours)),
+                agreement=p.agreement.value,
             )
             for p in result.pairs
         )
         theirs = len(result.pairs)
-        return cls(
-            model,
-            oracle,
-            result.runtime.name,
-            theirs,
-            result.ours,
-            result.same,
-            result.same / theirs if theirs else 0.0,
-            differences,
-            groups,
+        return project(
+            cls,
+            result,
+            model=model,
+            oracle=oracle,
+            runtime=result.runtime.name,
+            theirs=theirs,
+            share=result.same / theirs if theirs else 0.0,
+            differences=differences,
+            groups=groups,
         )
 
 
@@ -149,7 +150,7 @@ def document(view: FusionView, top: int | None) -> Document:
 
 
 def group_parts(view: FusionView, top: int | None) -> Iterator[Part]:
-    """Return the table of kernels, and what it leaves out."""
+    """Yield the table of kernels, and a note on the number of kernels that it leaves out."""
     columns = (
         Column("name", view.oracle, is_name=True),
         Column("operators"),

@@ -53,11 +53,12 @@ def answer(request: OracleRequest) -> OracleAnswer:
         graph = onnx.load(str(written), load_external_data=False).graph
     # values have the same names in both graphs: they tie our nodes to nodes of the optimized graph
     producers = {v.name: n for n in module.graph.nodes for v in n.results}
-    # values that an optimized node writes: a group ends where another one's result begins
+    # a group of nodes ends at values that another optimized node writes
     borders = frozenset(name for n in graph.node for name in n.output)
     groups = [
         OracleGroup(n.name, n.op_type, frozenset(leading_to(iter(n.output), producers, borders)))
         for n in graph.node
+        # QuantizeLinear and DequantizeLinear may be in several kernels
         if not n.op_type.endswith(("quantizeLinear", "QuantizeLinear"))
     ]
     return OracleAnswer(module, tuple(groups))

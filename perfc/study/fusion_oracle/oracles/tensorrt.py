@@ -35,7 +35,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     for layer, members in members_by_layer(content).items():
         nodes: set[Node] = set()
         for member in members:
-            # a fused chain is named by its first and last node, others by each node
+            # a layer names a fused chain by its first and last node, and other nodes one by one
             first, _, last = member.partition(RANGE)
             if first in positions and last in positions:
                 nodes |= set(module.graph.nodes[positions[first] : positions[last] + 1])
