@@ -340,7 +340,7 @@ class Engine:
         # outside of the share of a device: graphs that it does not count, the rest of a context
         outside = 0.0 if kind.counts_graphs or kind.pool_of is not PoolOf.DEVICE else GRAPH_BYTES
         outside += 0.0 if context is None else CONTEXT_BYTES - context
-        room = capacity_of(load_machine(kind.host)) if kind.host else None
+        host = capacity_of(load_machine(kind.host)) if kind.host else None
         hosted = self.offloaded_bytes + demand.hosted_bytes
         return MemoryPlan(
             float(usable),
@@ -349,7 +349,7 @@ class Engine:
             overhead,
             pool_of=kind.pool_of,
             outside_bytes=outside,
-            host_bytes=room.usable_bytes / self.ranks - hosted if room is not None else None,
+            host_bytes=host.usable_bytes / self.ranks - hosted if host is not None else None,
         )
 
     def _share(self, usable_bytes: int) -> float:

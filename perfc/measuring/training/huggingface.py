@@ -37,6 +37,7 @@ class TrainerMonitor(Monitored, TrainerCallback):  # type: ignore[misc]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Count a step; after the first, predict it."""
+        # "" is the type of the model
         dtype = "amp-bf16" if args.bf16 else "amp-f16" if args.fp16 else ""
         self.monitor.predict(args.gradient_accumulation_steps, given.get("optimizer"), dtype)
         self.monitor.count_step()

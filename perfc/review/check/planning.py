@@ -151,6 +151,8 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
 def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     """Compute the figures of one case; the flag is True if they depend on one file only.
 
+    ``target`` is the digest of the target's file.
+
     Raises:
         PerfcError: the model cannot be analyzed.
     """

@@ -57,13 +57,15 @@ def guess(name: str, known: Sequence[str]) -> str:
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
     """Return the symbols of the inputs, and other given or bound ones, with their values.
 
-    Symbols for ``batch`` or ``seq`` have that name, unless they were given by their own name.
+    A symbol that stands for ``batch`` or ``seq`` has that name, unless it was given by the name
+    that it has in the model.
     """
     given = set(report.given)
     given |= {s.name for s in report.source.symbols if s.is_bound}
     names = {*input_symbols(report.source), *given} & report.env.keys()
     of_deployment = {symbol_key(name): value for name, value in report.deployment.dims.items()}
     sizes = {**of_deployment, **{name: report.env[name] for name in names}}
+    # only the names of the axes count here, not their sizes
     for name, axis in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
         values = {evaluate(d, sizes) for key, d in axis.extents.items() if key in sizes}
         # all symbols of the axis agree, and none was given by its name: one entry for the axis

@@ -79,6 +79,7 @@ def channels_last(text: str, root: str) -> str:
     """Return code that stores feature maps and filters with channels last."""
     if "Conv2d" not in text or not re.search(METHOD.format(root, "forward"), text):
         return text
+    # group 2 is the indentation of a method, group 4 the first parameter
     change = rf"\g<0>\2\2\4 = \4.contiguous({CHANNELS_LAST})\n"
     text = re.sub(METHOD.format(root, "forward") + DOCSTRING, change, text)
     return re.sub(LAST.format(root), rf"\g<0>\n\1\1self.to({CHANNELS_LAST})", text)
@@ -87,6 +88,7 @@ def channels_last(text: str, root: str) -> str:
 def split_products(text: str, _root: str) -> str:
     """Return code that applies linear layers to both parts of a concatenation, without its copy."""
     linear, weight = "torch.nn.functional.linear", r"self.\1.weight"
+    # of the layer in group 1 and the parts in groups 2 and 3
     halves = (
         rf"({linear}(\2, {weight}[:, : \2.shape[-1]], self.\1.bias)"
         rf" + {linear}(\3, {weight}[:, \2.shape[-1] :]))"
@@ -118,16 +120,16 @@ def fused_attention(text: str, _root: str) -> str:
 
 def attention(statements: Sequence[str]) -> tuple[int, str] | None:
     """Return the number of the statement with the values, and what replaces all up to it."""
-    soft = SOFTMAX.fullmatch(statements[0])
+    softmax = SOFTMAX.fullmatch(statements[0])
     name, _, expression = statements[0].partition(" = ")
     # the softmax may assign to another name; the product with the values must be the last use of
     # both names
-    written = name
-    scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else expression)
+    first_name = name
+    scores = SCORES.fullmatch((softmax[2] or softmax[3]) if softmax else expression)
     if scores is None or not name.isidentifier():
         return None
-    query, key, by, factor = scores.groups()
-    options = {"scale": scale(by, factor)}
+    query, key, op, factor = scores.groups()
+    options = {"scale": scale(op, factor)}
     parts = [query, key, factor or "1"]
     for count, statement in enumerate(statements[1:], 1):
         # each further statement is a change of the scores, the softmax, or the product with values
@@ -138,22 +140,22 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
         option = template.partition("=")[0]
         if step is not None:
             # each option once: scale if the product has none, mask, and dropout after the softmax
-            is_free = option not in options or (option == "scale" and not by and len(options) == 1)
-            if not is_free or (option == "dropout_p") != bool(soft):
+            is_free = option not in options or (option == "scale" and not op and len(options) == 1)
+            if not is_free or (option == "dropout_p") != bool(softmax):
                 return None
-            by = step[1] if option == "scale" else by
+            op = step[1] if option == "scale" else op
             options[option] = template.partition("=")[2].format(step[1]) or scale(*step.groups())
             # the operand of the step: it must be one expression to stand in the arguments of a call
             parts.append(step[step.lastindex or 1])
             continue
         later_softmax = SOFTMAX.fullmatch(statement)
-        if later_softmax and not soft and name == (later_softmax[2] or later_softmax[3]):
-            soft, name = later_softmax, later_softmax[1]
+        if later_softmax and not softmax and name == (later_softmax[2] or later_softmax[3]):
+            softmax, name = later_softmax, later_softmax[1]
             continue
         values = [*re.finditer(VALUES.format(name), statement)]
         remaining = " ".join(statements[count:])
-        is_last = len(values) == 1 == len(re.findall(rf"\b({name}|{written})\b", remaining))
-        if not (soft and is_last and all(map(is_operand, parts))):
+        is_last = len(values) == 1 == len(re.findall(rf"\b({name}|{first_name})\b", remaining))
+        if not (softmax and is_last and all(map(is_operand, parts))):
             return None
         given = [query, key, values[0][1] or values[0][2], *map("=".join, options.items())]
         call = f"torch.nn.functional.scaled_dot_product_attention({', '.join(given)})"
@@ -167,7 +169,7 @@ def scale(by: str | None, factor: str | None) -> str:
 
 
 def is_operand(text: str) -> bool:
-    """Return True for a whole expression that binds as tightly as a product."""
+    """Return True for a whole expression that is a product, binds more tightly, or compares."""
     try:
         node = ast.parse(text, mode="eval").body
     except SyntaxError:

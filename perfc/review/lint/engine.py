@@ -124,6 +124,9 @@ class Linter:
         settings: settings of the project.
         codes: codes of the rules to run.
         least: minimum gain as a fraction of the run; None for that of the settings.
+        rules: the rules of ``codes``.
+        matched: suppressions whose pattern matched a file so far.
+        used: suppressions that hid a finding so far, with the code that did.
     """
 
     settings: Settings

@@ -58,7 +58,7 @@ class SlowProducts(TraceRule):
             if in_tf32_s(subject, k) is not None:
                 by_name.setdefault(name_of(k), []).append(k)
             elif shape is not None and (rows_off := unaligned(k, shape)):
-                extents = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in rows_off)
+                extents = ", ".join(f"{name} = {size} (of {each})" for name, size, each in rows_off)
                 key = name_of(k), shape.dtype
                 by_extents.setdefault((*key, first_seen.setdefault(key, extents)), []).append(k)
         for (name, dtype, extents), kernels in by_extents.items():
@@ -102,6 +102,7 @@ def unaligned(k: KernelTime, shape: ProductShape) -> tuple[tuple[str, int, int],
         for a in recorded
         if isinstance(a, TensorArgument) and a.strides is not None and len(a.strides) > 1
     ]
+    # lengths of rows; an operand without an axis of stride 1 adds none
     lengths = {shape.n, *(axis.get(1, shape.n) for axis in axes)} if axes else {shape.n, shape.k}
     # by extent, so that of equal extents only the last name is reported
     extents = {int(getattr(shape, name)): name for name in "mkn"}

@@ -132,7 +132,8 @@ def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Toget
             ]
             for rank, arrivals in lists.items()
         }
-        # the key of numbered collectives has their place, so all lists have the same one in order
+        # the key of numbered collectives has their place, so all lists have the same one in order;
+        # a shorter list, as of a cut trace, leaves the last ones unmatched
         if next(iter(moved.values()))[0].place != UNNUMBERED:
             yield from zip(*moved.values(), strict=False)
             continue

@@ -31,7 +31,7 @@ def streamed(o: CallOperands) -> CallWork:
     if not read and not written:
         raise UnknownOperandError("no tensor")
     numel = float(max(t.numel for t in (*read, *written)))
-    full = [t for t in read if t.numel == numel]
+    full = [t for t in read if t.numel == numel]  # operands that are not broadcast
     counts = counts_of(read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu)
     # the class of the predictor sees one tensor as rows along its last axis
     first = (written or read)[0]
