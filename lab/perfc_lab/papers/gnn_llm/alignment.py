@@ -1,8 +1,8 @@
 """Stage 2, graph-text adaptation: with a frozen encoder, the language model learns to summarize.
 
-Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
-If a graph has a token for each number, there are more pairs than in the thesis: the beginnings of
-summaries, and random ones (`lessons`).
+A pair is a graph, the question "Summarise the graph", and an answer, whose tokens give the loss, a
+cross entropy. If a graph becomes a token for each number, there are more pairs than in the thesis:
+beginnings of summaries, and summaries of random numbers (`lessons`).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .lessons import drawn_summary
 from .loop import StageProgress, StageRecipe, learn
 from .network import GraphLanguageNetwork, parts
 
-# functions of stages: features of a graph at a batch, and columns of a summary
+# functions that return the features of a graph at a batch size, and the columns `SUMS` of a summary
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
 TOKENS_PER_STEP = 2048
-"""Approximate tokens of questions, answers and graphs in one step."""
+"""Maximum tokens of questions, answers and graphs in a step of several pairs."""
 GRAPH_TOKENS = 48
-"""Approximate tokens of a graph, for the size of a step."""
+"""Approximate number of tokens that a graph becomes, for the size of a step."""
 GRAPHS_AT_ONCE = 16
-"""Graphs in one batch of generated summaries."""
+"""Graphs whose summaries are generated together."""
 SHORT = 3
-"""Maximum kinds of layer in a pair with the beginning of a summary."""
+"""Maximum kinds of layer in an answer that is the beginning of a summary."""
 LONGEST_ANSWER = 480
-"""Maximum tokens of a summary: a model that never ends is cut."""
+"""Maximum tokens of a generated summary, for a model that does not end it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,11 @@ class AlignmentPair:
     """One example of stage 2.
 
     Args:
-        g: readout of the frozen encoder, ``[width]``.
-        sums: columns of `SUMS`, ``[len(SUMS)]``.
-        question: ids.
-        answer: ids.
-        fields: numbers of the answer by name.
+        g: readout of the graph by the frozen encoder, ``[width]``.
+        sums: columns `SUMS` of the graph, or of the answer if that is random, ``[len(SUMS)]``.
+        question: ids of the tokens of the question.
+        answer: ids of the tokens of the answer.
+        fields: numbers in the answer by name.
     """
 
     g: Tensor
@@ -66,10 +66,10 @@ class SummaryFigure:
     """Scores of the summaries of unseen graphs.
 
     Args:
-        graphs: unseen.
-        fields: numbers that they state.
-        exact: share of them that are the digits expected.
-        whole: share of the summaries with every field exact.
+        graphs: number of unseen graphs.
+        fields: number of fields in their summaries, each a number.
+        exact: share of the fields with the expected digits.
+        whole: share of the summaries with all fields exact.
     """
 
     graphs: int
@@ -79,15 +79,15 @@ class SummaryFigure:
 
 
 class Pairs:
-    """Pairs of some graphs, each read and passed through the frozen encoder once.
+    """Pairs of some graphs, each of which passes the frozen encoder once.
 
     Args:
-        network: whose encoder and tokeniser are used.
-        graphs: by name.
-        names: names of those that are described.
-        encoded: features of a graph at a batch.
-        summed: columns of `SUMS` of a summary, for its start and a drawn one besides; None for
-            summaries of the graphs alone.
+        network: network whose encoder and tokeniser are used.
+        graphs: graphs by name.
+        names: names of the graphs to describe.
+        encoded: returns the features of a graph at a batch size.
+        summed: returns the columns `SUMS` of a summary, for further pairs with its beginning and
+            with random numbers; None for summaries of the graphs alone.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Pairs:
         encoded: Encoded,
         summed: Summed | None,
     ) -> Iterator[AlignmentPair]:
-        """Yield the summary of a graph, then its start and a drawn summary where ``summed``."""
+        """Yield the pair of a graph; with ``summed``, also of a beginning and of random numbers."""
         tensors = encoded(graph, float(batch))
         assert tensors.u is not None
         whole = summary(graph, batch, kinds=KINDS)
@@ -136,18 +136,18 @@ class Pairs:
 
         With additional pairs, the first epoch goes from short summaries to long ones.
         """
-        # similar lengths need little padding; the factor mixes batches from epoch to epoch
+        # equal lengths need no padding; the random factor changes the batches from epoch to epoch
         chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
         batches = list(packed(chosen))
         if not self.practises:
             order.shuffle(batches)
-        # true in the first epoch of a network that practises, and never again
+        # the first epoch alone goes from short to long
         self.practises = False
         yield from batches
 
 
 def length(pair: AlignmentPair) -> int:
-    """Return the approximate number of tokens."""
+    """Return the approximate number of tokens of a pair."""
     return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
 
 
@@ -197,7 +197,10 @@ def align(
     folder: Path | None,
     say: Say,
 ) -> StageProgress:
-    """Train the projection and the language model on pairs, with a frozen encoder."""
+    """Train the projection and the language model on pairs, with a frozen encoder.
+
+    ``rates`` are the learning rates of `GraphLanguageNetwork.groups`.
+    """
     network.freeze_encoder()
     settle(network, pairs)
     network.train()
@@ -221,13 +224,13 @@ def align(
 
 
 def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
-    """Standardise the projection's inputs by those of the training graphs."""
+    """Set means and deviations of the projection's inputs to those of the training pairs."""
     g = torch.stack([p.g for p in pairs.pairs])
     network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
 
 
 def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tuple[Tensor, Tensor]:
-    """Return the projected tokens of pairs, and which of them there are."""
+    """Return the tokens of the graphs of pairs, and a mask of those that a graph has."""
     place = next(network.projection.parameters()).device
     g = torch.stack([p.g for p in batch]).to(place)
     sums = torch.stack([p.sums for p in batch]).to(place)
@@ -236,7 +239,7 @@ def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tu
 
 
 def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigure, list[str]]:
-    """Write the summary of every graph and compare its numbers; return scores and answers."""
+    """Return the scores of generated summaries, and the summaries themselves."""
     network.eval()
     exact, whole, answers = [], [], []
     for part in parts(range(len(pairs.pairs)), GRAPHS_AT_ONCE):

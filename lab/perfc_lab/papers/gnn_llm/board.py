@@ -1,4 +1,4 @@
-"""Write the page of `perfc eval gnn-llm`: our tables and the thesis's, summaries, verdicts."""
+"""Write the page of `perfc eval gnn-llm`: tables of the thesis, Chapter 7, and verdicts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ from .tuning import LONGEST_LATENCY
 # file of the page, and the folder of its charts
 PAGE, CHARTS = "gnn_llm_tables.md", "gnn_llm"
 TIMED_GRAPHS = 16
-"""Graphs whose answers are timed; one more is run first, to load what is loaded once."""
+"""Number of graphs whose answers are timed; one more runs first, untimed, as it loads code and
+weights."""
 LONGEST_S = 0.5
-"""Longest time of an answer for the verdict "yes", in processor seconds."""
+"""Maximum processor time of an answer, in seconds, for the verdict "yes"."""
 POINTS = 0.03
 """Minimum gain of Acc(10) for the verdict that pre-training helps: 3 percentage points."""
 INTRODUCTION = (
@@ -57,12 +58,12 @@ class LanguageModelTables:
     """Results that the page is made from.
 
     Args:
-        tables: tables of the thesis.
-        seeds: the requested ones.
+        tables: requested tables of the thesis.
+        seeds: requested random seeds.
         graphs: folder of the data sets.
-        folder: folder of the results.
+        folder: folder of the results of trainings.
         size: size of the trainings.
-        stages: that they begin from.
+        stages: stages 0 to 2, which the trainings of language models begin from.
         has_charts: whether curves are drawn too.
     """
 
@@ -76,11 +77,15 @@ class LanguageModelTables:
 
     @property
     def is_faithful(self) -> bool:
-        """Return True if baselines are trained by their papers' recipes too."""
+        """Return True if baselines are trained by the recipes of their papers.
+
+        Their papers train as long as the preset `PAPER`; shorter presets compare baselines that are
+        trained by perfc's shorter recipes.
+        """
         return self.stages.card.preset == PAPER
 
     def results(self, table: PaperTable, name: str) -> list[Mapping[str, Any]]:
-        """Return the results of a predictor, one for each seed that exists."""
+        """Return the stored results of a predictor in a table, one for each seed."""
         result = []
         for line in table.lines:
             if line.predictor == name:
@@ -92,7 +97,7 @@ class LanguageModelTables:
         return result
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of every training that the tables need."""
+        """Return the keys, which are file names, of all trainings that the tables need."""
         return frozenset(
             Job(t, line, s, self.graphs, self.size, self.is_faithful).key
             for t in self.tables
@@ -126,12 +131,12 @@ def write_page(
     """Write the page into a folder, with a chart of each curve.
 
     Args:
-        board: board of the tables.
-        output: folder.
+        board: tables and the results of their trainings.
+        output: folder of the page.
         origin: what wrote the page and when, in a sentence.
         pool: graphs that inference is timed on.
-        large: table rows of language models that do not run here.
-        say: called with what is measured.
+        large: lines on the inference time of language models that do not run here.
+        say: gets a line on what is measured.
     """
     preset = board.stages.preset
     language_model = board.stages.card.language_model
@@ -170,12 +175,13 @@ def write_page(
 
 
 def _listed(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return lines as one text, a bulleted list of Markdown."""
     return ("\n".join(f"- {line}" for line in lines),)
 
 
 def verdicts(board: LanguageModelTables) -> Iterator[str]:
-    """Yield the claims of the thesis and their outcome on these rows."""
-    # a table, its rows in words, and the slice that is read of it
+    """Yield a sentence for each claim of the thesis, with its outcome on these rows."""
+    # key of a table, its rows in words, and the slice that is read
     for key, what, part in (
         ("gnn-llm-pretraining", "all platforms", "all rows"),
         ("gnn-llm-hardware-acc", "32 rows of new hardware", "32 rows"),
@@ -193,7 +199,7 @@ def verdicts(board: LanguageModelTables) -> Iterator[str]:
 
 
 def _gain(board: LanguageModelTables, key: str, part: str, what: str) -> str:
-    """Return the verdict on pre-training: Acc(10) with both parts of it and with none."""
+    """Return the verdict on pre-training: Acc(10) with both networks pre-trained, or neither."""
     both = board.figure(key, OURS, "within_10", part)
     none = board.figure(key, NEITHER, "within_10", part)
     if both is None or none is None:
@@ -217,7 +223,7 @@ def _against(ours: float | None, other: float | None, what: str, words: str) -> 
     )
 
 
-# rows are readout, set of graphs, and a `SummaryFigure` as a mapping
+# a row is a readout, the name of a set of graphs, and a `SummaryFigure` as a mapping
 SUMMARIES = columns(
     ("readout", 0),
     ("unseen graphs", 1),
@@ -229,7 +235,8 @@ SUMMARIES = columns(
 
 
 def summaries(stages: Stages) -> BoardTable:
-    """Return the exact fields of stage 2, by readout."""
+    """Return the table of exact fields in the summaries of stage 2, by readout."""
+    # the file also has a list of examples, which is no figure
     lines = [
         (readout.value, name, figure)
         for readout in Readout
@@ -250,8 +257,8 @@ def summaries(stages: Stages) -> BoardTable:
 def inference(
     board: LanguageModelTables, pool: Mapping[str, ModelGraph], say: Say
 ) -> Iterator[str]:
-    """Yield the time of one graph with the language model of the stages, measured once."""
-    # measured once: a page that is written again has the same number
+    """Yield a line on the time of one graph with the language model of the stages."""
+    # measured once and stored, so that a page that is written again has the same number
     path = board.folder / "inference.json"
     if path.is_file():
         seconds = float(json.loads(path.read_text(encoding="utf-8"))["processor_s"])
@@ -267,9 +274,9 @@ def inference(
 
 
 def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
-    """Return the processor seconds of an answer on one graph, features included.
+    """Return the mean processor time of an answer on a graph in seconds, features included.
 
-    The first is not counted.
+    The first graph is not counted.
     """
     network = adaptable(stages, Readout.NUMBERS)
     network.eval()
@@ -277,7 +284,7 @@ def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
     question = network.model.ids(
         " Predict the inference time of DL model, batch 64, on rtx4090, f16, eager\n"
     )
-    # graphs at equal steps through the pool, one more than are counted
+    # graphs at equal steps through the pool, one more than counts
     names = sorted(pool)[:: max(len(pool) // (TIMED_GRAPHS + 1), 1)][: TIMED_GRAPHS + 1]
     spent = []
     with one_thread(), torch.no_grad():

@@ -1,6 +1,7 @@
-"""Checkpoints of training stages: a folder with a card, feature standards and weights.
+"""Read and write the folder of the training stages: card, standards of features, weights.
 
-Stage 0 is a small decoder, stage 1 the encoder of graphs, stage 2 the adapted language model.
+Stage 0 is a small decoder, stage 1 the encoder of graphs, stage 2 the adapted language model. Stage
+3, which learns measured rows, is a predictor with weights elsewhere.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ DECODER, ENCODER, STANDARDS = "decoder", "encoder.safetensors", "standards.safet
 MAX_CARD_BYTES = 1 << 16
 """Maximum size of a card or a file of summaries that is read: both have a few short fields."""
 MOST_PATH = 4096
-"""Maximum characters of a path from a card; Linux opens no longer one."""
-# command in hints
+"""Maximum characters of a path in a card, that of Linux (PATH_MAX)."""
+# command that error messages suggest
 TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
 
 
@@ -45,10 +46,10 @@ class CheckpointCard:
 
     Args:
         preset: name of one of `PRESETS`.
-        language_model: folder of it; empty for the small decoder beside the card.
-        seed: random seed of everything random.
-        nodes: digest of the features of operators.
-        sums: digest of the sums.
+        language_model: folder of the language model; "" for the small decoder of stage 0.
+        seed: random seed of all stages.
+        nodes: digest of the schema of operators' features.
+        sums: digest of the schema of sums over a graph.
     """
 
     preset: str
@@ -71,10 +72,10 @@ class Stages:
 
     @classmethod
     def open(cls, folder: Path) -> Stages:
-        """Read a folder.
+        """Return the stages of a folder.
 
         Raises:
-            PerfcError: it has no card, a damaged one, or one of other features.
+            PerfcError: the folder has no card, a damaged one, or one of other features.
         """
         path = folder / CARD
         hint = TRAIN.format(folder=folder, stage="0 --stage 1 --stage 2")
@@ -127,12 +128,12 @@ class Stages:
 
     @property
     def preset(self) -> StagePreset:
-        """Return the sizes and lengths."""
+        """Return the preset of the card: sizes of networks and lengths of trainings."""
         return preset(self.card.preset)
 
     @property
     def moves_every_weight(self) -> bool:
-        """Return True if stage 2 trains every weight: of the small decoder, not of a given one."""
+        """Return True if stage 2 trains all weights of the small decoder, not an adaptation."""
         return self.preset.has_whole_decoder and not self.card.language_model
 
     @property
@@ -144,21 +145,23 @@ class Stages:
 
     @cached_property
     def read_as(self) -> str:
-        """Return the digest of the standards, a key of encoded graphs."""
+        """Return the digest of the standards, which stored encodings of graphs depend on."""
         return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
 
     def settings(self) -> str:
-        """Return the digest of the card and its preset, which retrained stages have in common."""
+        """Return the digest of the card and its preset; stages trained again have the same."""
         text = json.dumps([asdict(self.card), asdict(self.preset)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def digest(self, readout: Readout = Readout.NUMBERS) -> str:
-        """Return the digest of the card, the small decoder, stage 1, and stage 2 with a readout."""
-        # weights of stage 3 name it: they stand on these files alone
+        """Return the digest of the card, the small decoder, stage 1, and stage 2 with a readout.
+
+        Weights of stage 3 are valid for one digest, as they begin from these files.
+        """
         digest = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
         for path in (self.folder / name for name in files):
-            # a stage that was not trained is a state of its kind, not an error
+            # the digest also exists if a stage was not trained
             digest.update(path.read_bytes() if path.is_file() else b"none")
         return digest.hexdigest()[:16]
 
@@ -166,8 +169,8 @@ class Stages:
         """Return the language model as it is before stage 2.
 
         Raises:
-            MissingExtraError: without transformers and peft.
-            PerfcError: it is not there.
+            MissingExtraError: transformers or peft is not installed.
+            PerfcError: there is no language model in its folder.
         """
         given = self.card.language_model
         folder = Path(given) if given else self.folder / DECODER
@@ -180,7 +183,7 @@ class Stages:
         return TRAIN.format(folder=self.folder, stage=stage)
 
     def need(self, name: str, stage: str) -> None:
-        """Require the file of a stage.
+        """Raise an error unless the file of a stage exists.
 
         Raises:
             PerfcError: the stage was not trained.
@@ -234,13 +237,13 @@ class Stages:
     def keep_summaries(
         self, name: str, figures: dict[str, SummaryFigure], answers: list[str]
     ) -> None:
-        """Write the exactness of summaries, with three examples."""
+        """Write the scores of summaries by set of graphs, with three examples as ``examples``."""
         content: dict[str, Any] = {n: asdict(f) for n, f in figures.items()}
         content["examples"] = answers[:3]
         write_file(self.folder / name, (json.dumps(content, indent=2) + "\n").encode())
 
     def summaries(self, readout: Readout) -> dict[str, Any]:
-        """Return what `keep_summaries` wrote; empty if nothing was."""
+        """Return the content of the file of `keep_summaries`; empty without the file."""
         path = self.folder / summaries_file(readout)
         if not path.is_file() or path.stat().st_size > MAX_CARD_BYTES:
             return {}

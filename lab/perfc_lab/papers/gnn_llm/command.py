@@ -42,13 +42,13 @@ class Wanted:
         pool: folder of graphs that nobody measured.
         folder: folder of the stages.
         preset: name of one of `PRESETS`.
-        language_model: its folder; None for the small decoder.
-        readout: what of a graph becomes a token.
-        limit_s: processor time of each stage; None for the preset's.
-        seed: random seed of everything random.
-        dataset: rows of stage 3.
-        protocol: what stage 3 leaves to test.
-        mode: rows of one way of running; empty for all.
+        language_model: folder of the language model; None for the small decoder.
+        readout: name of a `Readout`: what of a graph becomes tokens.
+        limit_s: processor time of each stage in s; None for that of the preset.
+        seed: random seed of all stages.
+        dataset: data set whose rows stage 3 learns.
+        protocol: how rows are held out of stage 3.
+        mode: mode of running whose rows stage 3 reads, as inference; "" for all.
     """
 
     graphs: Path
@@ -65,12 +65,12 @@ class Wanted:
 
 
 def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
-    """Learn stages in turn; a line for each when it ends.
+    """Train stages in turn, and yield a line at the end of each.
 
     Raises:
         MissingExtraError: transformers or peft is not installed.
         DataError: a data set is not built.
-        PerfcError: a stage before is not there.
+        PerfcError: an earlier stage was not trained.
     """
     need_extra()
     readout = Readout(wanted.readout)
@@ -121,17 +121,17 @@ def evaluate(
     known: Path | None,
     say: Say,
 ) -> Path:
-    """Train what is not there yet, seeds in turn, and write the page.
+    """Run the trainings that have no stored result, one seed after another, and write the page.
 
     Args:
-        board: the requested tables.
-        processes: trainings at once; 0 writes the page from stored results alone.
+        board: requested tables and seeds.
+        processes: number of trainings at once; 0 to write the page from stored results alone.
         output: folder of the page.
         origin: what wrote the page and when, in a sentence.
         pool: folder of graphs that inference is timed on.
-        large: table rows of language models that do not run here.
-        known: file that takes the results, of this run too; None for none.
-        say: called with the progress.
+        large: lines on the inference time of language models that do not run here.
+        known: file that all results are written to; None for none.
+        say: gets the progress.
 
     Raises:
         MissingExtraError: transformers or peft is not installed.
@@ -143,7 +143,7 @@ def evaluate(
         wanted = every_job(
             tables, board.seeds, board.graphs, board.size, is_faithful=board.is_faithful
         )
-        # an interrupted run has the lines that most tables and verdicts need
+        # first the trainings that most tables and verdicts need, for a run that is interrupted
         wanted.sort(key=lambda job: (board.seeds.index(job.seed), *telling(job)))
         reproduce(tables, wanted, board.folder, processes, say)
     path = write_page(board, output, origin, StoredGraphs(pool), large, say)
@@ -154,7 +154,7 @@ def evaluate(
 
 
 def telling(job: Job) -> tuple[int, int]:
-    """Return the sort key of a job, lowest first: curves on few rows, then lines of verdicts."""
+    """Return the sort key of a training: curves on few rows first, then the lines of verdicts."""
     lines = (GIN, OURS, NEITHER, PHYSICS)
     name = job.line.predictor
     place = lines.index(name) if name in lines else len(lines)
@@ -163,7 +163,7 @@ def telling(job: Job) -> tuple[int, int]:
 
 
 def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
-    """Return a table without lines whose weights or stages do not exist; report them to ``say``."""
+    """Return a table without the lines whose stages or weights do not exist; ``say`` gets these."""
     lines = []
     for line in table.lines:
         try:
@@ -178,10 +178,10 @@ def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
 
 
 def chosen_tables(keys: Sequence[str]) -> tuple[PaperTable, ...]:
-    """Return the tables of those keys, all where none is named.
+    """Return the tables with some keys; all without a key.
 
     Raises:
-        ParseError: there is none of a key.
+        ParseError: no table has a key.
     """
     known = {table.key.removeprefix(PREFIX): table for table in TABLES}
     for key in keys:
@@ -201,10 +201,12 @@ def opened(
     known: Path | None,
     has_charts: bool,
 ) -> LanguageModelTables:
-    """Return what `evaluate` works on, with known results and the tables that are built.
+    """Return the tables for `evaluate`, after the results of the file ``known`` are unpacked.
+
+    Tables whose rows are not built are left out.
 
     Raises:
-        PerfcError: the folder holds no stages, or the file is damaged.
+        PerfcError: the folder has no stages, or the file is damaged.
     """
     if known is not None:
         unpack(known, folder, stages)

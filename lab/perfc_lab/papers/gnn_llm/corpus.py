@@ -1,6 +1,6 @@
-"""Text that a small decoder learns from: graphs in words, in JSON, and questions with answers.
+"""Texts that the small decoder learns from in stage 0: graphs in words and in JSON, and questions.
 
-Stage 0 trains on it; stages 1 and 2 take the batch of a graph from here too.
+Stages 1 and 2 also take the batch size of a graph from here.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .lessons import drawn_setting, drawn_summary
 from .numbers import latency_text
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""Batches that texts speak of: powers of two, as in measurements."""
+"""Batch sizes in texts: powers of two, as in measurements."""
 JSON_NODES = 16
-"""Nodes of a graph that are written as JSON, a run of them."""
+"""Maximum consecutive nodes of a graph in a text in JSON."""
 LEAST_S, MOST_S = 1e-4, 10.0
-"""Ends of drawn latencies: 0.1 ms to 10 s, evenly in their logarithm."""
+"""Range of random latencies, 0.1 ms to 10 s; their logarithms are uniform."""
 LATENCIES = 24
-"""Questions on latencies in one text."""
+"""Number of questions on latencies in a text of such questions."""
 
 
 def drawn_batch(name: str) -> int:
-    """Return the batch that a graph is described at, the same in every stage and process."""
+    """Return the batch size that a graph is described at, the same in every stage and process."""
     return random.Random(f"0 {name}").choice(BATCHES)
 
 
 def text_of(graph: ModelGraph, seed: int) -> str:
-    """Return one document on a graph: its summary, its first operators as JSON, or numbers.
+    """Return one text: a graph as JSON or in words, questions on latencies, or a random summary.
 
-    Latencies are drawn, not measured: what is learned is how numbers are written.
+    Latencies are random, not measured: the decoder learns how numbers are written.
     """
     draw = random.Random(f"{seed} {graph.name} text")
     batch = draw.choice(BATCHES)
@@ -48,19 +48,20 @@ def text_of(graph: ModelGraph, seed: int) -> str:
         case 2:
             return f"{SUMMARISE}\n{as_text(graph, batch, kinds=KINDS)}"
         case _:
-            # the same summary twice: numbers are copied from what stands before
+            # the same summary twice, so that the decoder learns to copy numbers from the text
+            # before
             counts = drawn_summary(draw, KINDS).text()
             return f"{counts}\n{SUMMARISE}\n{counts}"
 
 
 @cache
 def machines() -> tuple[str, ...]:
-    """Return the names that questions are about."""
+    """Return the names of machines in questions."""
     return tuple(listing.name for listing in list_machines())
 
 
 def _latency(draw: random.Random) -> str:
-    """Return a drawn question on a latency, and a drawn answer."""
+    """Return a question on a latency with a random setting, and a random answer."""
     setting = drawn_setting(draw)
     time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
     row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)
@@ -68,5 +69,5 @@ def _latency(draw: random.Random) -> str:
 
 
 def corpus(graphs: Mapping[str, ModelGraph], names: list[str], seed: int) -> list[str]:
-    """Return two documents on every graph."""
+    """Return two texts for every graph."""
     return [text_of(graphs[name], 2 * seed + i) for name in names for i in range(2)]

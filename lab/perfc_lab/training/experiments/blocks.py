@@ -1,6 +1,7 @@
-"""Blocks of language models left out: predicted kernels of a block, summed, against measured ones.
+"""Test blocks of language models that were left out: summed kernels, predicted against measured.
 
-A block is a transformer layer: products, tokenwise kernels and one attention.
+A block is a transformer layer: matrix products, kernels that work token by token, and one
+attention.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 DTYPE = "bf16"
-"""Element type of the rows; those of others are not read."""
+"""Element type of the rows; rows of other types are not read."""
 TESTED_ROWS = 30_000
-"""Rows of a class that a model tests; blocks need all layers, which are fewer."""
+"""Maximum rows of attention that a model is tested on; of layers, which blocks need, all are."""
 LAYERS = ("matmul", "tokenwise")
-"""Classes of all kernels of a block but attention."""
-# classes of which a block has one kernel
+"""Kernel classes of a block except attention."""
+# classes of attention; a block has one kernel of one of them
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
-"""Replaces parts of the recipe of attention, which takes hours for all models."""
+"""Changes of the recipe of attention, which would take hours for all models."""
 
 
 def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
-    """Return the slice of one class."""
+    """Return the mask of rows of one class, for a slice."""
     return lambda rows: everything(rows) & (rows.class_name == name)
 
 
-# a slice a class, with the goal of its mean error
+# a slice for each class, with the goal of its mean error
 SLICES = (
     RowSlice("products", of_class("matmul"), 0.06),
     RowSlice("norms, activations, rotations, sums", of_class("tokenwise")),
@@ -62,12 +63,12 @@ BLOCK_GOAL = 0.05
 
 @entity
 class Sums:
-    """Kernels of blocks, summed; arrays with one element a block.
+    """Sums of the kernels of blocks; a block is one element of each array.
 
     Args:
-        key: machine, framework, model, shards and tokens of each.
-        measured: seconds.
-        ends: floor, low, time and high of the sum, a row each.
+        key: machine, framework, model, shards and tokens of each block.
+        measured: measured seconds.
+        ends: predicted seconds: rows of lower bound, low, middle and high.
     """
 
     key: tuple[tuple[str, str, float, float, float], ...]
@@ -90,7 +91,7 @@ class Blocks(Experiment):
     )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """Train nothing.
+        """Raise an error, as there is nothing to train.
 
         Raises:
             DataError: always.
@@ -98,14 +99,14 @@ class Blocks(Experiment):
         raise DataError("blocks have no weights of their own", where=self.name)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Yield the kernels by class, then blocks by source and attention."""
+        """Yield the scores of kernels by class, then of blocks by source and attention."""
         blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
         tested: dict[str, list[Tested]] = {name: [] for name in blocks}
         for model, model_name in enumerate(KNOWN):
             say(f"{self.name}: without {model_name}")
             for name, rows in blocks.items():
                 tested[name] += left_out(name, rows, model)
-        # every model is tested by now: scores are of all of them together
+        # scores are of the rows of all models together
         lines = {figure.slice: figure for figure in figures_of(tested)}
         yield from lines.values()
         machines = {name: with_several_models(rows) for name, rows in blocks.items()}
@@ -114,13 +115,13 @@ class Blocks(Experiment):
             for name, of_class in tested.items()
         }
         for line in figures_of(of_several):
-            # only where machines of a single model were left away
+            # only if some machines have rows of a single model, so that the scores differ
             if line.rows != lines[line.slice].rows:
                 yield replace(line, slice=f"{line.slice}, machines of several models")
 
 
 def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
-    """Yield the kernels by class, then blocks."""
+    """Yield the scores of kernels by class, then of blocks."""
     every = [block for of_class in tested.values() for block in of_class]
     for part_of in SLICES:
         line = figure("model left out", part_of, every)
@@ -130,28 +131,28 @@ def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
 
 
 def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
-    """Return the machines that keep rows of other models whichever is left out."""
+    """Return the machines with rows of several models: some remain when one model is left out."""
     models: dict[str, set[float]] = {}
     for rows in blocks:
         if MODEL in rows.columns:
             numbers = np.unique(rows.columns[MODEL])
-            # -1 is a row that names no model
+            # -1 stands for a row without a model
             models.setdefault(rows.target, set()).update(numbers[numbers >= 0].tolist())
     return frozenset(target for target, each in models.items() if len(each) > 1)
 
 
 def rows_of(name: str, folder: Path) -> list[Rows]:
-    """Return the rows of a class that its predictor learns, in 16 bits."""
+    """Return the rows that the predictor of a class learns from, in 16 bits."""
     experiment = experiments()[name]
     assert isinstance(experiment, OperatorExperiment)
     return [rows for rows in experiment.rows(folder) if rows.dtype == DTYPE]
 
 
 def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
-    """Return a class learned without a model, tested on it."""
+    """Return the rows of a model, predicted by a training of one class without that model."""
     training, tests = [], []
     for rows in blocks:
-        # rows that name no model have −1, and are trained on
+        # rows without a model have -1, and are trained on
         is_model = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
         if not is_model.all():
             training.append(rows.take(~is_model))
@@ -175,9 +176,10 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
 
 
 def recipe_of(experiment: OperatorExperiment) -> Recipe:
-    """Return the recipe of a class without a model, for minutes and not an hour.
+    """Return the recipe for a training without a model, which takes minutes and not an hour.
 
-    Layers have the recipe that ships, classes of absolute errors that of machines left out.
+    It is the shipped recipe for layers, and that of machines left out for classes whose trees grow
+    leaf by leaf.
     """
     if experiment.name in LAYERS:
         return experiment.recipe
@@ -187,9 +189,10 @@ def recipe_of(experiment: OperatorExperiment) -> Recipe:
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
-    """Yield the layers alone where a source has no attention, else with each row of attention."""
+    """Yield the scores of blocks: Vidur's without attention, LLMServingSim's with each attention."""
     layers = layer_sums([block for name in LAYERS for block in tested[name]])
-    frameworks = np.array([key[1] for key in layers.key])
+    # rows of "torch" are Vidur's, which has no attention
+    frameworks = np.array([framework for _, framework, *_ in layers.key])
     alone = np.flatnonzero(frameworks == "torch")
     if len(alone):
         name = "blocks but for attention (Vidur)"
@@ -204,37 +207,38 @@ def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
 
 
 def layer_sums(tested: Sequence[Tested]) -> Sums:
-    """Return the layers of each block of which both products and others were measured."""
+    """Return the sums of the layers of each block that has measured rows of all `LAYERS`."""
     kinds: dict[tuple[str, str, float, float, float], dict[str, list[Array]]] = {}
     for block in tested:
         columns, rows = block.rows.columns, block.rows
-        # a product has a row of the matrix for each token
+        # the rows `m` of a product are the tokens
         tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
         times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
         ends = np.stack([rows.time_s, *ends_of(block)])
-        # a kernel counts as often as it is in a block
+        # a kernel counts as often as a block has it
         for i in np.flatnonzero(times > 0):
             owner = (float(columns[MODEL][i]), float(columns[SHARDS][i]), float(tokens[i]))
             of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
             of_class.setdefault(rows.class_name, []).append(times[i] * ends[:, i])
-    # blocks that lack one of the classes are not whole
+    # a block without rows of one of the classes is not complete
     whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
     sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
-    table = np.array(sums).T.reshape(5, -1)  # also without any block
+    table = np.array(sums).T.reshape(5, -1)  # five rows, also without any block
     return Sums(tuple(whole), table[0], table[1:])
 
 
-def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
-    """Return the floor, low, time and high."""
-    estimates = one.estimates
+def ends_of(tested: Tested) -> tuple[Array, Array, Array, Array]:
+    """Return the predictions of rows: lower bound, low, middle and high."""
+    estimates = tested.estimates
     return estimates.floor_s, estimates.low_s, estimates.time_s, estimates.high_s
 
 
 def summed(classes: Sequence[Array]) -> Array:
-    """Return measured, floor, low, time and high of a sum over classes, in this order.
+    """Return measured time, lower bound, low, middle and high of a sum over classes.
 
-    Errors within a class add up; those of different classes are independent and add as squares, as
-    in `perfc.analyzers.intervals.summing`.
+    ``classes`` has these five numbers of each class, where errors are added up: those within a
+    class are taken as equal. Errors of different classes are independent and add as squares, as in
+    `perfc.analyzers.intervals.summing`.
     """
     measured, floor, low, time, high = np.array(classes).T
     below, above = (math.hypot(*side) for side in (time - low, high - time))
@@ -247,7 +251,10 @@ def joined(
     layers: Sums,
     place: Mapping[tuple[str, str, float, float, float], int],
 ) -> tuple[Array, Array]:
-    """Return each attention with the layers of as many tokens, where those were measured."""
+    """Return measured times and predictions of blocks: an attention and the layers of its tokens.
+
+    Rows of attention without measured layers of as many tokens are left out.
+    """
     parts: list[Array] = []
     for block in tested:
         rows, columns = block.rows, block.rows.columns
@@ -255,7 +262,7 @@ def joined(
         tokens = columns["batch"] * columns.get("query_len", np.ones(len(rows)))
         tokens = tokens + columns.get("decodes", np.zeros(len(rows)))
         ends = np.stack([rows.time_s, *ends_of(block)])
-        # layers were measured under profilers alone
+        # layers have rows under profilers alone, so that other rows of attention have no block
         if rows.protocol is not Protocol.KERNELS:
             continue
         for i in range(len(rows)):
@@ -269,7 +276,7 @@ def joined(
 
 
 def line(name: str, measured: Array, ends: Array) -> Score:
-    """Return the score of sums."""
+    """Return the score of blocks, from their measured times and the rows of `Sums.ends`."""
     floor, low, time, high = ends
     return score("model left out", name, measured, time, low, high, floor, goal=BLOCK_GOAL)
 

@@ -1,4 +1,4 @@
-"""NeuSight's operators, one eager call each: held-out machines, then held-out shapes.
+"""Experiments on NeuSight's operators, one eager call each, with machines or shapes held out.
 
 Each constant that is an `OperatorExperiment` is trained by `perfc train op` and scored by `perfc
 eval op`.
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GOAL = 0.12
-"""Goal of the mean error, below the one that the paper has."""
-# smaller forests of balanced machines, for the trainings that leave a machine out
+"""Goal of the mean error, below that of the paper."""
+# smaller forests, with equal weights of machines, for trainings that leave a machine out
 LEFT_OUT: Mapping[str, float | int] = {
     "trees": 100,
     "depth": 5,
@@ -38,23 +38,27 @@ LEFT_OUT: Mapping[str, float | int] = {
 RECIPE = Recipe(
     trees=250, least_weight=5.0, objective="reg:absoluteerror", left_out=LEFT_OUT, general=True
 )
-"""Loss of absolute errors: a few per cent of rows are outliers, by factors, of busy hosts."""
+"""Recipe of all classes but products. The loss is of absolute errors, as a few per cent of rows are
+wrong by factors, from busy hosts. ``general``: a first forest, grown like those for machines left
+out, predicts machines without rows by itself."""
 LEVELLED = replace(RECIPE, left_out={**LEFT_OUT, "trees": 60, "depth": 3, "levels": 2})
-"""Recipe of products, with smaller forests for held-out machines: machines were measured at
-different shapes, and the physical scale explains most of the time."""
+"""Recipe of products. Machines were measured at different shapes, so that ``levels`` subtracts what
+all rows of a machine have in common before trees grow. The physical scale explains most of the
+time, and a deep forest learns the machines that it knows: of three sizes, 60 trees of depth 3 had
+the least error on machines left out (lab/notes/eager_kernels.md)."""
 
 
 class Products(OperatorExperiment):
-    """Products; those whose kernel read operands in another layout are only tested."""
+    """Experiment on products; rows with another layout of operands are only tested."""
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
-        """Return the rows for training: operands in the layout of the class, as users have them."""
+        """Return the rows whose kernel read operands in the layout of the class, as users do."""
         return [part for b in blocks if len(part := b.take(~OTHER(b)))]
 
 
 PUBLISHED, OTHER = positive(PUBLISHED_TEST), positive(OTHER_LAYOUT)
-"""Rows of NeuSight's test folder, which its published figures are of; and rows whose kernel read
-operands in another layout than the operator's, which are never trained on."""
+"""Masks of rows of NeuSight's test folder, which its published figures are of, and of rows whose
+kernel read operands in another layout than the operator has."""
 
 
 def is_linear(rows: Rows) -> NDArray[np.bool_]:
@@ -65,18 +69,21 @@ def is_linear(rows: Rows) -> NDArray[np.bool_]:
 # published test rows of the two operators of products
 LINEAR_TEST, BATCHED_TEST = both(PUBLISHED, is_linear), both(PUBLISHED, without(is_linear))
 LIBRARY = without(EAGER)
-"""Calls of a library back to back, their launches hidden."""
+"""Mask of calls of a library back to back, which hide their launches."""
 
 
 def slices(anchor: str, goal: float | None = GOAL) -> tuple[RowSlice, ...]:
-    """Return the slices that are scored: the published test rows, which have the goal, and all."""
+    """Return the slices that are scored: the published test rows, with a goal, and all rows.
+
+    ``anchor`` is NeuSight's published error.
+    """
     return (RowSlice("published test rows", PUBLISHED, goal, anchor), RowSlice("all", everything))
 
 
 def one_call(
     class_name: str, title: str, group: tuple[str, ...], anchor: str, calibrating: Calibrating
 ) -> OperatorExperiment:
-    """Return an experiment on NeuSight's rows alone, which the class names."""
+    """Return an experiment on a class of kernels that only NeuSight has rows of."""
     return OperatorExperiment(
         name=class_name,
         title=f"{title}, one eager call in FP32",
@@ -92,14 +99,14 @@ def one_call(
     )
 
 
-# group of classes that work by rows; all ten folds calibrate their intervals
+# shape parameters of classes that work by rows; and a calibration by all ten folds, not by four
 ROWS, TEN_TURNS = ("rows", "cols"), Calibrating(turns=10)
 ELEMENTWISE = one_call(
     "elementwise", "Element-wise kernels", ("elements",), "NeuSight 19.3 %", Calibrating()
 )
 SOFTMAX = one_call("softmax", "Softmax", ROWS, "NeuSight 13.9 %", TEN_TURNS)
 NORMALIZATION = one_call("normalization", "Layer normalisation", ROWS, "NeuSight 56.7 %", TEN_TURNS)
-# slices of products
+# slices of products by the way of calling and the operator
 KINDS = (
     RowSlice("batched", both(EAGER, without(is_linear))),
     RowSlice("linear", both(EAGER, is_linear)),

@@ -1,8 +1,8 @@
-"""Whole transformers in eager PyTorch: built from their configurations, never trained on.
+"""Test predictions of whole transformers in eager PyTorch, against NeuSight's measured runs.
 
-Kernels are predicted by the shipped operator predictor, whose rows are single operators, not whole
-models. The correlation of the errors of products in a run is chosen for each network on the
-runs of all others.
+A model is built from its configuration, and its kernels are predicted by the shipped predictors,
+which learned from single operators alone. The width of a run's interval depends on the correlation
+of the errors of products, which is chosen for each network on the runs of the others.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ if TYPE_CHECKING:
 FILE = "neusight_e2e.parquet"
 # eager PyTorch, whose kernels are those of single operators
 RUNTIME = "eager-literal"
-# goal of the mean error by mode, and NeuSight's published one
+# goal of the mean error by mode, and NeuSight's published error
 GOALS = {"inf": (0.09, "NeuSight 10.1 %"), "train": (0.09, "NeuSight 9.8 %")}
 STEPS = 100
-"""Number of correlations between 0 and 1 that are tried."""
+"""Number of correlations that are tried, at equal steps from 0 on; 1 follows if none suffices."""
 TASKS = {
     ("bert_large", "inf"): "BertForSequenceClassification",
     ("bert_large", "train"): "BertForPreTraining",
 }
-"""Classes that ran where the configuration names another: the last nodes of the runs that the same
-source lists node by node are a pooler and two logits, and in training two heads."""
-# names of modes in slices
+"""Class of the model that ran, by network and mode, where its configuration names another. The
+source lists the nodes of some runs: the last ones are a pooler and two logits, in training two
+heads."""
+# names of modes in tables; "" is both modes
 TITLES = {"inf": "inference", "train": "training, forward and backward", "": "both"}
 
 
 class Runs(Experiment):
-    """NeuSight's end-to-end labels: eager, FP32 without TF32."""
+    """Experiment on NeuSight's runs of whole models: eager, in FP32 without TF32."""
 
     name = "neusight_runs"
     title = "Whole transformers, eager PyTorch in FP32, kernels summed"
@@ -61,7 +62,7 @@ class Runs(Experiment):
     )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """Train nothing.
+        """Raise an error, as there is nothing to train.
 
         Raises:
             DataError: always.
@@ -69,9 +70,9 @@ class Runs(Experiment):
         raise DataError("whole runs have no weights of their own", where=self.name)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Yield the inference, training, both, then each by machine.
+        """Yield the scores of inference, of training and of both, then of each mode by machine.
 
-        Nothing where torch is missing.
+        Without PyTorch, which builds the models, there are none.
         """
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
@@ -91,9 +92,10 @@ class Runs(Experiment):
             }
             for run in of_mode:
                 line = run.line(by_others[run.model])
-                # of the mode, of both modes, of the mode on the machine
+                # the run counts for its mode, for both modes, and for its mode on its machine
                 for key in ((mode, ""), ("", ""), (mode, run.device)):
                     by_slice.setdefault(key, []).append(line)
+        # sorted by machine, where "" for all machines comes first, then by mode
         for (mode, device), lines in sorted(by_slice.items(), key=lambda item: item[0][::-1]):
             yield figure(mode, device, lines)
 
@@ -103,11 +105,11 @@ class TimedLabel:
     """A measured run with its prediction.
 
     Args:
-        device: the machine.
+        device: name of the machine.
         model: name of the network.
         mode: ``inf`` or ``train``.
         measured_s: measured time.
-        made: the prediction.
+        made: predicted run.
     """
 
     device: str
@@ -117,18 +119,21 @@ class TimedLabel:
     made: TrainingStep
 
     def line(self, products: float) -> tuple[float, ...]:
-        """Return the measured, predicted, the interval's ends at a correlation, and the floor."""
+        """Return measured and predicted time, both ends of the interval, and the lower bound.
+
+        ``products`` is the correlation of the errors of products, which widens the interval.
+        """
         whole = replace(self.made.whole, products=products)
         return self.measured_s, whole.time_s, whole.low_s, whole.high_s, self.made.floor_s
 
     def is_held(self, products: float) -> bool:
-        """Return True if the interval contains the label."""
+        """Return True if the interval at a correlation contains the measured time."""
         measured_s, _, low_s, high_s, _ = self.line(products)
         return low_s <= measured_s <= high_s
 
 
 def correlation(runs: Iterable[TimedLabel]) -> float:
-    """Return the least correlation with which intervals contain 90 % of the runs; 1 if none."""
+    """Return the smallest correlation with which 90 % of the runs are in their interval; else 1."""
     labels = list(runs)
     enough = (
         share / STEPS
@@ -139,7 +144,7 @@ def correlation(runs: Iterable[TimedLabel]) -> float:
 
 
 def timed(row: Any, say: Say) -> TimedLabel:
-    """Return one label, built and predicted."""
+    """Return the measured run of a row of the table, with its prediction."""
     table, measured_s = run(row), row.e2e_latency_ms * 1e-3
     ratio = table.whole.time_s / measured_s
     say(f"{row.device} {row.model} {row.mode} {row.batch} x {row.seq_len}: {ratio:.3f}")
@@ -147,10 +152,10 @@ def timed(row: Any, say: Say) -> TimedLabel:
 
 
 def run(row: Any) -> TrainingStep:
-    """Return the prediction of a run, extrapolated from models of one and of two layers."""
+    """Return the prediction of a run, extrapolated from models cut to one and to two layers."""
     is_training = row.mode == "train"
     cuts = []
-    # the second layer is the time of each further one, as all are equal
+    # layers are equal: the difference of the two is the time of each further layer
     for units in (1, 2):
         path = exported(
             str(row.model),
@@ -168,9 +173,10 @@ def run(row: Any) -> TrainingStep:
 
 
 def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Score:
-    """Return the errors of the runs of one mode, ``""`` for both, of all machines or one."""
+    """Return the score of the runs of a mode on a machine; "" is both modes, or all machines."""
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
+    # goals are of all machines together
     goal, anchor = GOALS.get(mode, (None, "")) if not device else (None, "")
     part = TITLES[mode] + (f", {device}" if device else "")
     split = "no whole model seen"

@@ -1,7 +1,9 @@
-"""Classes of kernels of serving frameworks, in recorded graphs or under profilers.
+"""Experiments on kernels of serving frameworks, in recorded graphs or under profilers.
 
 Each constant that is an `OperatorExperiment` is trained by `perfc train op` and scored by `perfc
-eval op`.
+eval op`. Numbers of recipes were chosen on held-out rows; lab/notes/serving_kernels.md and
+lab/notes/products.md have the errors of others. A slice may have a goal of its mean error, and the
+published figure that the goal is taken from.
 """
 
 from __future__ import annotations
@@ -28,16 +30,17 @@ from .slices import (
 )
 
 ABSOLUTE = "reg:absoluteerror"
-"""Loss of classes with outliers: the squared error would follow them."""
+"""Loss of classes with outliers, which a squared error would follow."""
 DRAWN: dict[str, Any] = {"columns": 1.0, "node_columns": 0.5, "subsample": 0.5}
-"""Features and rows that trees of one round see, of which the mean is taken (`parallel_trees`)."""
-# two folds calibrate intervals, where four do by default
+"""Shares of features and rows that each tree of a round sees; the mean of the round's trees counts
+(`parallel_trees`), so that their noise averages out."""
+# calibration of intervals by two folds, not by four as is the default
 TWO_TURNS = Calibrating(turns=2)
 ALL = RowSlice("all", everything)
 
 # attention of prompts and encoders, and of single tokens over a cache
 
-# recipe of both attentions
+# recipe of attention of prompts and of single tokens
 BY_HEADS = Recipe(
     trees=150,
     depth=10,
@@ -78,7 +81,7 @@ DECODE = OperatorExperiment(
     machines=(ALL,),
 )
 MIXED_ON = where("rtx-pro-6000-server")
-"""The machine that several mixed batches were measured on."""
+"""Mask of the machine that mixed batches of several models were measured on."""
 MIXED = OperatorExperiment(
     "mixed_attention",
     "Attention of prompts mixed with single tokens, under a profiler",
@@ -239,7 +242,7 @@ CAUSAL_CONVOLUTION = OperatorExperiment(
 # fused experts, seven ways to quantize
 
 RELATED = where("h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb200")
-"""Machines of which another has the same chip or nearly so."""
+"""Mask of machines that share their chip with another, or nearly so."""
 UNQUANTIZED = where(dtype="bf16", weight_bits=0)
 QUANTIZED_EXPERTS = (RowSlice("16 bits", UNQUANTIZED), RowSlice("quantised", without(UNQUANTIZED)))
 EXPERTS = OperatorExperiment(
@@ -257,8 +260,8 @@ EXPERTS = OperatorExperiment(
         columns=0.5,
         objective=ABSOLUTE,
         cells=3_000,
-        # where a machine is left out, two trees a round of all features: one tree's noise is most
-        # of what such a forest errs by
+        # for machines left out, two trees per round that see all features: most of the error of
+        # such a forest is the noise of single trees
         left_out={
             "max_rows": 300_000,
             "trees": 120,
@@ -284,7 +287,7 @@ EXPERTS = OperatorExperiment(
 
 ANCHORED = "bf16 on A100, H100, H200, B200"
 FULL = both(BF16, where("a100-sxm4-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb"))
-"""bf16 on the machines that others publish figures of."""
+"""Mask of bf16 on the machines that others published figures of."""
 PROFILED = RowSlice("half precision, under a profiler", without(REPLAYED))
 QUANTIZED = tuple(
     RowSlice(
