@@ -1,7 +1,7 @@
-"""Sums over a graph's operators, as numbers that a projection can carry.
+"""Vectors of the numbers in a graph's summary, which a projection turns into tokens.
 
-A mean over nodes (Eq. 7.5) does not know how many there are. The numbers of a summary do: they are
-next to it, each as its logarithm and as the digits that a summary writes.
+The mean over nodes (Eq. 7.5) says nothing of their number. So the network also reads the numbers of
+the summary, each as its logarithm and as the digits that the summary writes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from .descriptions import LAYER_FIELDS, TOTALS, GraphSummary, summary
 from .numbers import COUNT_DIGITS, significant
 
 KINDS = 8
-"""Kinds of layers, those of most FLOP; a summary names as many."""
+"""Maximum kinds of layers in a vector and in a summary: those with the most FLOP."""
 MAGNITUDES = 19
-"""Magnitudes of numbers: as many digits as one of 64 bits has."""
+"""Maximum digits of a number, those of an integer of 64 bits."""
 DIGITS = COUNT_DIGITS * 10 + MAGNITUDES
-"""Indicators of a number: which digit stands first, second, third, and how many there are."""
+"""Indicators of a number: ten each for its first, second and third digit, then one per number of
+digits."""
 OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
-"""Numbers of the whole graph, and of each kind of layer."""
+"""Counts of the numbers of the whole graph, and of each kind of layer."""
 
 
 def _columns() -> tuple[str, ...]:
     """Return the names of the columns of `SUMS`."""
-    # in the order of `vector`: logarithms, digits of the same numbers, kinds of layers
+    # in the order of `vector`: logarithms, indicators of the digits, indicators of the kinds of
+    # layers
     names = [f"total {name}" for name in TOTALS]
     names += [f"kind {k} {name}" for k in range(KINDS) for name in LAYER_FIELDS]
     digits = [f"{i}{d}" for i in ("first ", "second ", "third ") for d in range(10)]
@@ -40,26 +42,27 @@ def _columns() -> tuple[str, ...]:
 
 
 SUMS = Schema("GNN-LLM sums", _columns())
+"""Columns of the vector of a graph's summary."""
 
 
 @record
 class SumsLayout:
-    """Positions where the parts of a vector of `SUMS` begin: logarithms, then digits, then kinds.
+    """Positions of the parts of a vector of `SUMS`: logarithms, then digits, then kinds of layers.
 
     Args:
-        numbers: numbers in a vector; each has one logarithm and `DIGITS` indicators.
+        numbers: number of numbers in a vector; each has one logarithm and `DIGITS` indicators.
     """
 
     numbers: int = OF_TOTALS + KINDS * OF_KIND
 
     @property
     def digits(self) -> int:
-        """Return the first indicator of a digit."""
+        """Return the position of the first indicator of a digit."""
         return self.numbers
 
     @property
     def kinds(self) -> int:
-        """Return the first indicator of a kind."""
+        """Return the position of the first indicator of a kind."""
         return self.numbers * (1 + DIGITS)
 
 
@@ -67,31 +70,31 @@ LAYOUT = SumsLayout()
 
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
-    """Return ``[len(SUMS)]`` of a graph at a batch."""
+    """Return the vector of a graph at a batch size, ``[len(SUMS)]``."""
     return vector(summary(graph, round(batch), kinds=KINDS))
 
 
 def vector(counted: GraphSummary) -> list[float]:
-    """Return ``[len(SUMS)]`` of a summary; zeros where there is no further kind of layer."""
+    """Return the vector of a summary, ``[len(SUMS)]``, with zeros in place of missing kinds."""
     numbers = [int(getattr(counted, name)) for name in TOTALS]
     for layer in counted.layers[:KINDS]:
         numbers += [int(getattr(layer, name)) for name in LAYER_FIELDS]
     missing = LAYOUT.numbers - len(numbers)
-    logs = [log2(1 + n) for n in numbers] + [0.0] * missing
+    result = [log2(1 + n) for n in numbers] + [0.0] * missing
     for number in numbers:
-        logs += digits(number)
-    logs += [0.0] * (missing * DIGITS)
-    # an operator outside of the vocabulary has zeros
+        result += digits(number)
+    result += [0.0] * (missing * DIGITS)
+    # a kind outside of the vocabulary has zeros
     position = {name: i for i, name in enumerate(VOCABULARY)}
     kinds = [0.0] * (KINDS * len(VOCABULARY))
     for k, layer in enumerate(counted.layers[:KINDS]):
         if layer.kind in position:
             kinds[k * len(VOCABULARY) + position[layer.kind]] = 1.0
-    return logs + kinds
+    return result + kinds
 
 
 def digits(number: int) -> list[float]:
-    """Return the indicators of the significant digits of a number, and of how many digits it has.
+    """Return the `DIGITS` indicators of a number: its significant digits and its number of digits.
 
     >>> [i for i, x in enumerate(digits(53)) if x]
     [5, 13, 20, 31]

@@ -1,8 +1,9 @@
-"""Graphs in words: the requested summary, the high-level text, JSON (Section 7.4.1).
+"""Describe graphs in words, as summaries, and in JSON (Section 7.4.1).
 
-The summary is the answer of stage 2 and the high-level text at once: both state the totals and a
-line for each kind of layer. It differs from the sample of Section 7.7.3 in one point: numbers of
-three digits take the word that suits them, where the sample has billions for every total.
+A summary has the totals of the graph and a line for each kind of layer. It is the answer of stage
+2, and the high-level text of the thesis. It differs from the sample of Section 7.7.3 in one point:
+each number has three digits and the word that suits it, where the sample has billions for every
+total.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .numbers import count_of, count_text, flop_of, flop_text, significant
 
 SUMMARISE = "Summarise the graph"
 """The question of stage 2."""
-# answers of the model in the words of `GraphSummary.text`; lengths are bounded by MAX_CHARACTERS
+# patterns of `GraphSummary.text` in the answer of a model, of which MAX_CHARACTERS are read
 _HEAD = re.compile(
     r"The graph contains (?P<nodes>.+?) nodes and (?P<edges>.+?) edges\. "
     r"The batch size is (?P<batch>[0-9]{1,9})\. "
@@ -35,11 +36,11 @@ _LAYER = re.compile(
     r"MACs: (?P<mac>[^,\n]+), Parameters: (?P<parameters>[^,\n]+)"
 )
 TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
-"""Fields of the head, in the order of a summary."""
-# fields of a line, in its order
+"""Fields of the first lines of a summary, in their order."""
+# fields of the line of a kind of layer, in their order
 LAYER_FIELDS = ("count", "flop", "mac", "parameters")
 MAX_CHARACTERS = 100_000
-"""Length of an answer that is read."""
+"""Maximum characters of an answer that are read."""
 
 
 @record
@@ -48,10 +49,10 @@ class LayerSummary:
 
     Args:
         kind: mnemonic of the operator.
-        count: number of descriptions.
-        flop: number of FLOPs of all of them at the batch.
-        mac: number of MACs of all of them at the batch.
-        parameters: elements that they have stored.
+        count: number of such layers.
+        flop: floating-point operations of all of them.
+        mac: multiply-accumulates of all of them.
+        parameters: stored elements of all of them.
     """
 
     kind: str
@@ -63,16 +64,16 @@ class LayerSummary:
 
 @record
 class GraphSummary:
-    """Numbers of a graph at a batch in its summary.
+    """Numbers of a graph at a batch size, as its summary has them.
 
     Args:
-        nodes: operators.
-        edges: tensors that one operator hands to another.
-        batch: images.
-        flop: two for each multiply-accumulate, and those of other operations.
+        nodes: number of operators.
+        edges: number of tensors that one operator writes and another reads.
+        batch: batch size.
+        flop: floating-point operations; a multiply-accumulate is two.
         mac: multiply-accumulates.
         parameters: stored elements.
-        layers: by FLOP, the most first.
+        layers: kinds of layers, those with the most FLOP first.
     """
 
     nodes: int
@@ -84,7 +85,7 @@ class GraphSummary:
     layers: tuple[LayerSummary, ...]
 
     def fields(self) -> dict[str, int]:
-        """Return every number by name: ``nodes``, ``conv.flop``."""
+        """Return every number by name: ``nodes``, or ``conv.flop`` for a kind of layer."""
         named = {name: int(getattr(self, name)) for name in TOTALS}
         for layer in self.layers:
             for name in LAYER_FIELDS:
@@ -92,7 +93,7 @@ class GraphSummary:
         return named
 
     def text(self) -> str:
-        """Return the description in the words of the thesis, with numbers of three digits."""
+        """Return the summary in the words of the thesis, with numbers of three digits."""
         lines = [
             f"The graph contains {count_text(self.nodes)} nodes and {count_text(self.edges)} "
             f"edges. The batch size is {self.batch}. The graph has {flop_text(self.flop)}, "
@@ -109,19 +110,19 @@ class GraphSummary:
 
 
 def node_counts(graph: ModelGraph, batch: float) -> dict[str, Array]:
-    """Return FLOP, MACs and stored elements of every operator, ``[nodes]`` each."""
+    """Return FLOP, MACs and stored elements of every operator, each an array ``[nodes]``."""
     facts = graph.ops.at(batch)
     flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
     return {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
 
 
 def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> GraphSummary:
-    """Return the counted summary of a graph at a batch.
+    """Return the summary of a graph at a batch size.
 
     Args:
-        graph: operators and what they count.
-        batch: images.
-        kinds: number of kinds of layers that get a line, those of most FLOP; all by default.
+        graph: graph to describe.
+        batch: batch size.
+        kinds: maximum kinds of layers, those with the most FLOP; all by default.
     """
     counts = node_counts(graph, batch)
     names = np.array(graph.ops.ops)
@@ -130,7 +131,7 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
         of_kind = names == kind
         sums = {name: round(float(column[of_kind].sum())) for name, column in counts.items()}
         layers.append(LayerSummary(kind, int(of_kind.sum()), **sums))
-    # further keys decide between layers without FLOP, so that the order is always the same
+    # kinds with equal FLOP, as with none, are sorted by further keys, so that the order is fixed
     layers.sort(key=lambda layer: (-layer.flop, -layer.parameters, -layer.count, layer.kind))
     return GraphSummary(
         len(graph.ops),
@@ -144,14 +145,14 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
 
 
 def as_text(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> str:
-    """Return the high-level text of Table 7.2."""
+    """Return the summary of a graph as text, the high-level text of Table 7.2."""
     return summary(graph, batch, kinds=kinds).text()
 
 
 def fields_of(text: str) -> dict[str, int]:
-    """Return the numbers of a summary in words, by the names of `GraphSummary.fields`.
+    """Return the numbers in a summary as text, by the names of `GraphSummary.fields`.
 
-    A field that is malformed, missing or duplicate is left out: it was not answered.
+    A malformed or duplicate field is left out, as a missing one: the model did not answer it.
     """
     answered: dict[str, int | None] = {}
     text = text[:MAX_CHARACTERS]
@@ -162,48 +163,48 @@ def fields_of(text: str) -> dict[str, int]:
     for line in _LAYER.finditer(text):
         for name in LAYER_FIELDS:
             key = f"{line['kind']}.{name}"
-            # a kind with two lines has no one answer
+            # with two lines of a kind it is unclear which is the answer
             repeated |= {key} & answered.keys()
             answered[key] = count_of(line[name].strip())
     return {n: v for n, v in answered.items() if v is not None and n not in repeated}
 
 
 def _number(name: str, words: str) -> int | None:
-    """Return the number of a field: FLOP have a unit, all others are counts."""
+    """Return the number of a field from its text: FLOP have a unit, all others are counts."""
     return flop_of(words) if name == "flop" else count_of(words)
 
 
 def as_stated(fields: Mapping[str, int]) -> dict[str, int]:
-    """Return the fields rounded as in a summary: to three significant digits, the batch exactly."""
+    """Return the fields as a summary writes them: with three digits, the batch size exactly."""
     return {n: v if n == "batch" else significant(v) for n, v in fields.items()}
 
 
 def exact_fields(expected: Mapping[str, int], answer: str) -> dict[str, bool]:
-    """Return for each expected field whether an answer has its rounded value."""
+    """Return True for each expected field whose rounded value is in an answer."""
     answered = fields_of(answer)
     return {n: answered.get(n) == v for n, v in as_stated(expected).items()}
 
 
 ATTRIBUTES = ("kernel", "stride", "dilation", "pad")
-"""Attributes of an operator with a window, each in two directions."""
+"""Attributes of an operator with a window, each with a value for height and one for width."""
 
 
 def as_json(graph: ModelGraph, batch: int, *, nodes: int | None = None) -> str:
     """Return the semi-structured text of Table 7.2: operators with inputs, in compact JSON.
 
     Args:
-        graph: operators in order.
-        batch: images.
-        nodes: that are listed, the first ones; all by default.
+        graph: graph to describe.
+        batch: batch size.
+        nodes: number of first operators that are listed; all by default.
     """
     listed = list(_nodes(graph, batch))
     return json.dumps({"batch": batch, "nodes": listed[:nodes]}, separators=(",", ":"))
 
 
 def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
-    """Yield the mapping of each operator, in the order of the graph."""
+    """Yield the entry of each operator in JSON, in the order of the graph."""
     facts, counts = graph.ops.at(batch), node_counts(graph, batch)
-    # operators that each one reads from, by position
+    # positions of the operators that each operator reads from
     sources: dict[int, list[int]] = {}
     for source, target in graph.ops.edges.T.tolist():
         sources.setdefault(target, []).append(source)
@@ -222,7 +223,7 @@ def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def hardware_text(row: GraphRow) -> str:
-    """Return machine, data sheet, precision, way of running and batch of a row, in words."""
+    """Return machine, data sheet, precision, mode and batch size of a row, in words."""
     machine, setting = sheet(row.target), row.setting
     rate = machine.matrix_flop_per_s(setting.precision.dtype)
     return (

@@ -17,7 +17,7 @@ from ..networks.message_passing import incoming
 MASK_RATE = 0.5
 """Share of the operators that are hidden. Source: thesis, Table 7.7."""
 REPLACE_RATE = 0.1
-"""Share of the hidden operators that get the features of another in place of the mask."""
+"""Share of the hidden operators that get the features of another operator in place of the mask."""
 ALPHA = 2.0
 """Exponent of the scaled cosine error. Source: thesis, Table 7.7."""
 LAYERS = 5
@@ -25,15 +25,15 @@ LAYERS = 5
 INPUT_DROPOUT = 0.2
 """Dropout of the features. Source: thesis, Table 7.7."""
 LEARNING_RATE = 5e-4
-"""Rate of Adam, without a schedule. Source: thesis, Table 7.7."""
+"""Learning rate of Adam, without a schedule. Source: thesis, Table 7.7."""
 EPOCHS = 500
-"""Epochs of the preset of the thesis. Source: thesis, Table 7.7."""
+"""Epochs of the training. Source: thesis, Table 7.7."""
 GRAPHS_PER_STEP = 128
-"""Graphs of a step in the preset of the thesis. Source: thesis, Table 7.7."""
+"""Graphs of a step in the preset ``paper``. Source: thesis, Table 7.7."""
 
 
 class GinLayer(nn.Module):
-    """Eq. 7.4: ``(A + (1 + ε)I) MLP(H)`` with ``MLP(Z) = ReLU(BN(ZW₁ + b₁))W₂ + b₂``.
+    """Layer of Eq. 7.4: ``(A + (1 + ε)I) MLP(H)``, ``MLP(Z) = ReLU(BN(ZW₁ + b₁))W₂ + b₂``.
 
     ``ε`` is learned and starts at 0, as Xu et al. have it; the equation leaves the 1 out.
     """
@@ -52,12 +52,12 @@ class GinLayer(nn.Module):
 
 
 class GinEncoder(nn.Module):
-    """Five layers with batch normalisation and PReLU between them; dropout on what is read.
+    """Encoder: dropout of the features, then layers, each with batch normalisation and PReLU.
 
     Args:
-        features: features of an operator, 44.
+        features: number of features of an operator, 44.
         width: hidden units, 1,024 in Table 7.7.
-        layers: how often messages are passed.
+        layers: number of layers.
     """
 
     def __init__(self, features: int, width: int, layers: int = LAYERS) -> None:
@@ -76,15 +76,15 @@ class GinEncoder(nn.Module):
 
 
 def leaky(x: Tensor, slope: Tensor) -> Tensor:
-    """Return PReLU of one slope; torch's gradient of it takes four times as long on a processor."""
+    """Return PReLU with one slope; the gradient of PyTorch's takes four times as long on a CPU."""
     return slope * x + (1 - slope) * torch.relu(x)
 
 
 class GraphMae(nn.Module):
-    """An encoder, and a decoder of one GIN layer that restores what was hidden.
+    """An encoder, and a decoder of one GIN layer that restores the features of hidden operators.
 
     Args:
-        features: features of an operator.
+        features: number of features of an operator.
         width: hidden units.
     """
 
@@ -96,15 +96,16 @@ class GraphMae(nn.Module):
         self.decoder = GinLayer(width, features)
 
     def loss(self, x: Tensor, edges: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the scaled cosine error of half of the operators, drawn.
+        """Return the scaled cosine error of the hidden operators, a random half of all.
 
         Args:
-            x: ``[nodes, features]``.
-            edges: ``[2, edges]``.
-            generator: draws what is hidden.
+            x: features of the operators, ``[nodes, features]``.
+            edges: source and target of each edge, ``[2, edges]``.
+            generator: random generator that chooses the hidden operators.
         """
         hidden = torch.randperm(len(x), generator=generator)[: max(round(MASK_RATE * len(x)), 1)]
-        # random features in place of the mask, as in the paper: no operator is masked in use
+        # some get the features of others in place of the mask, as in the paper, since no operator
+        # has the mask when the encoder is used
         replaced = hidden[: round(REPLACE_RATE * len(hidden))]
         others = torch.randint(len(x), (len(replaced),), generator=generator)
         is_hidden = torch.zeros(len(x), 1)
@@ -112,14 +113,15 @@ class GraphMae(nn.Module):
         hidden, is_hidden = hidden.to(x.device), is_hidden.to(x.device)
         shown = x.index_copy(0, replaced.to(x.device), x[others.to(x.device)])
         z = self.encoder(shown * (1 - is_hidden) + self.mask * is_hidden, edges)
-        # masked a second time: the decoder restores an operator from its neighbours' embeddings
+        # hidden operators are set to 0 again, so that the decoder restores them from their
+        # neighbours
         keep = torch.ones(len(x), 1, device=x.device).index_fill(0, hidden, 0.0)
         restored = self.decoder(self.bridge(z) * keep, edges)
         return scaled_cosine_error(restored[hidden], x[hidden])
 
 
 def scaled_cosine_error(restored: Tensor, x: Tensor) -> Tensor:
-    """Return the mean of ``(1 − cos)^α`` over nodes, ``[nodes, features]`` each."""
+    """Return the mean of ``(1 − cos)^α`` over nodes, from two tables ``[nodes, features]``."""
     cosine = nn.functional.cosine_similarity(restored.float(), x.float(), dim=1)
     return (1 - cosine).clamp_min(0.0).pow(ALPHA).mean()
 
@@ -127,19 +129,19 @@ def scaled_cosine_error(restored: Tensor, x: Tensor) -> Tensor:
 def side_by_side(
     graphs: Sequence[GraphTensors], generator: random.Random, most: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield ``most`` graphs at a time as one graph without edges between them, in random order.
+    """Yield the features and the edges of ``most`` graphs at a time as one graph, in random order.
 
-    Every graph comes once; yields ``[nodes, features]`` and edges ``[2, edges]``.
+    Every graph comes once. Features are ``[nodes, features]``, edges ``[2, edges]``.
 
     Args:
-        graphs: may be encoded on access.
+        graphs: graphs as tensors; the sequence may encode one on access.
         generator: random generator of the order.
-        most: graphs at a time.
+        most: number of graphs at a time.
     """
     order = generator.sample(range(len(graphs)), len(graphs))
     for start in range(0, len(order), most):
         part = [graphs[i] for i in order[start : start + most]]
-        # numbers of nodes begin where the graph before ends
+        # numbers of nodes in edges continue from graph to graph
         begin, edges = 0, []
         for graph in part:
             edges.append(graph.edge_index + begin)

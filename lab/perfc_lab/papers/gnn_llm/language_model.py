@@ -1,7 +1,7 @@
-"""Language models: any causal one of a local folder, or a small decoder that learns from our text.
+"""Load a causal language model from a local folder, or train a small decoder on texts.
 
-Folders are those of `transformers`, weights in safetensors. Nothing is fetched, no code of a folder
-is run.
+Folders are those of `transformers`, with weights in safetensors. Nothing is downloaded, and no code
+of a folder is run.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .loop import StageRecipe, learn
 from .presets import DecoderShape
 
 LARGE_PARAMETERS = 1 << 30
-"""Parameters from which a model is loaded in 16 bits, or in 4 on a GPU."""
+"""Minimum parameters of a model that is loaded in 16 bits, or on a GPU in 4."""
 # special tokens of the small decoder
 END, PADDING = "<end>", "<padding>"
 TOKENS_PER_STEP = 4096
-"""Tokens of a step of the small decoder."""
+"""Tokens of a training step of the small decoder."""
 TEXT_RATE = 2e-3
 """Learning rate of the small decoder."""
 IGNORED = -100
-"""Label of a token that no loss is taken of, as `transformers` has it."""
+"""Label of a token without a loss, that of `transformers`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class CausalLanguageModel:
     Args:
         network: network of `transformers`.
         tokenizer: tokenizer of `transformers`.
-        folder: where it was read from.
+        folder: folder that it was read from.
     """
 
     network: nn.Module
@@ -73,12 +73,12 @@ class CausalLanguageModel:
         return int(self.tokenizer.eos_token_id)
 
     def ids(self, text: str) -> list[int]:
-        """Return the tokens of a text, without those that begin or end a document."""
+        """Return the ids of the tokens of a text, without those that begin or end a document."""
         tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens, up to the end of the answer."""
+        """Return the text of ids of tokens, up to the end of the answer."""
         tokens = list(ids)
         if self.end in tokens:
             tokens = tokens[: tokens.index(self.end)]
@@ -88,10 +88,10 @@ class CausalLanguageModel:
 def load_language_model(folder: Path) -> CausalLanguageModel:
     """Return a causal language model of a local folder, as `transformers` saves it.
 
-    Models of more than 2³⁰ weights are held in 16 bits, on a GPU in 4 where bitsandbytes is.
+    Models of more than `LARGE_PARAMETERS` weights have 16 bits, or 4 on a GPU with bitsandbytes.
 
     Raises:
-        MissingExtraError: without transformers and peft.
+        MissingExtraError: transformers or peft is not installed.
         PerfcError: the folder has no such model.
     """
     need_extra()
@@ -122,7 +122,7 @@ def load_language_model(folder: Path) -> CausalLanguageModel:
 
 def _held(folder: Path) -> dict[str, Any]:
     """Return the options of `transformers` that set the type and place of the weights."""
-    # files of large models hold 2 bytes a weight
+    # files of large models have 2 bytes per weight
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     if size < 2 * LARGE_PARAMETERS:
         return {"dtype": torch.float32}
@@ -140,19 +140,20 @@ def _held(folder: Path) -> dict[str, Any]:
 
 
 def attention() -> str:
-    """Return the attention implementation: plain products on a CPU, whose gradients are faster."""
+    """Return the implementation of attention: plain products on a CPU, whose gradient is faster."""
     return "sdpa" if torch.cuda.is_available() else "eager"
 
 
 def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[str] = ()) -> Any:
     """Build a tokenizer of byte pairs from text, with every digit a separate token.
 
-    Between two numbers of a summary stands mostly one token: answers are half as long.
+    Merges may span words, so that mostly one token is between two numbers of a summary. That halves
+    the length of answers.
 
     Args:
-        texts: to learn from.
-        shape: how many tokens there are.
-        words: that are a token each, besides.
+        texts: texts to learn the merges from.
+        shape: shape of the decoder, with the number of tokens.
+        words: words that are a token each.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -168,12 +169,12 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=shape.vocabulary - len(vocabulary),
-        # in this order they are tokens 0 and 1, as `fresh_decoder` has them
+        # in this order they are the tokens 0 and 1, as `fresh_decoder` sets them
         special_tokens=[PADDING, END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    # words are taken out first, so that no merge is learned that holds one; `$^` splits nothing
+    # texts are split at the words, so that no merge contains a word; `$^` matches nothing
     between = (
         re.compile(rf"\b(?:{'|'.join(map(re.escape, vocabulary))})\b")
         if vocabulary
@@ -187,7 +188,7 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
 
 
 def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
-    """Return a Llama-style decoder as it is initialised."""
+    """Return a small decoder of Llama's architecture with random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
@@ -218,18 +219,18 @@ def train_decoder(
     seed: int,
     say: Say,
 ) -> CausalLanguageModel:
-    """Make a tokeniser and a small decoder from text, and keep both in a folder.
+    """Return a small decoder and its tokenizer, trained on texts and written into a folder.
 
     Args:
-        texts: documents.
+        texts: texts to learn from.
         shape: shape of the decoder.
-        folder: folder of the language model; a checkpoint lies in it while it learns.
-        recipe: how long.
-        seed: random seed of the weights and the order.
-        say: called with the loss.
+        folder: folder of the language model, which has a checkpoint during the training.
+        recipe: length of the training.
+        seed: random seed of the weights and the order of texts.
+        say: gets the loss now and then.
 
     Raises:
-        MissingExtraError: without transformers.
+        MissingExtraError: transformers is not installed.
     """
     need_extra()
     folder.mkdir(parents=True, exist_ok=True)
@@ -240,7 +241,7 @@ def train_decoder(
     network.train()
 
     def batches(order: random.Random) -> Iterator[Tensor]:
-        chosen = order.sample(range(len(texts)), len(texts))  # all, in a drawn order
+        chosen = order.sample(range(len(texts)), len(texts))  # all, in random order
         yield from packed((texts[i] for i in chosen), model, shape.context // 4)
 
     learn(
@@ -259,9 +260,9 @@ def train_decoder(
 
 
 def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return the cross entropy of the next token of whole texts."""
+    """Return a function for the cross entropy of each next token in texts."""
 
-    # `transformers` shifts labels by one token itself
+    # `transformers` shifts the labels by one token
     def loss(ids: Tensor) -> Tensor:
         value: Tensor = network(input_ids=ids, labels=ids).loss
         return value
@@ -270,9 +271,10 @@ def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def packed(texts: Iterable[str], model: CausalLanguageModel, length: int) -> Iterator[Tensor]:
-    """Yield documents one after another, cut into rows, ``[rows, length]`` at a time.
+    """Yield the tokens of texts, one text after another, as batches ``[rows, length]``.
 
-    Rows need no padding, as a document may go on in the next one; what fills no batch is dropped.
+    Rows need no padding, as a text may continue in the next row. The last tokens, fewer than a
+    batch, are dropped.
     """
     rows, filled = max(TOKENS_PER_STEP // length, 1), []
     for text in texts:

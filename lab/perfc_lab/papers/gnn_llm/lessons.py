@@ -1,8 +1,8 @@
-"""Extra training pairs of stages 0 and 2: drawn summaries and ways of running.
+"""Additional texts of stages 0 and 2: summaries with random numbers, and random settings.
 
-The thesis has no such pairs. Ours are trained on with its summaries, and only where a graph is read
-with a token for each number. A drawn summary is of no graph: it says every kind of layer, and
-numbers that do not follow from each other, so that what is learned is to say what the tokens hold.
+The thesis has none of them. Stage 2 learns random summaries only if a graph becomes a token for
+each number. They describe no graph: any kind of layer occurs, and the numbers do not depend on each
+other. So the language model can only learn to write what the tokens say.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ from ..networks.node_features import OTHER
 from ..operators import VOCABULARY
 from .descriptions import GraphSummary, LayerSummary
 
-# kinds of layer that are drawn, and that become single tokens
+# kinds of layers in random summaries; each is a single token of the small decoder
 NAMES = tuple(name for name in VOCABULARY if name != OTHER)
 SHARE_OF_NONE = 0.3
-"""Share of zeros among drawn counts: real graphs lack most kinds of layer."""
+"""Share of zeros among random counts: real graphs lack most kinds of layer."""
 
 
 def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
-    """Return the numbers and kinds of layer that are drawn, all magnitudes equally often.
+    """Return a summary with random kinds of layers and numbers, all magnitudes equally often.
 
     Args:
-        draw: draw of the numbers.
-        most: kinds of layer.
+        draw: random generator.
+        most: maximum kinds of layers.
     """
-    # half of the summaries have one kind of layer, a quarter two, the rest as many as may be
+    # half of the summaries have one kind of layer, a quarter two, a quarter the maximum
     kinds = draw.sample(NAMES, min(draw.choice((1, 1, 2, most)), most))
-    # digits at most: of a layer's count, FLOPs, MACs and parameters; then of the graph's nodes,
-    # edges, FLOPs, parameters and MACs
+    # the numbers are maximum digits, in the order of the fields; the batch size is a power of two
     layers = tuple(
         LayerSummary(kind, _number(draw, 3), _some(draw, 13), _some(draw, 13), _some(draw, 9))
         for kind in kinds
@@ -48,7 +47,7 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
 
 
 def _number(draw: random.Random, digits: int) -> int:
-    """Return a random number of at most ``digits`` digits."""
+    """Return a random number of at most ``digits`` digits; its logarithm is uniform."""
     return max(int(10 ** (digits * draw.random())), 1)
 
 
@@ -58,7 +57,7 @@ def _some(draw: random.Random, digits: int) -> int:
 
 
 def drawn_setting(draw: random.Random) -> Setting:
-    """Return a random way of running, mostly the plain one."""
+    """Return a random setting of a run, mostly eager inference in the usual layout."""
     return Setting(
         draw.choice(list(Precision)),
         draw.random() < 0.3,  # channels last

@@ -1,6 +1,6 @@
-"""The loop of the stages that learn from graphs and text alone: steps, a time limit, resuming.
+"""The training loop of stages 0 to 2: steps, a time limit, and checkpoints to resume from.
 
-Stages 0, 1 and 2 call `learn` with a loss and batches of any type.
+The stages call `learn` with a loss and batches of any type.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..networks.train import clock_s, short_products
 
 T = TypeVar("T")
 CHECKPOINT_EVERY_S = 60.0
-"""Seconds of work that a stopped training loses at most."""
+"""Seconds between checkpoints, the work that an interrupted training loses at most."""
 LARGEST_GRADIENT = 1.0
-"""Norm to which gradients are clipped."""
+"""Maximum norm of gradients."""
 RISING_STEPS = 100
-"""Steps over which the learning rate rises."""
+"""Steps over which learning rates rise at the start."""
 
 
 @record
@@ -38,8 +38,8 @@ class StageRecipe:
     """Settings of the training of a stage.
 
     Args:
-        epochs: at most.
-        limit_s: time limit of processor time.
+        epochs: maximum number of epochs.
+        limit_s: limit of processor time.
         is_annealed: whether rates rise, then fall on half a cosine, and gradients are clipped.
         has_short_products: whether layers multiply in bfloat16 where that is faster.
     """
@@ -55,11 +55,11 @@ class StageProgress:
     """Progress of a stage.
 
     Args:
-        epoch: current epoch.
-        step: step of the epoch.
-        steps: number of steps of all epochs.
-        seconds: seconds of processor time.
-        loss: mean of the last steps, exponentially weighted.
+        epoch: number of the current epoch, from 0.
+        step: number of steps of that epoch so far.
+        steps: number of steps of all epochs so far.
+        seconds: processor time so far.
+        loss: exponentially weighted mean of the loss; NaN before the first step.
     """
 
     epoch: int = 0
@@ -80,22 +80,23 @@ def learn(
     folder: Path | None,
     say: Say,
 ) -> StageProgress:
-    """Train in place with Adam; an interrupted training goes on from its checkpoint.
+    """Train a network in place with Adam, from its checkpoint if there is one.
 
     Args:
-        network: whose ``state_dict`` is kept.
-        groups: parameters, each with its rate.
-        batches: batches of an epoch, in an order that the generator draws.
-        loss: loss of a batch.
-        recipe: how long.
+        network: network whose ``state_dict`` a checkpoint has.
+        groups: groups of parameters, each with its learning rate.
+        batches: returns the batches of an epoch, in an order by the random generator.
+        loss: returns the loss of a batch.
+        recipe: length of the training.
         seed: random seed of the order.
         folder: folder of the checkpoint; None for none.
-        say: called now and then.
+        say: gets a line every fiftieth step.
     """
     listed = [{"params": list(p), "lr": r, "rate": r} for p, r in groups]
     optimiser = torch.optim.Adam(listed)
-    print_ = fingerprint(network, recipe, seed)
-    state = _resumed(network, optimiser, folder, print_)
+    digest = fingerprint(network, recipe, seed)
+    state = _resumed(network, optimiser, folder, digest)
+    # time before an interruption counts: the start lies as long ago
     start = saved = clock_s() - state.seconds
     place = next(network.parameters()).device
     while state.epoch < recipe.epochs and state.seconds < recipe.limit_s:
@@ -117,10 +118,10 @@ def learn(
                 break
             if clock_s() - saved > CHECKPOINT_EVERY_S:
                 saved = clock_s()
-                _save(network, optimiser, state, folder, print_)
-        else:  # an epoch that the time limit broke off is resumed at its step
+                _save(network, optimiser, state, folder, digest)
+        else:  # not after a break by the time limit: such an epoch is resumed at its step
             state.epoch, state.step = state.epoch + 1, 0
-    _save(network, optimiser, state, folder, print_)
+    _save(network, optimiser, state, folder, digest)
     say(f"{state.steps} steps, epoch {state.epoch}, {state.seconds:.0f} s, loss {state.loss:.4f}")
     return state
 
@@ -128,7 +129,7 @@ def learn(
 def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
     """Count a step in place, and report every fiftieth."""
     state.step, state.steps, state.seconds = state.step + 1, state.steps + 1, seconds
-    # NaN before the first step
+    # NaN, which is not equal to itself, before the first step
     state.loss = loss if state.loss != state.loss else 0.95 * state.loss + 0.05 * loss
     if state.steps % 50 == 0:
         say(f"step {state.steps}: epoch {state.epoch}, {seconds:.0f} s, loss {state.loss:.4f}")
@@ -137,14 +138,17 @@ def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
 def _rate(state: StageProgress, share: float) -> float:
     """Return the factor of the rate: it rises over `RISING_STEPS`, and falls along half a cosine.
 
-    The 0.02 at the end of the cosine keeps the last steps from standing still.
+    The cosine ends at 0.02, not at 0, so that the last steps still learn.
     """
     fallen = 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
     return fallen * min((state.steps + 1) / RISING_STEPS, 1.0)
 
 
 def fingerprint(network: nn.Module, recipe: StageRecipe, seed: int) -> str:
-    """Return the digest of what a checkpoint must agree on to resume; the limit may grow."""
+    """Return the digest of all that a checkpoint and the training that resumes it must share.
+
+    Limits of time and epochs are not part of it, so that they may grow.
+    """
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rest = {n: v for n, v in asdict(recipe).items() if n not in ("limit_s", "epochs")}
     return hashlib.sha256(json.dumps([shapes, rest, seed]).encode()).hexdigest()[:16]
@@ -157,6 +161,7 @@ def _save(
     folder: Path | None,
     print_: str,
 ) -> None:
+    """Write a checkpoint with a fingerprint, ``print_``; nothing without a folder."""
     if folder is not None:
         write_checkpoint(folder, print_, network, optimiser, asdict(state), {})
 
@@ -164,7 +169,7 @@ def _save(
 def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> StageProgress:
-    """Load the state of an interrupted training; nothing if its fingerprint differs."""
+    """Restore an interrupted training of this fingerprint, ``print_``, and return its progress."""
     content = read_state(folder, print_)
     if folder is None or content is None or set(content) != set(asdict(StageProgress())):
         return StageProgress()

@@ -1,4 +1,4 @@
-"""A graph, a question and an answer through one network: encoder, projection, language model.
+"""The network from a graph and a question to an answer: encoder, projection, language model.
 
 Stage 2 trains it on summaries, stage 3 on latencies.
 """
@@ -24,19 +24,19 @@ from .language_model import IGNORED, CausalLanguageModel
 from .projection import GraphProjection, Readout
 
 BEFORE, AFTER = "<graph>", "</graph>"
-"""Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
+"""Texts before and after the graph's tokens (Eq. 7.7), no special tokens."""
 LORA_RANK = 8
 """Rank of the adapters of the language model. Source: thesis, Section 7.5.2."""
 
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """Prompts of rows, of which the language model has read the beginning.
+    """Prompts of rows whose beginning the language model has read already.
 
     Args:
-        past: keys and values of what it has read, by row.
-        mask: which of them there are, ``[rows, length]``.
-        rests: ids that it has not read yet.
+        past: keys and values of the tokens that were read, by row.
+        mask: 1 for tokens, 0 for padding among them, ``[rows, length]``.
+        rests: ids of the remaining tokens of each prompt.
     """
 
     past: Any
@@ -45,16 +45,16 @@ class Begun:
 
 
 class GraphLanguageNetwork(nn.Module):
-    """``[<graph>, GraphToken, </graph>, Q]`` to an answer (Figure 7.1).
+    """Network that reads ``[<graph>, GraphToken, </graph>, Q]`` and writes an answer (Figure 7.1).
 
-    Its state is what learns: weights of the language model that are frozen are left out.
+    Its ``state_dict`` leaves out the frozen weights of the language model.
 
     Args:
-        features: features of an operator.
+        features: number of features of an operator.
         width: width of the encoder.
-        readout: what is projected.
-        model: language model; its network becomes a part.
-        has_graph: whether the graph's tokens are read; questions alone are, else.
+        readout: numbers of a graph that become tokens.
+        model: language model, whose network becomes a part of this one.
+        has_graph: whether the graph's tokens are read; if not, questions alone are.
     """
 
     def __init__(
@@ -81,28 +81,29 @@ class GraphLanguageNetwork(nn.Module):
     def with_lora(self, rank: int, *, has_every_layer: bool) -> None:
         """Freeze the language model and add low-rank updates to its linear layers.
 
-        By default those that peft has for the family, queries and values of Llama and Mistral:
-        Table 7.3 grows by 0.42 million weights a rank, as these do in Llama-3-8B.
+        By default these are peft's choice for the family: queries and values of Llama and Mistral.
+        Table 7.3 has 0.42 million weights more per rank, as these layers of Llama-3-8B have.
         """
         from peft import LoraConfig, get_peft_model
 
         targets = "all-linear" if has_every_layer else None
-        # updates are scaled by alpha over rank: by 2 at every rank
+        # updates are scaled by alpha over rank, which is 2 at every rank
         adapter = LoraConfig(
             r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM"
         )
         with warnings.catch_warnings():
-            # peft asks for what the newest transformers call otherwise
+            # peft uses names that the newest transformers replaced
             warnings.simplefilter("ignore", FutureWarning)
             self.language = get_peft_model(self.language, adapter)
         for module in self.language.modules():
-            # other layers hold their weights turned round or in few bits
+            # other classes of layers have transposed or quantised weights, which `at_once` does not
+            # add
             is_plain = type(getattr(module, "base_layer", None)) is nn.Linear
             if is_plain and self.language.dtype == torch.float32:
                 module.forward = MethodType(at_once, module)
 
     def merge_lora(self) -> None:
-        """Add the low-rank updates to the weights they lie over."""
+        """Add the low-rank updates to the weights of their layers."""
         self.language = self.language.merge_and_unload()  # type: ignore[operator]
 
     def freeze_encoder(self) -> None:
@@ -112,6 +113,7 @@ class GraphLanguageNetwork(nn.Module):
         self.encoder.eval()
 
     def train(self, mode: bool = True) -> GraphLanguageNetwork:
+        """Set the mode of all parts, but not of a frozen encoder, whose dropout stays off."""
         super().train(mode)
         if self.has_frozen_encoder:
             self.encoder.eval()
@@ -130,33 +132,33 @@ class GraphLanguageNetwork(nn.Module):
         return [(part, rate) for part, rate in learning if part]
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Return everything but the frozen weights of the language model."""
+        """Return all tensors except the frozen weights and buffers of the language model."""
         frozen = {
             f"language.{n}" for n, p in self.language.named_parameters() if not p.requires_grad
         }
         buffers = {f"language.{n}" for n, _ in self.language.named_buffers()}
         left_out = frozen | buffers
         full: dict[str, Any] = super().state_dict(*args, **kwargs)
-        # tied weights have two names
+        # tied weights have two names, of which one is dropped
         tied = {"language.lm_head.weight"} if self.is_tied else set()
         return {n: t for n, t in full.items() if n not in left_out | tied}
 
     @property
     def is_tied(self) -> bool:
-        """Return True if the last layer is the embedding."""
+        """Return True if the last layer shares its weights with the embedding."""
         return bool(getattr(self.language.config, "tie_word_embeddings", False))
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Restore the state that `state_dict` returned.
+        """Restore the tensors that `state_dict` returned.
 
         Raises:
-            PerfcError: of another network.
+            PerfcError: they are of another network.
         """
         expected = self.state_dict()
         other = expected.keys() ^ state_dict.keys()
-        # a number by itself is read back as a list of one
+        # files turn a tensor without axes into one of a single element
         other |= {
             n
             for n in expected.keys() & state_dict.keys()
@@ -170,7 +172,7 @@ class GraphLanguageNetwork(nn.Module):
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
     def readout(self, batch: Batch) -> Tensor:
-        """Return the mean over operators, ``[graphs, width]`` (Eq. 7.5)."""
+        """Return the mean of the encoder's output over operators, ``[graphs, width]`` (Eq. 7.5)."""
         h = self.encoder(batch.x, batch.edge_index)
         return pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
 
@@ -187,12 +189,12 @@ class GraphLanguageNetwork(nn.Module):
     def inputs(
         self, tokens: Tensor, is_there: Tensor, texts: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor]:
-        """Return the embeddings ``[rows, length, width]`` and their mask; texts end in padding.
+        """Return the embeddings of graphs and texts, ``[rows, length, width]``, and their mask.
 
         Args:
             tokens: tokens of the graph of each row, ``[rows, tokens, width]``.
-            is_there: ``[rows, tokens]``.
-            texts: ids of the tokens behind them.
+            is_there: mask of these tokens, ``[rows, tokens]``.
+            texts: ids of the text after them; shorter ones are padded at their end.
         """
         place, rows = tokens.device, len(texts)
         words, mask = self.words(texts, place)
@@ -213,7 +215,7 @@ class GraphLanguageNetwork(nn.Module):
     def words(self, texts: Sequence[Sequence[int]], place: torch.device) -> tuple[Tensor, Tensor]:
         """Return the embeddings of texts, ``[rows, length, width]``, and their mask.
 
-        Texts end in padding.
+        Shorter texts are padded at their end.
         """
         rows, longest = len(texts), max(len(text) for text in texts)
         ids = torch.zeros(rows, longest, dtype=torch.long)
@@ -227,21 +229,21 @@ class GraphLanguageNetwork(nn.Module):
     def read_once(
         self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], of_row: Tensor
     ) -> Begun:
-        """Pass each graph, and what all questions on it begin with, once for all its rows.
+        """Return prompts of which each graph, and the start of all questions on it, was read once.
 
-        A causal model's keys and values of a token depend on the tokens before it alone, so that
-        rows with the same beginning have the same ones.
+        Keys and values of a token depend only on the tokens before it, as the model is causal. So
+        rows with the same beginning share them.
 
         Args:
             tokens: tokens of each graph, ``[graphs, tokens, width]``.
-            is_there: ``[graphs, tokens]``.
-            questions: ids of each row, at least one.
-            of_row: graph of each row, ``[rows]``; each graph has one.
+            is_there: mask of these tokens, ``[graphs, tokens]``.
+            questions: ids of the question of each row, at least one id.
+            of_row: graph of each row, ``[rows]``; each graph has a row.
         """
         graph_of = of_row.tolist()
         of_graph: list[list[Sequence[int]]] = [[] for _ in range(len(tokens))]
         for graph, question in zip(graph_of, questions, strict=True):
-            # the last token stays behind, as an answer goes on from it
+            # the last token is left for the next pass, whose output begins with its logits
             of_graph[graph].append(question[:-1])
         starts = [common_start(texts) for texts in of_graph]
         embeddings, mask = self.inputs(tokens, is_there, starts)
@@ -264,14 +266,14 @@ class GraphLanguageNetwork(nn.Module):
         answers: Sequence[Sequence[int]],
         of_row: Tensor | None = None,
     ) -> Tensor:
-        """Return the cross entropy of the answers' tokens, their ends included.
+        """Return the cross entropy of the answers' tokens, with those that end them.
 
         Args:
-            tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.
-            is_there: which of them there are.
-            questions: ids.
-            answers: ids.
-            of_row: graph of each row, so that each is passed once; None for a graph a row.
+            tokens: tokens of the graph of each row, or with ``of_row`` of each graph.
+            is_there: mask of these tokens.
+            questions: ids of the questions.
+            answers: ids of the answers.
+            of_row: graph of each row, so that a graph is passed once; None for one graph per row.
         """
         arguments: dict[str, Any] = {"use_cache": False}
         before = None  # mask of a prefix that was read once for several rows
@@ -288,7 +290,7 @@ class GraphLanguageNetwork(nn.Module):
             embeddings, mask = self.words(texts, tokens.device)
             whole = torch.cat([before, mask], dim=1)
         labels = torch.full(mask.shape, IGNORED)
-        # texts start behind the graph's tokens, where these are in the same pass
+        # texts start after the graph's tokens, if these are in the same pass
         start = mask.shape[1] - max(len(text) for text in texts)
         for i, (question, answer) in enumerate(zip(questions, ended, strict=True)):
             begin = start + len(question)
@@ -296,7 +298,7 @@ class GraphLanguageNetwork(nn.Module):
         loss: Tensor = self.language(
             inputs_embeds=embeddings,
             attention_mask=whole,
-            # of a prefix that was read before, only the mask is passed again
+            # of a prefix that was read before, the mask alone is passed
             position_ids=positions(whole)[:, -mask.shape[1] :],
             labels=labels.to(mask.device),
             **arguments,
@@ -311,14 +313,14 @@ class GraphLanguageNetwork(nn.Module):
         most: int,
         of_row: Tensor | None = None,
     ) -> list[str]:
-        """Return the greedy output of the language model, the likeliest token each time.
+        """Return the answers of the language model, greedily: the likeliest token at each place.
 
         Args:
-            tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.
-            is_there: which of them there are.
-            questions: ids.
-            most: tokens of an answer.
-            of_row: graph of each row; None for a graph a row.
+            tokens: tokens of the graph of each row, or with ``of_row`` of each graph.
+            is_there: mask of these tokens.
+            questions: ids of the questions.
+            most: maximum tokens of an answer.
+            of_row: graph of each row; None for one graph per row.
         """
         with torch.no_grad():
             if of_row is None:
@@ -326,12 +328,12 @@ class GraphLanguageNetwork(nn.Module):
             return self._written(self.read_once(tokens, is_there, questions, of_row), most)
 
     def _written(self, begun: Begun, most: int) -> list[str]:
-        """Return the answers of rows, token by token, each pass reading only what is new."""
+        """Return the answers of rows; each pass reads only the tokens since the pass before."""
         embeddings, rest = self.words(begun.rests, begun.mask.device)
         mask = torch.cat([begun.mask, rest], dim=1)
         written: list[Tensor] = []
         has_ended = torch.zeros(len(mask), dtype=torch.bool, device=mask.device)
-        # the last token of each question, not the padding behind it
+        # position of the last token of each question, before its padding
         last = rest.shape[1] - 1 - rest.flip(1).argmax(1)
         arguments: dict[str, Any] = {
             "inputs_embeds": embeddings,
@@ -353,7 +355,7 @@ class GraphLanguageNetwork(nn.Module):
                 "position_ids": positions(mask)[:, -1:],
                 "past_key_values": out.past_key_values,
             }
-            # from here on a pass has one token, whose logits are at position 0
+            # each later pass reads one token, whose logits are at position 0
             last = torch.zeros_like(last)
         if not written:
             return [""] * len(mask)
@@ -361,14 +363,15 @@ class GraphLanguageNetwork(nn.Module):
 
 
 def positions(mask: Tensor) -> Tensor:
-    """Return the position of each token, padding not counted, ``[rows, length]``."""
+    """Return the position of each token among those that are no padding, ``[rows, length]``."""
     return (mask.cumsum(1) - 1).clamp_min(0)
 
 
 def at_once(layer: Any, x: Tensor) -> Tensor:
-    """Return ``x (W + s B A)ᵀ`` of a low-rank update without dropout: one product, not three.
+    """Return ``x (W + s B A)ᵀ``, a linear layer with low-rank update, by one product with ``x``.
 
-    Of a small model, three take a fifth longer: sums over tokens cost more than those of weights.
+    peft computes three products with ``x``. A small model takes a fifth longer with these, as
+    adding results of all tokens costs more than adding weights.
     """
     (name,) = layer.active_adapters
     down, up = layer.lora_A[name].weight, layer.lora_B[name].weight
@@ -382,7 +385,7 @@ def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
     >>> common_start([(1, 2, 3), (1, 2), (1, 2, 4)])
     (1, 2)
     """
-    # all texts lie between the lowest and the highest in lexical order, so these two suffice
+    # all texts are between the lowest and the highest in lexical order, so that these two suffice
     first, last = min(map(tuple, texts)), max(map(tuple, texts))
     same = (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]

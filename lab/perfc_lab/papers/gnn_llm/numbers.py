@@ -1,7 +1,8 @@
-"""Counts and latencies as words, and back: what a language model writes is read or it has failed.
+"""Write counts and latencies as text, and read them from the answers of a language model.
 
-The sample prompt of the thesis (Section 7.7.3) says ``12.5 billion`` and ``335.6 thousand``. Here
-every number has three significant digits, latencies four: so that what is read is what was written.
+The sample prompt of the thesis (Section 7.7.3) has ``12.5 billion`` and ``335.6 thousand``. Here
+counts have three significant digits and latencies four, so that a number is read as it was written.
+Text that is no such number is a failed answer.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ import numpy as np
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
-# words and prefixes of powers of 1,000, in order
+# words and prefixes of powers of 1,000, from 0 on
 WORDS = ("", "thousand", "million", "billion", "trillion", "quadrillion")
 PREFIXES = ("", "k", "M", "G", "T", "P")
 COUNT_DIGITS, LATENCY_DIGITS = 3, 4
-"""Significant digits that are written of counts and latencies: each is a token or more."""
+"""Significant digits of counts and of latencies; few, as each is a token or more."""
 COUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
-"""Digits of a count, bounded: what is read was written by a model."""
-# numbers as they are written, for reading them back
+"""Pattern of a number; its length is limited, as a model wrote the text."""
+# patterns of the texts of counts, FLOP and latencies
 _COUNT = re.compile(rf"({COUNT})(?: ({'|'.join(WORDS[1:])}))?")
 _PREFIXED = re.compile(rf"({COUNT}) ([{''.join(PREFIXES)}]?)FLOPs?")
 _LATENCY = re.compile(rf"({COUNT}) ms\.?")
 MS_PER_S = 1e3
-"""Latencies are written in milliseconds."""
+"""Milliseconds per second: texts have latencies in ms."""
 
 
 def significant(number: int) -> int:
@@ -43,7 +44,7 @@ def significant(number: int) -> int:
 
 
 def count_text(number: int) -> str:
-    """Return ``336 thousand``: three significant digits.
+    """Return a count as text, ``336 thousand``, with three significant digits.
 
     >>> count_text(865), count_text(1_040_000), count_text(999_950)
     ('865', '1.04 million', '1 million')
@@ -53,7 +54,7 @@ def count_text(number: int) -> str:
 
 
 def flop_text(number: int) -> str:
-    """Return ``12.1 GFLOPs``: three significant digits.
+    """Return a number of FLOP as text, ``12.1 GFLOPs``, with three significant digits.
 
     >>> flop_text(12_080_000_000), flop_text(7)
     ('12.1 GFLOPs', '7 FLOPs')
@@ -63,10 +64,10 @@ def flop_text(number: int) -> str:
 
 
 def _scaled(number: int) -> tuple[str, int]:
-    """Return the digits of a number below 1,000, and how often it was divided by that."""
+    """Return the digits of a number divided by a power of 1,000, and the exponent of that power."""
     rounded = significant(number)
     step = min((len(str(rounded)) - 1) // 3, len(WORDS) - 1)
-    # decimal, so that no digits of a binary fraction are written
+    # a decimal number, as a binary fraction would have further digits
     text = f"{Decimal(rounded).scaleb(-3 * step):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text, step
 
@@ -94,27 +95,27 @@ def _whole(digits: str, step: int) -> int | None:
 
 
 def latency_text(time_s: float) -> str:
-    """Return ``12.35 ms``: milliseconds with four significant digits, without exponent.
+    """Return a latency as text, ``12.35 ms``, with four significant digits and no exponent.
 
     >>> latency_text(0.0123456), latency_text(23.0767), latency_text(1.2e-6)
     ('12.35 ms', '23077 ms', '0.0012 ms')
 
     Raises:
-        ValueError: no positive number.
+        ValueError: the time is not a positive number.
     """
     if not (isfinite(time_s) and time_s > 0):
         raise ValueError(f"no time: {time_s}")
     milliseconds = time_s * MS_PER_S
-    # longer ones are whole milliseconds, as "g" would write an exponent
+    # of more digits than that, "g" would write an exponent: such a latency is in whole milliseconds
     if milliseconds >= 10**LATENCY_DIGITS:
         return f"{milliseconds:.0f} ms"
     return f"{Decimal(f'{milliseconds:.{LATENCY_DIGITS}g}'):f} ms"
 
 
 def latency_of(text: str) -> float | None:
-    """Return the seconds of an answer; None where it is no single positive number of milliseconds.
+    """Return the seconds of an answer; None unless it is one positive number of milliseconds.
 
-    Nothing is guessed: another unit, a second number or a word makes the answer a failure.
+    Another unit, a second number or a word makes the answer a failure.
 
     >>> latency_of("12.35 ms"), latency_of("12.35"), latency_of("12.3.5 ms"), latency_of("0 ms")
     (0.01235, None, None, None)
@@ -126,10 +127,10 @@ def latency_of(text: str) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class LatencyAnswers:
-    """Answers as numbers.
+    """Answers of a language model as latencies.
 
     Args:
-        time_s: ``[answers]``; NaN where an answer is malformed.
+        time_s: latency of each answer, ``[answers]``; NaN for a malformed answer.
     """
 
     time_s: Array
@@ -146,6 +147,6 @@ class LatencyAnswers:
 
 
 def latencies(answers: Iterable[str]) -> LatencyAnswers:
-    """Return the answers of a language model, in seconds."""
+    """Return the latencies in the answers of a language model."""
     read = [latency_of(answer) for answer in answers]
     return LatencyAnswers(np.array([nan if s is None else s for s in read], np.float64))

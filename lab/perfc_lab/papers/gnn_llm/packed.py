@@ -1,6 +1,7 @@
-"""Write and read results as one small file of JSON lines, to carry them to another machine.
+"""Pack results into one small file of JSON lines, and unpack them on another machine.
 
-A line is a training, without its points; or a figure of the stages, by the name of its file.
+A line has the content of one file: the result of a training without the fields that the page does
+not show, the measured inference, or the card or the summaries of the stages.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from .projection import Readout
 
 MAX_BYTES = 16 << 20
 """Maximum bytes of a file of results, which may come from elsewhere."""
-# file of the measured inference, without its suffix
+# name of the file of the measured inference, without its suffix
 INFERENCE = "inference"
-# folder of a line: that of the stages or that of the results
+# values of ``place``: the file of a line is in the folder of the stages or of the results
 STAGES, RESULTS = "stages", "results"
 METRICS = ("rows", "mape", "within_10", "tau")
-"""Scores of a slice."""
+"""Scores of a slice that a line has."""
 EMPTY: Mapping[str, Any] = {"families": {}, "places": [], "points": [], "points_besides": {}}
-"""Other results of a training, which no table of this paper shows."""
-# a name from a file becomes a path: it may have no separator and no dots but the last
+"""Values that replace results of a training which no table of the thesis shows."""
+# a name from a file becomes a path, so that it may have no separator and no further dot
 _NAME = re.compile(r"[a-z0-9_-]{1,120}\.json")
 
 
@@ -36,12 +37,12 @@ def unpack(known: Path, folder: Path, stages: Path) -> int:
     """Write results where `perfc eval gnn-llm` looks for them; existing files stay.
 
     Args:
-        known: file of JSON lines; none is as an empty one.
+        known: file of JSON lines; a missing one counts as empty.
         folder: folder of the results.
         stages: folder of the stages.
 
     Returns:
-        How many lines there are.
+        The number of lines.
 
     Raises:
         ParseError: the file is damaged.
@@ -78,7 +79,7 @@ def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
 
 
 def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Return the contents by place and file.
+    """Return the contents of all lines, by place and name of the file.
 
     Raises:
         ParseError: the file is damaged.
@@ -113,7 +114,7 @@ def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Pat
 
 
 def short(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a training without the fields that the page does not show."""
+    """Return the result of a training without the fields that the page does not show."""
     slices = {
         name: {metric: rounded(figure[metric]) for metric in METRICS}
         for name, figure in result["slices"].items()
@@ -123,5 +124,5 @@ def short(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rounded(number: float | None) -> float | None:
-    """Round to five significant digits."""
+    """Return a number with five significant digits; None for None."""
     return None if number is None else float(f"{number:.5g}")

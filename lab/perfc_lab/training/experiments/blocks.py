@@ -189,7 +189,7 @@ def recipe_of(experiment: OperatorExperiment) -> Recipe:
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
-    """Yield the scores of blocks: Vidur's without attention, LLMServingSim's with each attention."""
+    """Yield the scores of blocks: Vidur's without attention, LLMServingSim's with attention."""
     layers = layer_sums([block for name in LAYERS for block in tested[name]])
     # rows of "torch" are Vidur's, which has no attention
     frameworks = np.array([framework for _, framework, *_ in layers.key])
