@@ -343,10 +343,13 @@ def _interpolate(c: LayerCall) -> str:
         if not changed:
             return c.x
         given, axes = ("", c.ints(*sizes)), tuple(a for a, _ in changed)
-    elif c.text("shape_calculation_mode") == "scales":
-        given, axes = (c.value(2 if c.has(2) else 1), ""), tuple(c.axes(3)) if c.has(3) else ()
     else:
-        given, axes = ("", c.as_integers(1)), tuple(c.axes(3)) if c.has(3) else ()
+        # version 11 has one operand for sizes or scales, version 4 has both, in this order; the
+        # operand of axes follows
+        at = 2 if c.layer.element.attrib.get("version") == "opset11" else 3
+        axes = tuple(c.axes(at)) if c.has(at) else ()
+        is_scaled = c.text("shape_calculation_mode") == "scales"
+        given = (c.value(at - 1), "") if is_scaled else ("", c.as_integers(1))
     return c.emit(
         "Resize",
         c.x,

@@ -329,6 +329,29 @@ def test_names_made_for_nodes_are_no_names_of_results() -> None:
     assert len({given, *made, *after}) == 7
 
 
+@pytest.mark.parametrize("version", ["opset4", "opset11"])
+def test_a_resized_map_of_a_dynamic_batch_has_the_sizes_of_its_version(
+    tmp_path: Path, version: str
+) -> None:
+    d = Document()
+    sizes, axes = d.const("I64", (2,), (16, 24)), d.const("I64", (2,), (2, 3))
+    # version 4 has sizes and scales, version 11 one operand for either
+    scales = (d.const("FP32", (2,)),) if version == "opset4" else ()
+    y = d.layer(
+        "Interpolate",
+        (d.parameter("FP32", (-1, 3, 8, 8)), sizes, *scales, axes),
+        ("FP32", (-1, 3, 16, 24)),
+        mode="nearest",
+        shape_calculation_mode="sizes",
+    )
+    d.layers[y] = d.layers[y].replace("opset1", version)
+    d.layer("Result", (y,))
+    module = perfc.analyze(d.save(tmp_path), "a100", batch=4).source
+    resized = next(n for n in module.graph.nodes if n.loc.op_type == "Resize")
+    assert [str(s) for s in resized.results[0].shape or ()][1:] == ["3", "16", "24"]
+    assert resized.op.axes == (2, 3)
+
+
 def test_an_unknown_layer_keeps_its_name_and_bytes(tmp_path: Path) -> None:
     d = Document()
     made = d.layer("Shiny", (d.parameter("FP32", (1, 100)),), ("FP32", (1, 50)))
