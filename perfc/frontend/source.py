@@ -27,9 +27,11 @@ LONGEST_TEXT_BYTES = 16 << 20
 """Maximum bytes of ONNX text, which the parser of onnx needs whole in memory."""
 LONGEST_GUNZIP_BYTES = 8 << 30
 """Maximum unpacked bytes of a compressed model."""
-BOMB_BYTES, BOMB_RATIO = 1 << 30, 100
-"""Unpacked bytes, and their ratio to those of the file, beyond which a compressed model is refused:
-weights hardly compress, while zeros, as in a file that is made to fill memory, do 1000-fold."""
+BOMB_BYTES = 1 << 30
+"""Unpacked bytes of a compressed model up to which any ratio to its size is accepted."""
+BOMB_RATIO = 100
+"""Maximum ratio of unpacked bytes to the size of a larger model. Weights hardly compress, while
+zeros, as in a file that is made to fill memory, compress 1000-fold."""
 
 _BLOCK_BYTES = 1 << 18
 """Bytes that are read and unpacked at a time."""

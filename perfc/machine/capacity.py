@@ -81,6 +81,7 @@ class Reserve:
 
 
 NOTHING = Reserve()
+"""No reserve."""
 
 
 @record

@@ -19,6 +19,7 @@ from .machine import Machine
 from .schema import Reader
 
 CLUSTER = "cluster"
+"""Kind of a file that describes a cluster."""
 _KIND = re.compile(rb'^kind\s*=\s*"cluster"', re.MULTILINE)
 """Line by which a cluster is recognized without parsing the file: a folder has many targets."""
 

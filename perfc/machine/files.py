@@ -29,7 +29,8 @@ MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
 """First bytes of a file, in which a search by name looks for the names of a target."""
-CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those that are suggested
+CLOSE = 8  # names that are close to an unknown one
+SUGGESTED = 3  # names of these that an error suggests
 ROUNDED = 0.03
 """Largest relative difference of a card's memory to the size in its name, which is rounded."""
 _MAX_LOCATED = 100

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 SHIPPED = Path(__file__).parents[1] / "targets"
+"""Folder of the target files of machines in this package."""
 CLUSTERS = SHIPPED / "clusters"
-"""Folders of the target files of machines and of clusters of this package."""
+"""Folder of the target files of clusters in this package."""
 _MAX_FILES = 1_000
-"""Maximum of target files in a folder, as a list opens all of them."""
+"""Maximum target files of a folder that are listed, as a list opens all of them."""
 
 
 def user_folder() -> Path:

@@ -33,14 +33,20 @@ _CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
 """Origins that a file may give; others are of numbers that perfc computes."""
 _DATA = data_next_to(__file__)
-_KINDS, _TOP, _SOURCE = _DATA["kinds"], _DATA["top"], _DATA["source"]
-"""Kinds of machines; keys of the file and of a source."""
+_KINDS = _DATA["kinds"]
+"""Kinds of machines."""
+_TOP = _DATA["top"]
+"""Required texts of a file, at its top level."""
+_SOURCE = _DATA["source"]
+"""Keys of a source."""
 _ROUNDS = _DATA["rounds"]
 """Fields that say how well a measured number repeated, all of them or none."""
 _NUMBER = [*_DATA["number"], *_ROUNDS]
 """Fields of a number."""
-_REQUIRED, _UNITS = _DATA["required"], _DATA["units"]
-"""Numbers that every GPU has; endings of keys that are units."""
+_REQUIRED = _DATA["required"]
+"""Keys of numbers that every file must have."""
+_UNITS = _DATA["units"]
+"""Endings of keys that are units."""
 ADAPTATION: tuple[str, ...] = tuple(_DATA["adaptation"])
 """Factors of ``[adaptation.CLASS]``, which correct predictions learned on other machines."""
 LEVELS: tuple[str, ...] = tuple(_DATA["levels"])
@@ -321,6 +327,7 @@ def _number(value: object) -> float | None:
         number = float(value)
     except OverflowError:
         return None
+    # no rate or size is as large, and products of several stay finite
     return number if math.isfinite(number) and 0 < number < 1e30 else None
 
 

@@ -40,15 +40,20 @@ MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected: it has another unit, or the
 rates of the target are far too low. Corrections can make up for smaller errors."""
-EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
-"""Parameters that are counts and at least 1; name of the source of the corrections in the file."""
+EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
+"""Parameters that are counts, and so at least 1."""
+SOURCE = "adapt"
+"""Name of the source of the corrections in the target file."""
 ROOFLINE = Predictor.ROOFLINE.value
+"""Name of the predictor of residuals against the roofline."""
 SECTION = re.compile(r"\s*\[")
 """Beginning of a table of TOML."""
 OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 """Tables that ``perfc adapt`` writes, and replaces when it runs again."""
-LONGEST_S, LARGEST = 1e6, 1e18
-"""Longest time of a kernel, and largest parameter; products of larger ones overflow."""
+LONGEST_S = 1e6
+"""Longest time of a kernel that is accepted, 12 days: a longer one has another unit."""
+LARGEST = 1e18
+"""Largest parameter of a kernel; products of larger ones overflow."""
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 """Columns of rows of kernels that are no extents."""
 

@@ -216,6 +216,7 @@ def _build_graph(_: WireDecoder, fields: Fields) -> ProtoGraph:
 
 
 _GRAPH_LISTS = ("node", "initializer", "sparse_initializer", "input", "output", "value_info")
+"""Repeated fields of a graph."""
 
 
 def _build_function(_: WireDecoder, fields: Fields) -> Function:

@@ -27,6 +27,7 @@ LONGEST_S = 600
 TENSOR = "tensor of shape"
 """Key of a tensor in a request."""
 HINT = "as in timm:resnet50 or model.py:Net"
+"""Examples of names of modules, for errors."""
 
 
 def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:

@@ -14,6 +14,7 @@ from perfc.ir import record
 Inputs: TypeAlias = Any
 """A shape, tensor or scalar, or a tuple, list or dict of those."""
 HINT = "inputs=((3, 224, 224), (128, 'i64')), or a dict by name of the parameter"
+"""Example of inputs, for errors."""
 MOST_TYPES = 16
 """Maximum assignments of element types to shapes that are tried: each is an export."""
 KNOWN_INPUTS = ("input_ids", "decoder_input_ids", "pixel_values", "input_features", "input_values")

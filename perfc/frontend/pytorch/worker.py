@@ -85,6 +85,7 @@ def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": error.message, "hint": error.hint}
     except Exception as error:
         hint = "a function of JAX: --jax" if {"jax", "torch"} <= {*sys.modules} else ""
+        # an error of PyTorch may quote a whole program
         what = f"it cannot be made: {type(error).__name__}: {why(error)}"[:500]
         return {"error": what, "hint": hint}
 

@@ -73,6 +73,7 @@ def is_relax(head: bytes) -> bool:
 
 def looks_like_text(head: bytes) -> bool:
     """Return True if all bytes are printable: protobuf has others, as lengths and tags."""
+    # tab, line ends, ASCII, and bytes of UTF-8
     return not head.translate(None, bytes([9, 10, 13, *range(32, 127), *range(128, 256)]))
 
 

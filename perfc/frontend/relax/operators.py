@@ -18,7 +18,7 @@ from .call import LOWERINGS, RelaxCall, lowers
 
 _TABLE: Mapping[str, Mapping[str, str]] = data_next_to(__file__)
 ELEMENTWISE, REDUCTIONS = _TABLE["elementwise"], _TABLE["reductions"]
-"""Operators of ONNX by operator of Relax, where one is the other."""
+"""Operators of ONNX by equal operator of Relax: of elements, and over axes."""
 
 
 def _elementwise(operator: str, c: RelaxCall) -> str:

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ from .worker import functions
 STORED = "parameters"
 """First part of the names of arguments that are parameters, by which `program` recognizes them."""
 HINT = "--input 8x3x224x224, or a function example_inputs() in its file"
+"""Ways to give inputs, for errors."""
 Shapes: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 """Positional and named arguments of a call: trees of ``jax.ShapeDtypeStruct``."""
 
@@ -134,6 +136,7 @@ def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:
             raise ModelError("no inputs of the function", hint=HINT)
         examples = examples() if callable(examples) else examples
         named = dict(examples) if isinstance(examples, Mapping) else {}
+        # a tuple has all positional arguments, any other value is the only one
         args = [] if named else [*(examples if isinstance(examples, tuple) else (examples,))]
     # arrays become their shapes and types
     shapes: Shapes = jax.eval_shape(lambda *a, **k: (a, k), *args, **named)
@@ -177,16 +180,13 @@ def program(
     closed = jax.make_jaxpr(flattened)(*shapes)
     # whole numbers and scalars stay in the program: they may be indices or extents
     is_large = [c.ndim > 0 and c.dtype.kind not in "iub" for c in closed.consts]
-    large = [
-        jax.ShapeDtypeStruct(c.shape, c.dtype)
-        for c, is_one in zip(closed.consts, is_large, strict=True)
-        if is_one
-    ]
+    large = [jax.ShapeDtypeStruct(c.shape, c.dtype) for c in compress(closed.consts, is_large)]
 
     def run(stored: Sequence[Any], *leaves: Any) -> Any:
         rest = iter(stored)
         consts = [
-            next(rest) if is_one else c for c, is_one in zip(closed.consts, is_large, strict=True)
+            next(rest) if is_argument else c
+            for c, is_argument in zip(closed.consts, is_large, strict=True)
         ]
         return jax.core.eval_jaxpr(closed.jaxpr, consts, *leaves)
 

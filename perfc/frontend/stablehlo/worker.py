@@ -31,7 +31,7 @@ def main(path: str, reply: str) -> None:
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}
     except Exception as error:
-        # the second line of a syntax error says where it is
+        # the second line of a syntax error says where it is; a line may quote the whole program
         lines = [t.strip() for t in str(error).splitlines() if t.strip()][:2]
         answer = {
             "error": f"JAX does not parse it: {' '.join(lines) or type(error).__name__}"[:300]

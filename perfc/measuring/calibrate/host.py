@@ -69,6 +69,7 @@ def key() -> str:
     device = host.describe(host.processors())
     parts = (device.name, device.arch, device.cores, *sorted(device.features), sys.platform)
     identity = "|".join(map(str, (*parts, *device.caches.items())))
+    # 64 bits: a few machines share a folder
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 

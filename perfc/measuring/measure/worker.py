@@ -142,6 +142,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1]))
     except Exception as error:
+        # the parent reads the last line of the log
         text = " ".join(f"{type(error).__name__}: {error}".split())
         print(text[:2000], file=sys.stderr)
         sys.exit(1)

@@ -38,8 +38,10 @@ DRAM_PARTS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 DEVICE_NAME = "device__attribute_display_name"
 """Name of the chip."""
 
-SCALAR, SCALAR_OPS = _DATA["letters"], _DATA["flop"]
-"""Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type, and flop of each instruction."""
+SCALAR = _DATA["letters"]
+"""First letter of the instructions of each element type, as of ``fadd``, ``ffma`` and ``fmul``."""
+SCALAR_OPS = _DATA["flop"]
+"""Flop of each instruction, by its name without that letter."""
 SCALAR_PATTERN = "{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
 """Threads whose instruction was not predicated off; letters are f, h, d for the types."""
 PER_CYCLE = ".per_cycle_elapsed"
@@ -47,8 +49,10 @@ PER_CYCLE = ".per_cycle_elapsed"
 
 PIPE_TENSOR = "sm__inst_executed_pipe_tensor.sum"
 """Instructions of the tensor pipe, of whichever kind."""
-PIPE_TENSOR_OPS, OPS_PATH_TYPES = _DATA["pipes"], _DATA["types"]
-"""Counters by pipe; source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
+PIPE_TENSOR_OPS = _DATA["pipes"]
+"""Counters of instructions by kind of tensor pipe."""
+OPS_PATH_TYPES = _DATA["types"]
+"""Element types as target files write them, by source type in ``sm__ops_path_tensor_src_…``."""
 # operations by the type of operands, maybe also by type of result, sparsity, or a cycle
 OPS_PATH = re.compile(
     r"sm__ops_path_tensor_(?:op_[a-z]+_)?src_(?P<src>[a-z]+\d*(?:_fp\d+)?)"

@@ -26,6 +26,7 @@ MAX_LAUNCHES = 500_000
 MAX_COLUMNS = 20_000
 """Maximum columns of a page, each of which has a cell in every row."""
 NAME, METRIC, UNIT, VALUE = "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"
+"""Columns; the last three only where each metric has a row."""
 BINARY = b"NVR\0"
 """First bytes of a `.ncu-rep` file."""
 EXPORT = "ncu --import {} --csv --page raw --print-units base"

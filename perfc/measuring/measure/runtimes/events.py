@@ -28,15 +28,18 @@ LONGEST_KEY = 200
 """Maximum characters of a key with the blanks and brackets after it."""
 MOST_OTHERS = 1_000_000
 """Maximum items of a list of events that are no events, or empty ones."""
-LOOSE, MOST_RATIO = 16 << 20, 64
-"""A gzip file that unpacks to more than these bytes and to more than this multiple of its size is
-no profile. The traces of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
+LOOSE = 16 << 20
+"""Unpacked bytes of a gzip file that are read whatever their ratio to its size."""
+MOST_RATIO = 64
+"""Maximum multiple of its size to which a larger gzip file unpacks: more is no profile. The traces
+of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times their size."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
 """Blanks and commas between two values."""
 
 LONGEST_NUMBER = 32
 """Maximum characters of a number in text; longer ones would be slow to convert."""
 _INTEGER = re.compile(r"[+-]?\d+")
+"""A whole number in text; the next line has any number."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 Event = Mapping[str, object]

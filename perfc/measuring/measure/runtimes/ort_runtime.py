@@ -9,6 +9,7 @@ from typing import Any
 OPTIMISED = "optimised.onnx"
 """File with the graph after the session's optimizations, whose nodes the profile names."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+"""Execution providers by kind of device."""
 
 
 class OrtRun:

@@ -160,6 +160,7 @@ class ReplayRun(TorchProcess):
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             first, *_ = str(error).splitlines() or [type(error).__name__]
             raise RuntimeError(first[:LONGEST]) from None
+        # the clock may show 0 s
         self.repeats = max(1, min(MOST_REPEATS, int(LEAST_S / max(time_s, 1e-7))))
 
     def step(self) -> float:

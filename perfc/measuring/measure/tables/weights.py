@@ -28,6 +28,7 @@ ALIGNMENT = 4096
 WEIGHTS = "weights.bin"
 """File of the tensors next to the file ``MODEL``, which points into it."""
 MODEL = "model.onnx"
+"""File of the runnable copy of a model."""
 
 
 @record
