@@ -211,8 +211,9 @@ def placed(
         right = bisect_left(near, last)
         nearby = near[max(right - 1, 0) : right + 1]
         nearest = min(nearby, key=lambda i, last=last: abs(i - last), default=None)
-        i = matched.get(j, nearest)
-        places.append(None if i is None else AlignedPlace(ours[i][0], is_matched=j in matched))
+        launch = matched.get(j, nearest)
+        is_matched = j in matched
+        places.append(None if launch is None else AlignedPlace(ours[launch][0], is_matched))
     return places
 
 
