@@ -66,6 +66,7 @@ def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Ali
     removed = [n for i, n in enumerate(matching.old.nodes) if i not in matching.of_old]
     added = [n for j, n in enumerate(matching.new.nodes) if j not in matching.of_new]
     for a, b in list(pairs):  # bodies of loops and branches that are matched themselves
+        # a region that only one side has is not compared
         for left, right in zip(a.regions, b.regions, strict=False):
             inner = align(left, right, old_side, new_side)
             pairs += inner.pairs
@@ -155,8 +156,8 @@ class Matching:
         """Return added nodes that repeat a run of the old graph, with the names of its nodes."""
         old_labels, new_labels = self.strict
         copied: dict[Node, str] = {}
-        # node minus position is constant within a run of consecutive nodes
         _, unmatched = self.left_over()
+        # node minus position is constant within a run of consecutive nodes
         for _, group in groupby(enumerate(unmatched), lambda item: item[1] - item[0]):
             run = [j for _, j in group]
             start, _, size = longest_equal(old_labels, [new_labels[j] for j in run])

@@ -87,24 +87,24 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
     widest = max(token_bytes.values(), default=0.0)
     if not rules.groups_caches or len(counts) < 2 or not widest:
         return None
-    size = groups_of(list(counts.values()), rules.similar)
-    groups = {kind: -(-count // size) for kind, count in counts.items()}
+    group_layers = groups_of(list(counts.values()), rules.similar)
+    group_counts = {kind: -(-count // group_layers) for kind, count in counts.items()}
     states = counts.get(STATE, 0)
     # blocks of attention hold as many tokens as make them as large as one layer's states
     state_nbytes = state_bytes(model, precision, parallel) / states if states else 0.0
-    block = max(1, -(-int(state_nbytes) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
-    page = widest * block
-    blocks = int(max(0.0, pool_bytes) // (page * size))
+    block_tokens = max(1, -(-int(state_nbytes) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
+    block_bytes = widest * block_tokens
+    blocks = int(max(0.0, pool_bytes) // (block_bytes * group_layers))
     if not rules.prints_concurrency:
-        return blocks // sum(groups.values()) * block
+        return blocks // sum(group_counts.values()) * block_tokens
     # vLLM prints how many of the longest sequences fit, from which the tokens follow
-    longest = longest or model.context or block
+    longest = longest or model.context or block_tokens
     ahead = rules.steps_ahead * rules.token_budget
     request_blocks = 0
-    for kind, count in groups.items():
+    for kind, count in group_counts.items():
         _, window = kind
-        # tokens of one block; a state has none, and its blocks are counted below
-        tokens = int(page // token_bytes[kind]) if token_bytes[kind] else 1
+        # tokens in one block; a state has none, and its blocks are counted below
+        tokens = int(block_bytes // token_bytes[kind]) if token_bytes[kind] else 1
         # within a step the window slides over its tokens: all of them are stored until its end
         stored = min(window - 1 + ahead, longest) if window else longest
         # one block more: a window may begin inside a block

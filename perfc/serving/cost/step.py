@@ -150,7 +150,9 @@ class StepCost:
         """
         if not self.hosted_s or not (self.reads_chosen or self.on_host):
             return self.hosted_s
-        program = self.stages[0][0].passes.decode
+        # the share of the first stage stands for that of all
+        stage, _ = self.stages[0]
+        program = stage.passes.decode
         every, chosen = program.experts_read(EVERY), program.experts_read(tokens)
         if self.on_host:
             return self.hosted_s * chosen / every * (self.on_host if tokens < COPIED else 1.0)

@@ -112,13 +112,13 @@ class PathWalk:
         for ended in self.ended:
             at = bisect_right(ended, (end + ROUNDING_NS, 1 << 62))
             earlier = reversed(ended[max(at - MOST_EARLIER, 0) : at])
-            last = max(last, next((x for x in earlier if hosts[x[1]] <= begin), last))
+            last = max(last, next(((e, row) for e, row in earlier if hosts[row] <= begin), last))
         last_ns, row = last
         return row if last_ns > begin else -1
 
     def walk(self) -> None:
         """Go from the end of the last kernel to the begin."""
-        time, row = max(x[-1] for x in self.ended if x)
+        time, row = max(ends[-1] for ends in self.ended if ends)
         while row >= 0 and time > self.first_ns:
             time, row = self.before_kernel(row, time)
         self.made.add(Cause.UNKNOWN, "", time - self.first_ns)
@@ -156,6 +156,7 @@ class PathWalk:
         # the launch of that one made the stream wait for another stream
         since = rows.host_ns[before] if before >= 0 else UNKNOWN_NS
         at = bisect_left(self.waits, host) - 1
+        # the first kernel of a stream without a recorded launch may have waited for any kernel
         is_unknown = before < 0 and host == UNKNOWN_NS
         if not is_unknown and (at < 0 or self.waits[at] <= since):
             return before
@@ -174,15 +175,15 @@ class PathWalk:
     def before_launch(self, thread: int, time: int) -> tuple[int, int]:
         """Add the host until a launch; return the time and kernel that it waited for."""
         while self.returns:
-            end, of, begin, name, row = self.returns[-1]
+            end, its_thread, begin, name, row = self.returns[-1]
             if end <= self.first_ns:
                 break
             # each is on the path once at most
             self.returns.pop()
             if end > time:
                 continue
-            # on this thread, or on another one while this one had nothing to do
-            if of == thread or next(self.segments.tile(thread, begin, end))[2] < 0:
+            # on this thread, or on another one while this one did nothing (label -1)
+            if its_thread == thread or next(self.segments.tile(thread, begin, end))[2] < 0:
                 self.made.host(self.segments, thread, end, time)
                 ended = max(min(self.end(row), end), self.first_ns)
                 self.made.add(Cause.SYNCHRONIZATION, name, end - ended)

@@ -323,7 +323,8 @@ def rows_of(
 ) -> Iterator[_Row]:
     """Yield the rows of equal kernels, then those of launches without a kernel.
 
-    ``counts`` and ``times_ns`` are operators and predicted time of each kernel of the model.
+    ``counts`` and ``times_ns`` are operators and predicted time of each kernel of the model,
+    ``groups`` the launches of each execution, and ``places`` its kernel in the model.
     """
     kernels, launches, bounds = report.kernels.kernels, trace.launches, report.roofline.kernels
     calls, names = trace.calls, trace.kernels
@@ -352,13 +353,13 @@ def rows_of(
             # move launches that a library adds from the operator to the rows of their kernels
             candidates = remaining - {main} if place.is_matched else remaining
             ordered = sorted(candidates, key=launches.start_ns.__getitem__)
-            free = [at for at in helpers if used[at] < counts[at]]
+            expected = [at for at in helpers if used[at] < counts[at]]
             # launches beyond the known helpers count as extra time of the kernel
-            for at, helper in zip(ordered, free, strict=False):
+            for at, helper in zip(ordered, expected, strict=False):
                 remaining.remove(at)
                 used[helper] += 1
-                one = _Row("", "", "", matched=1, launches=1, main_ns=launches.duration_ns[at])
-                by_kernel[kernels[helper].identity].add(one)
+                launch = _Row("", "", "", matched=1, launches=1, main_ns=launches.duration_ns[at])
+                by_kernel[kernels[helper].identity].add(launch)
         # of the remaining launches one is the predicted kernel, the others are extra
         row.launches += len(remaining)
         row.extra_ns += sum(launches.duration_ns[at] for at in remaining)
