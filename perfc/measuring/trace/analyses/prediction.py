@@ -333,9 +333,8 @@ def rows_of(
     counts = {at: counts.get(at, 0) or round(b.launches) for at, b in enumerate(bounds)}
     for at, k in enumerate(kernels):
         name = class_of_kind(k.kind).value if k.helper is None else k.helper.value
-        new = _Row(k.label, k.anchor.loc.name, name)
         predicted = _Row("", "", "", kernels=counts[at], predicted_ns=times_ns[at])
-        by_kernel.setdefault(k.identity, new).add(predicted)
+        by_kernel.setdefault(k.identity, _Row(k.label, k.anchor.loc.name, name)).add(predicted)
     inside = helpers_of(kernels)
     others: dict[tuple[str, str], _Row] = {}
     used = Counter[int]()
