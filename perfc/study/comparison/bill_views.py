@@ -29,7 +29,7 @@ MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
 
 
-# columns that both tables share
+# columns of both the table of bills and the table of offers
 ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
 TARGET = Column("target", cell=attrgetter("row.verdict.target"))
 
@@ -50,6 +50,7 @@ def amount(billed: Costs) -> str:
     first = billed.rows[0]
     throughput, runs = first.row.verdict.throughput, first.bill.runs
     if billed.amounts.runs is None and throughput.item is not Item.RUN:
+        # the number of items is equal for all rows, which differ in the kind of the items
         count = f"{runs * throughput.per_run:,.0f}"
         return " and ".join(dict.fromkeys(f"{count} {item_of(r.row)}" for r in billed.rows))
     count, noun = f"{runs:,.0f}", "run" if first.row.verdict.step is None else "step"
@@ -144,13 +145,13 @@ def _hourly(one: Priced) -> str:
 
 def notes(billed: Costs) -> Iterator[Note]:
     """Yield notes on sources and on what is not included."""
-    first = billed.rows[0].bill
-    region = first.region
+    region = billed.rows[0].bill.region
     yield Note(
         f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 per kWh, {region.source}, {region.date}"
     )
-    bills = [r.bill for r in billed.rows if r.bill.energy_j is not None]
-    for bill in bills[:1]:
+    metered = [r for r in billed.rows if r.bill.energy_j is not None]
+    if metered:
+        row, bill = metered[0].row, metered[0].bill
         assert bill.host_j is not None
         assert bill.board_j is not None
         total_j = bill.host_j.mid + bill.board_j.mid
@@ -158,14 +159,16 @@ def notes(billed: Costs) -> Iterator[Note]:
         yield Note(
             f"energy covers boards, hosts and the data center (PUE {bill.pue:g}); the host draws "
             f"{billed.host.power_w:g} W per board, {100 * share:.0f} % of both on "
-            f"{billed.rows[0].row.verdict.target}: {billed.host.source}"
+            f"{row.verdict.target}: {billed.host.source}"
         )
-    if len(bills) < len(billed.rows):
+    if len(metered) < len(billed.rows):
         yield Note("energy and carbon are omitted for machines without a fitted power model")
-    for source, date in {(o.source, o.date): None for o in _taken(billed)}:
+    offers = [r.bill.offer for r in billed.rows]
+    for source, date in {(o.source, o.date): None for o in offers if o is not None}:
         yield Note(f"prices: {source}, {date}")
-    if any(r.bill.offer is None for r in billed.rows):
-        yield Note("some machines have no known price: set one in [prices] of perfc.toml", True)
+    if None in offers:
+        words = "some machines have no known price: set one in [prices] of perfc.toml"
+        yield Note(words, is_warning=True)
     if any(not r.row.fits for r in billed.rows):
         names = ", ".join(r.row.verdict.target for r in billed.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
@@ -175,8 +178,3 @@ def notes(billed: Costs) -> Iterator[Note]:
             "alone: the prices of perfc llm for the same deployment"
         )
     yield Note("assumes a fully used machine; storage and network are not included")
-
-
-def _taken(billed: Costs) -> list[Offer]:
-    """Return the selected offers."""
-    return [r.bill.offer for r in billed.rows if r.bill.offer is not None]

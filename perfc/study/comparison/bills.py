@@ -104,7 +104,7 @@ def costs(
         # offers differ only in their price: one bill serves for all
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(offers))))
     kind_order = list(TokenKind)
-    # kinds of tokens in blocks, each with the cheapest first
+    # by kind of tokens, then by price
     rows.sort(
         key=lambda r: (
             kind_order.index(r.row.tokens),
@@ -116,7 +116,8 @@ def costs(
 
 def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
     """Return offers without duplicates, cheapest first."""
-    # instances of other sizes may have the same price for a GPU; the first in the table wins
+    # instances of other sizes may have the same price for a GPU: reversed, so that the first in the
+    # table replaces them
     by_terms = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
     return sorted(by_terms.values(), key=lambda o: o.per_hour)
 
@@ -210,32 +211,24 @@ class CostView:
     pue: float
 
     @classmethod
-    def of(cls, one: Priced) -> CostView:
+    def of(cls, priced: Priced) -> CostView:
         """Create the view of a row."""
-        row, bill = one.row, one.bill
-        time, per_run = bill.time_s, row.verdict.throughput
-        offers = tuple(map(OfferView.of, one.offers))
-        return cls(
-            row.verdict.model,
-            row.verdict.target,
-            row.runtime,
-            row.dtype,
-            bill.runs,
-            bill.runs * per_run.per_run,
-            item_of(row),
-            time,
-            bill.board_j,
-            bill.host_j,
-            bill.energy_j,
-            bill.carbon_g,
-            bill.price,
-            None if bill.offer is None else OfferView.of(bill),
-            offers,
-            bill.region.name,
-            bill.region.carbon_g_per_kwh,
-            bill.region.source,
-            bill.region.date,
-            bill.pue,
+        row, bill = priced.row, priced.bill
+        return project(
+            cls,
+            bill,
+            model=row.verdict.model,
+            target=row.verdict.target,
+            runtime=row.runtime,
+            dtype=row.dtype,
+            items=bill.runs * row.verdict.throughput.per_run,
+            item=item_of(row),
+            offer=None if bill.offer is None else OfferView.of(bill),
+            offers=tuple(map(OfferView.of, priced.offers)),
+            region=bill.region.name,
+            carbon_g_per_kwh=bill.region.carbon_g_per_kwh,
+            region_source=bill.region.source,
+            region_date=bill.region.date,
         )
 
 

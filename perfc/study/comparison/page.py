@@ -51,14 +51,14 @@ def cost_axis(comparison: Comparison) -> str:
 
 def payload(comparison: Comparison, axis: str) -> Json:
     """Return the data of the charts."""
-    # labels name the model only where there are several
-    several = {r.verdict.model for r in comparison.rows}
+    # labels name the model only if rows are of several models
+    models = {r.verdict.model for r in comparison.rows}
     return {
         "reports": [],
         "slo_s": comparison.slo_s,
         "cost": axis,
         "cost_unit": "J" if axis == "energy" else "",
-        "rows": [row(r, axis, has_model=len(several) > 1) for r in comparison.rows],
+        "rows": [row(r, axis, has_model=len(models) > 1) for r in comparison.rows],
     }
 
 

@@ -130,16 +130,16 @@ class Row:
         """
         part = report.machine.slice
         return cls(
-            Verdict.of(report, predict=predict),
-            report.deployment.table_name,
-            report.dtype,
-            dict(report.env),
-            report.source.labels,
-            frozenset(report.given),
-            prices.of(report.machine),
-            region,
-            1.0 if part is None else part.card_share,
-            report.predictor,
+            verdict=Verdict.of(report, predict=predict),
+            runtime=report.deployment.table_name,
+            dtype=report.dtype,
+            sizes=dict(report.env),
+            labels=report.source.labels,
+            given=frozenset(report.given),
+            price=prices.of(report.machine),
+            region=region,
+            host_share=1.0 if part is None else part.card_share,
+            predictor=report.predictor,
         )
 
     @property
@@ -159,7 +159,7 @@ class Row:
 
     @property
     def price_per_million(self) -> float | None:
-        """Price of a million images, tokens or runs on a fully used machine."""
+        """Return the price of a million images, tokens or runs on a fully used machine."""
         if self.price is None:
             return None
         return self.price.of(self.time_s) / self.verdict.throughput.per_run * MILLION
@@ -182,8 +182,9 @@ class Row:
         """
         time_s, board_j = self.verdict.expected, self.verdict.energy
         if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
-            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid  # over mean power
-            longer, less = law.time(demand), law.power(demand)
+            # by the ratio of the limit to the mean power, the run takes longer at less power
+            law, ratio = cap_law(), power_limit_w * time_s.mid / board_j.mid
+            longer, less = law.time(ratio), law.power(ratio)
             time_s, board_j = time_s * longer, board_j * (longer * less)
         region = self.region or region_named(WORLD)
         host_part = host.part(self.host_share)
@@ -307,9 +308,10 @@ def compare(
         PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
     """
     rows: list[Row] = []
-    left_out: dict[str, dict[str, None]] = {}
+    left_out: dict[str, dict[str, None]] = {}  # predictors in order, by the reason
     report: Report | None = None
     for i, setting in enumerate(settings):
+        # the first setting is compared with itself: there is no report yet
         if not setting.continues(settings[max(i - 1, 0)]):
             report = None
         for machine in machines:

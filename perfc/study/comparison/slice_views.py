@@ -73,7 +73,7 @@ def table(slicing: Slicing) -> Table:
     """Return the table of slices, the whole card last."""
     item = slicing.card.verdict.throughput.item.value
     currency = slicing.comparison.currency or "price"
-    # rows are shared with the comparison; a row that is no slice is the whole card
+    # slices have the same row objects as the comparison; the row without a slice is the whole card
     cuts = {id(s.row): s for s in slicing.slices}
 
     def of(name: str, whole: Any) -> Callable[[Row], Any]:
@@ -84,13 +84,16 @@ def table(slicing: Slicing) -> Table:
     def holding(row: Row) -> str:
         return cuts[id(row)].holding(slicing.slo_s).value if id(row) in cuts else ""
 
-    per_s, time = of("card_per_s", slicing.card.verdict.throughput.per_s), slicing.is_predicted
+    per_s = of("card_per_s", slicing.card.verdict.throughput.per_s)
+    is_predicted = slicing.is_predicted
     columns = [
         Column("profile", "slice", cell=of("profile.name", "whole card")),
         Column("sm_count", "SMs", Unit.COUNT, cell=of("profile.sm_count", None)),
         Column("instances", "fit", Unit.COUNT, cell=of("profile.instances", 1)),
-        Column("time_s", "predicted" if time else "sustained"),
-        Column("interval", INTERVAL, is_spare=True, cell=interval if time else lambda _: DASH),
+        Column("time_s", "predicted" if is_predicted else "sustained"),
+        Column(
+            "interval", INTERVAL, is_spare=True, cell=interval if is_predicted else lambda _: DASH
+        ),
         Column("floor_s", LOWER_BOUND, is_spare=True, cell=lambda r: in_seconds(r.verdict.floor_s)),
         Column("capacity_bytes", "memory", cell=capacity),
         Column(

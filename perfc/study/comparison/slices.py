@@ -1,7 +1,7 @@
 """Analyze a model on every MIG slice of a card, and find the smallest large and fast enough.
 
-Two published rules are reported next to it: that of DIPPM, by memory alone, and that of the
-dissertation (K. Panner Selvam, University of Luxembourg, 2025), by utilization of the card.
+Two published rules are reported next to that slice: the rule of DIPPM, by memory only, and the rule
+of the dissertation (K. Panner Selvam, University of Luxembourg, 2025), by utilization of the card.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .rows import Comparison, ModelSetting, Row, compare
 
 SCHEMA = "perfc-mig/1"
 QUARTERS = 4
-"""Profiles among which the dissertation divides utilization."""
+"""Number of profiles in the rule of the dissertation, one for each quarter of utilization."""
 WAITING = ("launch", HOST)
 """Keys of limits during which no kernel runs."""
 
@@ -152,7 +152,7 @@ def slicing(
     report = analyze(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
-    # the memory that the run needs on the whole card, against that of each slice
+    # the run of the whole card in the memory of each slice
     fits = [holds(replace(report, machine=m), report.env) for m in slice_machines]
     slices = tuple(CardSlice(*each) for each in zip(slice_rows, parts, fits, strict=True))
     need_bytes = report.footprint.total_bytes
@@ -160,21 +160,20 @@ def slicing(
     need = mig_profile(float(need_bytes), card.name)
     used = working(whole_row)
     return Slicing(
-        whole_row,
-        slices,
-        slo_s,
-        partition.source.title,
-        need.name if need else "",
-        by_use(used, [p.name for p in profiles(card.name)]),
-        used,
-        need_bytes,
-        predict,
+        card=whole_row,
+        slices=slices,
+        slo_s=slo_s,
+        source=partition.source.title,
+        by_memory=need.name if need else "",
+        by_use=by_use(used, [p.name for p in profiles(card.name)]),
+        used=used,
+        need_bytes=need_bytes,
+        is_predicted=predict,
     )
 
 
 def working(row: Row) -> float:
     """Return the share of a run's time in which a kernel runs, as profilers define utilization."""
-    # shares of host and launches in the time
     waiting = sum(limit.share for limit in row.verdict.limits if limit.key in WAITING)
     return max(1.0 - waiting, 0.0)
 

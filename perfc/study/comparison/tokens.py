@@ -31,8 +31,9 @@ def by_tokens(
 ) -> Comparison:
     """Return a comparison with two rows for each language model on a machine that serves it.
 
-    ``--batch`` is the number of users, ``--seq`` the length of prompts. Other rows stay as they
-    are; those that no engine serves are of input tokens.
+    ``--batch`` is the number of users, ``--seq`` the length of prompts. A language model that no
+    engine serves has one row, of input tokens; rows of other models and of training stay as they
+    are.
 
     Args:
         comparison: rows in the order of settings and machines.
@@ -47,9 +48,9 @@ def by_tokens(
             rows.append(row)
             continue
         report = _served(setting, machine, prices, osl) if comparison.is_predicted else None
-        both = () if report is None else _rows(row, report)
-        # no engine serves it: one pass over the prompt is all that is known
-        rows += both or (replace(row, tokens=TokenKind.INPUT),)
+        token_rows = () if report is None else _rows(row, report)
+        # without an engine that serves the model, only one pass over the prompt is known
+        rows += token_rows or (replace(row, tokens=TokenKind.INPUT),)
     return replace(comparison, rows=tuple(rows))
 
 
@@ -99,9 +100,9 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
     prompt = report.prompt
     if rate is None or band is None or spent is None or prompt is None:
         return ()
-    # engines process prompts side by side: a prompt takes one engine's share of the GPUs
+    # engines process prompts at the same time: a prompt takes the GPUs of one engine
     gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
-    # ends that are not below and above the prediction would be no interval
+    # the interval is of kernels alone, without the host: its ends must enclose the prediction
     input_s = Interval(
         gpu_s * min(prompt.low_s / prompt.time_s, 1),
         gpu_s,

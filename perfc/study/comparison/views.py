@@ -41,7 +41,7 @@ BAR = 16
 EIGHTHS = "▏▎▍▌▋▊▉█"
 """Characters of one to eight eighths, for the end of a bar."""
 BEST = "best available"
-"""Row without a requested predictor."""
+"""Words for the predictor of a row without a requested one."""
 
 
 def _grade(row: Row) -> str:
@@ -76,7 +76,7 @@ def title(comparison: Comparison) -> str:
     sizes = "".join(
         f", {first.labels.get(name, name)} = {size}" for name, size in first.sizes.items()
     )
-    # models may have different symbols: sizes of the first would mislead
+    # models may have different symbols: the sizes of the first model would mislead
     if len(models) > 1:
         sizes = ""
     how = ways[0] if len(ways) == 1 else f"{len(ways)} settings"
@@ -96,7 +96,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     """
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
     rows = [r for r in comparison.rows if r.standing(limit_s) is not LimitStatus.MISSES]
-    # of two rows a reader sees the best one; predictors of one run have no best
+    # the best of two rows is obvious; predictions of the same run have no best
     if len(comparison.rows) < 3 or not rows or comparison.has_predictors:
         return
     fastest = min(rows, key=lambda r: r.time_s)
@@ -110,7 +110,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
         least = min(metered, key=lambda r: r.energy_j or math.inf)
         best.append(f"least energy {_named(least, comparison)} ({energy(least)})")
     yield "; ".join(best)
-    # the fastest row is in its interval, so it is subtracted
+    # less one for the fastest row itself
     ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
     if ties and comparison.is_predicted:
         yield f"{plural(ties, 'other row')} may be as fast: its interval includes the fastest time"
@@ -219,7 +219,7 @@ def carbon(row: Row) -> str:
 
 def bar(value: float, longest: float) -> str:
     """Draw a number as a bar of characters."""
-    # at least one eighth: a row without a bar looks like a missing value
+    # at least one eighth, as a row without a bar would look like a missing value
     eighths = round(8 * BAR * value / longest) if longest else 0
     whole, part = divmod(max(eighths, 1), 8)
     return "█" * whole + (EIGHTHS[part - 1] if part else "")
