@@ -70,7 +70,7 @@ class Formulas(Analysis[Sizing]):
     """Sizing of a module that is typed already, cached for repeated inference at other sizes."""
 
     def run(self, module: Module, am: Analyses) -> Sizing:
-        """Return the module with what inference meets in it."""
+        """Return the sizing of the typed module, which also stands for the module as read."""
         return Sizing(module, module)
 
 
@@ -182,6 +182,7 @@ def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
             )
         case SequenceType(), SequenceType():
             fits = b.length is None or agrees_in(a.length, b.length, is_exact=is_exact)
+            # types of single items are compared as far as both sequences have them
             items = zip(a.items or (), b.items or (), strict=False)
             parts = ((a.elem, b.elem), *items)
             return fits and all(agrees(x, y, is_exact=is_exact) for x, y in parts)

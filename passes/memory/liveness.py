@@ -134,7 +134,7 @@ class Liveness(Analysis[LivenessTable]):
         )
 
     def intervals(self, graph: Graph) -> Intervals:
-        """Return live bytes of a graph, including its regions."""
+        """Return the live ranges of a graph, with the needs of its regions."""
         last = last_uses(graph)
         intervals = Intervals(last, self.owners(graph, last))
         intervals.measure()

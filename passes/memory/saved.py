@@ -60,7 +60,7 @@ class SavedTable:
         return dim_sum(v.nbytes or 0 for v in (*self.storages, *self.copied))
 
     def bytes_at(self, env: Env) -> int:
-        """Return the same with numbers for symbols."""
+        """Return the bytes of all held storages, with numbers for symbols."""
         return int(evaluate(self.nbytes, env))
 
     def facts(self) -> dict[Node, dict[str, object]]:

@@ -263,7 +263,7 @@ class ResidualTrees:
         self.kind = HeldOutKind.RANDOM
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Choose for each table, then fit laws and grow on all rows."""
+        """Choose an ensemble for each table, then train its members on all rows."""
         import numpy as np
 
         self.kind = kind

@@ -106,8 +106,10 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             for i in range(3):
                 heap.free(key + i)
             key += 4
-    for freed_key, is_blocked in zip(fused, (b for _, f, b in filters if f), strict=True):
+    in_blocks = [is_blocked for _, is_fused, is_blocked in filters if is_fused]
+    for freed_key, is_blocked in zip(fused, in_blocks, strict=True):
         if is_blocked:
             heap.free(freed_key)
-    mapped = sum(stored.values()) + sum(n for n, f, b in filters if not (f or b))
-    return sum(stored.values()) + sum(n for n, _, _ in filters), mapped
+    others = sum(stored.values())
+    unchanged = sum(n for n, is_fused, is_blocked in filters if not (is_fused or is_blocked))
+    return others + sum(n for n, _, _ in filters), others + unchanged

@@ -10,7 +10,7 @@ from perfc.common.fitted import constants_next_to
 from .planned import Planned
 
 FRAGMENTS = constants_next_to(__file__)["fragments"].number
-"""Reserved over allocated bytes, of which segments that grow leave few unused."""
+"""Ratio of reserved to planned bytes, near one: segments that grow leave little unused."""
 
 
 class Expandable(Planned):
