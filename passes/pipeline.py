@@ -246,6 +246,7 @@ def _files() -> dict[str, tuple[str, Path]]:
     """
     files: dict[str, tuple[str, Path]] = {}
     folders = [("", Path(folder)) for folder in __path__]
+    # the loop adds the folders that it meets in the package, and comes to them last
     for prefix, folder in folders:
         for m in pkgutil.iter_modules([str(folder)]):
             if not m.ispkg:

@@ -301,6 +301,7 @@ def stacked_results(node: Node) -> tuple[Value, ...]:
         # operands of a Loop are trip count, condition and carried values
         case Loop():
             outs = node.outputs[max(len(node.inputs) - 2, 0) :]
+        # those of a Scan are carried values and, last, the ones it scans
         case Scan(num_scan_inputs=count):
             outs = node.outputs[max(len(node.inputs) - count, 0) :]
         case SequenceMap():

@@ -312,8 +312,8 @@ class RegionRuns:
 def executions(node: Node) -> RegionRuns:
     """Return the regions of a node that run, with their lowest number of executions.
 
-    Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
-    its smallest; a Scan the extent it scans; a SequenceMap the length of its sequence.
+    An If with a known condition runs one branch. A Loop runs its trip count or, if that is unknown,
+    the smallest possible one; a Scan the extent it scans; a SequenceMap the sequence's length.
     """
     match node.op:
         case If():

@@ -45,7 +45,7 @@ class Factored(ListOptimizer):
         stored: list[Value] = []
         matrices = [pair for pair in trained if len(shape_of(pair[0])) > 1]
         vectors = [pair for pair in trained if len(shape_of(pair[0])) <= 1]
-        # both kinds have other states and other kernels
+        # the two kinds differ in states and in kernels
         for pairs, steps in ((matrices, FACTORED), (vectors, WHOLE)):
             if not pairs:
                 continue

@@ -53,8 +53,8 @@ class Blockwise(ListOptimizer):
         if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
             return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]
         blocks = (-(-elements // BLOCK),)
-        means = [state_like(tape, p, name, DType.U8) for name in ("state1", "state2")]
-        return means + [
+        moments = [state_like(tape, p, name, DType.U8) for name in ("state1", "state2")]
+        return moments + [
             state_like(tape, p, name, DType.F32, blocks) for name in ("absmax1", "absmax2")
         ]
 
