@@ -43,34 +43,34 @@ from .rows import DrawnRows
 from .tuning import PADDING, GinLatency, LatencyNetwork, written_loss
 
 RANKS = (16, 32, 64, 128)
-"""Ranks of Table 7.3, besides 8, which is the default."""
-# variants; the class says what each changes
+"""Ranks of Table 7.3 in addition to 8, the default."""
+# names of variants; the class says what each changes
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
-"""Rows whose answers are written together, and of those whose question holds a whole graph."""
+"""Rows of a mini-batch, and of one whose questions contain a whole graph as text."""
 FEW_ROWS_PER_STEP = 16
 """Maximum rows of a new machine or family in one step."""
 VALIDATION_ROWS = 96
-"""Validation rows, drawn, that choose the epoch whose weights stay."""
+"""Maximum validation rows, drawn at random, that choose the epoch with the best weights."""
 CALIBRATION_ROWS = 160
-"""Validation rows that calibrate intervals; each is an answer of the language model."""
+"""Maximum validation rows that calibrate intervals: each costs an answer of the language model."""
 USUAL_GRAPHS = 64
-"""Graphs that give the usual features if stage 2 did not."""
+"""Graphs whose features standardise the inputs of the projection if stage 2 did not."""
 _READ: WeakKeyDictionary[ModelGraph, dict[tuple[str, float], GraphTensors]] = WeakKeyDictionary()
-"""Tensors of the graphs that successive trainings read, by the standards and the batch."""
+"""Tensors of graphs for all trainings of a process, by digest of the standards and batch size."""
 
 
 class GnnLlm(NetworkPredictor):
     """A graph encoder, a projection and a language model that writes the latency.
 
     Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. A graph becomes a token
-    for each number of its summary; ``mean`` projects the readout alone, as the thesis does,
-    ``sums`` the readout next to the numbers, both to one token; ``rank-16`` … are of LoRA;
+    for each number of its summary. Variants: ``mean`` has one token for the readout, as the thesis,
+    ``sums`` one for the readout and the numbers; ``rank-16`` … have that rank of LoRA;
     ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained`` leave stages out; ``text`` and
-    ``json`` write the graph into the question; ``without-llm`` is the encoder with a head of its
-    own.
+    ``json`` write the graph into the question; ``without-llm`` is the encoder with a head for
+    latencies.
     """
 
     name: ClassVar[str] = "gnn-llm"
@@ -100,8 +100,8 @@ class GnnLlm(NetworkPredictor):
         super().__init__(variant, quantity)
         need_extra()
         self.stages: Stages | None = None
-        # the private state: a language model that no network has yet, tokens of prompts and of
-        # questions, tensors of graphs; graphs for `_settle`, and graphs to read before the clock
+        # a language model for the next network; then caches of tokens and tensors, graphs for
+        # `_settle`, and graphs that `prepare` reads
         self._model: CausalLanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
         self._usual: list[tuple[ModelGraph, float]] = []
@@ -111,14 +111,14 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def readout(self) -> Readout:
-        """Return the readout that is projected."""
+        """Return the numbers of a graph that become tokens."""
         return {MEAN: Readout.MEAN, SUMS: Readout.SUMS}.get(self.variant, Readout.NUMBERS)
 
     def needs(self, stages: Stages) -> None:
-        """Look whether the stages that the variant begins from are there.
+        """Raise an error unless the stages that the variant begins from were trained.
 
         Raises:
-            PerfcError: one is not.
+            PerfcError: one was not.
         """
         # stage 1 is the encoder, stage 2 the language model with its projection
         if self.variant not in (TEXT, JSON, WITHOUT, LLM_ONLY, NEITHER):
@@ -133,17 +133,17 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def model(self) -> CausalLanguageModel:
-        """Return the tokeniser, and a network to begin from; each network takes a fresh one."""
+        """Return the language model before stage 2, which is read again for each network."""
         if self._model is None:
             self._model = self.there.language_model()
         return self._model
 
     @property
     def there(self) -> Stages:
-        """Return the stages before.
+        """Return stages 0 to 2.
 
         Raises:
-            PerfcError: none are given.
+            PerfcError: the budget has no folder of them.
         """
         if self.stages is None:
             raise PerfcError(
@@ -155,7 +155,7 @@ class GnnLlm(NetworkPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Train stage 3."""
+        """Train stage 3 on rows."""
         if budget.pretrained is not None:
             self.stages = Stages.open(budget.pretrained)
         few = drawn(validation, VALIDATION_ROWS, budget.seed)
@@ -165,11 +165,11 @@ class GnnLlm(NetworkPredictor):
         super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
 
     def calibrate(self, validation: Measurements) -> None:
-        """Set the interval by a few drawn rows, as each costs an answer."""
+        """Set the interval by a few rows drawn at random, as each costs an answer."""
         super().calibrate(drawn(validation, CALIBRATION_ROWS, 0))
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
-        """Return the rates of Section 7.5.2, or the preset's."""
+        """Return the recipe of the preset; that of ``paper`` has the rates of Section 7.5.2."""
         preset = self.there.preset
         rows = LONG_ROWS if self.variant in (TEXT, JSON) else preset.rows_per_step
         epochs = preset.tuning_epochs if budget.epochs is None else budget.epochs
@@ -184,7 +184,7 @@ class GnnLlm(NetworkPredictor):
         )
 
     def network(self) -> nn.Module:
-        """Return the network of the variant, with what it begins from of stages 1 and 2."""
+        """Return the network of the variant, with the weights that it begins from."""
         stages = self.there
         preset = stages.preset
         if self.variant == WITHOUT:
@@ -227,12 +227,12 @@ class GnnLlm(NetworkPredictor):
             made.projection.settle(torch.stack(readouts), torch.stack(sums))
 
     def _adapted(self, made: LatencyNetwork) -> None:
-        """Begin from stage 2; LoRA of another rank starts new on those weights."""
+        """Set the weights of stage 2; LoRA of another rank starts from 0 on top of them."""
         preset, learned = self.there.preset, self.there.adapted(self.readout)
         has_lora = not self.there.moves_every_weight
         if has_lora:
             made.with_lora(LORA_RANK, has_every_layer=preset.has_every_layer)
-        # stage 2 stores no encoder: that of the network stays, for the load to be complete
+        # stage 2 stores no encoder: that of the network completes the tensors to load
         encoder = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
         made.load_state_dict(encoder | learned)
         if not has_lora or self.rank != LORA_RANK:
@@ -243,9 +243,9 @@ class GnnLlm(NetworkPredictor):
     def batches(
         self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
     ) -> DrawnRows:
-        """Return rows as mini-batches, shorter where a question holds a whole graph.
+        """Return rows as mini-batches, shorter ones if questions contain a whole graph.
 
-        Tensors of graphs are read once for the predictor and its copies.
+        The cache of tensors is that of the predictor and its copies.
         """
         del cache
         long = self.variant in (TEXT, JSON)
@@ -259,12 +259,12 @@ class GnnLlm(NetworkPredictor):
             cache=self._cache,
             filler=PADDING,
         )
-        # `rows` is given for training alone; validation and prediction read every row
+        # training alone passes `rows`; validation and prediction read every row
         drawn_rows.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
         return drawn_rows
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph as the network is given it, read once for all trainings of a process."""
+        """Return one graph as the network reads it, encoded once for all trainings of a process."""
         tensors, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
         if key not in tensors:
             tensors[key] = super().passed(graph, batch)
@@ -273,7 +273,7 @@ class GnnLlm(NetworkPredictor):
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
     ) -> TrainingBudget:
-        """Read the graphs before the clock runs, as networks of whole epochs do."""
+        """Encode the graphs before the time of the training starts, as other networks do."""
         del say
         for name, batch in sorted(self._keys):
             self.passed(graphs[name], float(batch))
@@ -292,19 +292,19 @@ class GnnLlm(NetworkPredictor):
         return [float(i) for i in (*self._prompts[key], *question)]
 
     def _ids(self, question: str) -> list[int]:
-        """Return the tokens of a question; many rows ask the same."""
+        """Return the tokens of a question, from a cache, as many rows have the same."""
         if question not in self._questions:
             self._questions[question] = self.model.ids(question)
         return self._questions[question]
 
     def _prompt(self, graph: ModelGraph, batch: int) -> list[int]:
-        """Return the graph in words or in JSON; what is too long is cut off."""
+        """Return the tokens of a graph in words, or in JSON cut at the limit of the preset."""
         if self.variant == JSON:
             return self.model.ids(as_json(graph, batch))[: self.there.preset.json_tokens]
         return self.model.ids(as_text(graph, batch, kinds=KINDS))
 
     def _standardise(self, train: Measurements) -> None:
-        # graphs as stages 1 and 2 standardised them, or their weights would read other numbers
+        # graphs are standardised as in stages 1 and 2, whose weights read such numbers
         nodes, sums = self.there.standards()
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
@@ -314,24 +314,24 @@ class GnnLlm(NetworkPredictor):
         }
 
     def adapt(self, few: Measurements) -> None:
-        """Fine-tune all weights on rows of a new machine or family, then correct by their median.
+        """Train on rows of a new machine or family, then multiply by their median error.
 
-        The thesis passes three times over the rows; ours oftener, as a few rows are a few steps.
+        The thesis has three passes over the rows; presets for a CPU have more, as passes are short.
         """
         if self.made is None or not len(few):
             return
         preset, recipe = self.there.preset, self.chosen_recipe(TrainingBudget())
-        # fewer passes where there are many rows: `few_rows` in all passes together
+        # `few_rows` limits the rows of all passes together, so that many rows have fewer passes
         most = preset.few_rows // len(few) if preset.few_rows else preset.few_passes
         passes = max(min(preset.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
         network = self.made.to(device())
-        # few rows take half of the rate of the training, but for the recipe of the thesis
+        # half of the learning rate of the training; the recipe of the thesis has all of it
         rate = recipe.learning_rate / (2 if preset.is_annealed else 1)
         optimiser = torch.optim.Adam(
             [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in rated(network)]
         )
-        # batch norms use the statistics of the training: a few graphs are too few to take new ones
+        # batch normalisation uses the statistics of the training, as a few graphs have poor ones
         network.eval()
         with one_thread():
             for turn in range(passes):
@@ -346,7 +346,7 @@ class GnnLlm(NetworkPredictor):
         super().adapt(few)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:
-        """Return a copy that learns by itself; caches and frozen weights are shared."""
+        """Return a copy that can be trained separately; caches and frozen weights are shared."""
         shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
         if self.made is not None:
             shared += [p for p in self.made.parameters() if not p.requires_grad]
@@ -359,20 +359,20 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def failure_rate(self) -> float | None:
-        """Return the share of answers that were no latency; None without a language model."""
+        """Return the share of answers of the last prediction without a latency; None for none."""
         network = self.made
         if not isinstance(network, LatencyNetwork) or not network.attempts:
             return None
         return network.failed / network.attempts
 
     def predict(self, data: Measurements) -> Array:
-        # `failure_rate` is of the last prediction
+        # counts of `failure_rate` begin again
         if isinstance(self.made, LatencyNetwork):
             self.made.attempts = self.made.failed = 0
         return super().predict(data)
 
     def meta(self) -> Mapping[str, Any]:
-        """Add the folder of the earlier stages, which the weights need."""
+        """Return the entries of the card, with the folder of the stages, which the weights need."""
         result = {**super().meta(), "variant": self.variant}
         if self.stages is not None:
             result |= {
@@ -385,7 +385,7 @@ class GnnLlm(NetworkPredictor):
         """Restore weights trained on top of the same stages.
 
         Raises:
-            PerfcError: the stages are gone or others.
+            PerfcError: the stages are missing, or are other ones.
         """
         self.stages = Stages.open(Path(str(meta["stages"])))
         if self.stages.digest(self.readout) != meta["of"]:

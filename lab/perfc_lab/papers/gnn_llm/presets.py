@@ -16,15 +16,15 @@ from .graph_mae import EPOCHS, GRAPHS_PER_STEP
 
 @record
 class DecoderShape:
-    """A Llama-style decoder (Touvron et al., 2023).
+    """Shape of a decoder of Llama's architecture (Touvron et al., 2023).
 
     Args:
-        vocabulary: tokens.
-        hidden: width.
-        inner: width of the perceptrons.
-        layers: blocks.
+        vocabulary: number of different tokens.
+        hidden: width of an embedding.
+        inner: width of the inner layers of feed-forward networks.
+        layers: number of blocks.
         heads: number of heads of attention.
-        context: longest text, in tokens.
+        context: maximum tokens of a text.
     """
 
     vocabulary: int = 1024
@@ -37,31 +37,32 @@ class DecoderShape:
 
 @record
 class StagePreset:
-    """Sizes and lengths.
+    """Sizes of the networks and lengths of the trainings.
 
     Args:
-        scale: scale of the thesis's hidden units, 1,024.
-        decoder: that is made where no language model is given.
-        text_s: processor time that it learns from text.
-        graphs: unlabelled ones that the stages see.
+        scale: factor on the 1,024 hidden units of the thesis.
+        decoder: shape of the small decoder, which stands in if no language model is given.
+        text_s: processor time of stage 0, which trains that decoder on text.
+        graphs: maximum unlabelled graphs that stages 0 to 2 train on.
         encoder_s: processor time of stage 1.
-        encoder_epochs: number of encoder epochs of stage 1 at most.
+        encoder_epochs: maximum epochs of stage 1.
         graphs_per_step: graphs per step of stage 1.
         alignment_s: processor time of stage 2.
-        alignment_epochs: number of alignment epochs of stage 2 at most; the thesis states none.
+        alignment_epochs: maximum epochs of stage 2, of which the thesis gives no number.
         tuning_s: processor time of stage 3.
-        tuning_epochs: number of tuning epochs of stage 3 at most.
-        few_passes: over the few rows of a new machine or family at most.
-        few_rows: rows that these passes see at most, repeats included; 0 for no limit.
+        tuning_epochs: maximum epochs of stage 3.
+        few_passes: maximum passes over the few rows of a new machine or family.
+        few_rows: maximum rows of these passes, where a row counts in each pass; 0 for no limit.
         graph_rate: learning rate of the encoder and the projection.
         language_rate: learning rate of the language model.
-        has_whole_decoder: whether stage 2 moves every weight of the small decoder, not LoRA alone.
+        has_whole_decoder: whether stage 2 trains every weight of the small decoder, not LoRA alone.
         has_every_layer: whether LoRA is on all linear layers, not on queries and values alone.
         is_annealed: whether rates fall along half a cosine.
-        rows_per_step: rows per step of stage 3, about.
-        rows_per_epoch: rows between two validations of stage 3; 0 for all.
-        json_tokens: longest JSON of a graph.
-        rising_steps: warm-up steps of the rates in stage 3; 0 for rates by epoch.
+        rows_per_step: approximate rows of a step of stage 3.
+        rows_per_epoch: approximate rows between two validations of stage 3; 0 for all rows.
+        json_tokens: maximum tokens of a graph in JSON.
+        rising_steps: steps of stage 3 over which rates rise, and are then set step by step; 0 for
+            rates that are set by epoch.
     """
 
     scale: float
@@ -88,10 +89,10 @@ class StagePreset:
     rising_steps: int = 0
 
 
-# names of presets
+# names of presets: that of the thesis, a long and a short one for a CPU core, and one for tests
 PAPER, LONG, CPU, SMOKE = "paper", "long", "cpu", "smoke"
 HOUR_S = 3600.0
-"""Limits of trainings are hours."""
+"""Seconds per hour."""
 _CPU = StagePreset(
     scale=0.25,  # 256 hidden units
     decoder=DecoderShape(),
@@ -140,6 +141,7 @@ PRESETS: Mapping[str, StagePreset] = {
         rows_per_epoch=0,
         json_tokens=2048,
     ),
+    # limits of all stages add up to two and a half hours, of which stage 3 has two
     LONG: replace(
         _CPU,
         decoder=DecoderShape(hidden=384, inner=1024, layers=6, heads=6),
@@ -153,8 +155,8 @@ PRESETS: Mapping[str, StagePreset] = {
     CPU: _CPU,
     SMOKE: StagePreset(
         scale=1 / 32,
-        # too small to learn anything: it only runs every stage once
-        decoder=DecoderShape(384, 32, 64, 2, 2, 1280),
+        # too small to learn anything: every stage runs once
+        decoder=DecoderShape(384, hidden=32, inner=64, layers=2, heads=2, context=1280),
         text_s=2.0,
         graphs=12,
         encoder_s=1.0,
@@ -184,7 +186,7 @@ def preset(name: str) -> StagePreset:
     """Return the preset of a name.
 
     Raises:
-        PerfcError: there is none of that name.
+        PerfcError: no preset has that name.
     """
     if name not in PRESETS:
         raise PerfcError(f"no preset {name!r}", hint=f"there are {', '.join(PRESETS)}")

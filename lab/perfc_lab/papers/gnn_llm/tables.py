@@ -1,6 +1,6 @@
-"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and the same questions on timm's rows.
+"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and the predictors and rows that repeat them.
 
-`perfc eval gnn-llm` trains a predictor for each line.
+`perfc eval gnn-llm` trains the predictor of each line on timm's rows, or on those of NAS-Bench-201.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..reproduction.published import (
 
 NAME = "thesis, Chapter 7"
 PREFIX = "gnn-llm-"
-"""Prefix of the keys."""
+"""Prefix of the keys of tables, which the command line leaves out."""
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
-"""Numbers of rows of a new machine or family at which a curve is trained."""
+"""Numbers of rows of a new machine or family that the points of a curve are trained with."""
 NEW_MACHINE, NEW_OF_CELLS = "rtx-pro-6000-max-q", "rtx2080ti"
-"""Machines that no training sees, for timm's rows and for NAS-Bench-201's cells."""
+"""New machines, whose other rows are tested: of timm's rows, and of NAS-Bench-201's cells."""
 TESTED = 240
-"""Maximum tested rows of a table: each is an answer of the language model."""
+"""Maximum tested rows of a table, as each costs an answer of the language model."""
 ACC = PublishedMetric.WITHIN_10
 COLUMNS = (
     PublishedColumn("MAPE"),
@@ -42,19 +42,22 @@ PLATFORMS_NOTE = (
     "The thesis has nine platforms of NNLQP, whose latencies are not in its repository; here three "
     "GPUs by way of running."
 )
-# column of the curve that the thesis has numbers of
+# column of a curve that the thesis has numbers for
 _AT_32 = COUNTS.index(32)
 
 
 def _at_32(value: float | None) -> tuple[float | None, ...]:
-    """Return published values of a curve's columns: one at 32 rows, none before."""
+    """Return the published values of a curve's columns, of which that at 32 rows is the last."""
     return () if value is None else (*[None] * _AT_32, value)
 
 
 def _few_rows(
     ours: str, neither: str, thesis: float | None, nnlqp: float | None, nf: float | None
 ) -> tuple[PublishedLine, ...]:
-    """Return the lines of a curve, with the thesis's numbers of 32 rows where it has some."""
+    """Return the lines of a curve, with published numbers at 32 rows; None without one.
+
+    ``thesis``, ``nnlqp`` and ``nf`` are the numbers of the thesis's model, of NNLQP and of GNN-NF.
+    """
     return (
         PublishedLine(ours, OURS, _at_32(thesis)),
         PublishedLine(neither, NEITHER),
@@ -75,7 +78,7 @@ def _curve(
     note: str,
     rows: RowSelection = RowSelection.ANSWERS,
 ) -> PaperTable:
-    """Return a table whose columns are counts of rows that are seen of a new machine or family."""
+    """Return a table with a column per number of rows of a new machine or family."""
     machine = NEW_MACHINE if rows is RowSelection.ANSWERS else NEW_OF_CELLS
     # a new family is tested on all machines
     machines = (machine,) if protocol is GraphProtocol.TRANSFER else ()
@@ -107,10 +110,11 @@ CELLS_NOTE = (
     "NAS-Bench-201's networks, whose machine that was not trained on is the one Turing beside "
     "Pascal. The thesis has none of these rows."
 )
-# labels of our lines, with both parts pre-trained and with none
+# labels of two lines: GNN and LLM pre-trained, and neither
 HARDWARE_NAMES = ("GNN + LLM, both pre-trained", "GNN + LLM, neither")
 FAMILY_NAMES = ("GNN + LLM (Llama-3-8B in the thesis)", "GNN + LLM, neither pre-trained")
-# numbers of a line are the thesis's, MAPE and Acc(10) as fractions; a line without any is ours
+# fields by position: key, paper, place in it, title, rows, columns, lines. Numbers of a line are
+# those of the thesis, MAPE and Acc(10) as shares; it has none of a line without numbers
 TABLES = (
     PaperTable(
         "gnn-llm-representations",
@@ -220,7 +224,7 @@ TABLES = (
         note=f"{PLATFORMS_NOTE} Of the thesis's platforms the GNN has 7.1 to 26.2 %, Llama-3-8B "
         "6.2 to 26.9 %, Mistral-7B 5.4 to 28.3 %.",
     ),
-    # numbers of curves: the thesis's at 32 rows, of its model, of NNLQP and of GNN-NF
+    # the numbers of curves are those of `_few_rows`
     _curve(
         "gnn-llm-hardware-acc",
         "Figure 7.3, page 110",
@@ -278,5 +282,5 @@ TABLES = (
         RowSelection.CELLS,
     ),
 )
-"""Published tables, in the order of evaluation: first those with one training on few rows; tables
-that share a training follow one another."""
+"""Published tables in the order of evaluation: first those on few rows; tables that share trainings
+follow each other."""

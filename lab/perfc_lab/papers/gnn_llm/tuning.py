@@ -1,6 +1,6 @@
-"""Stage 3: encoder, projection and language model learn latency as text (Sections 7.4.3, 7.5.2).
+"""Networks of stage 3, which learns latencies as text (Sections 7.4.3, 7.5.2).
 
-`predictor` trains these networks with the loop of all networks.
+`predictor` trains them with the loop of all networks.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from .numbers import latencies, latency_text
 from .projection import Readout
 
 LONGEST_LATENCY = 14
-"""Maximum tokens of an answer, such as ``12.35 ms``."""
+"""Maximum tokens of an answer such as ``12.35 ms``, in which each digit is a token."""
 PADDING = -1.0
-"""Fills a row's question to the length of the longest."""
+"""Number that extends the tokens of a row's question to the length of the longest."""
 
 
 class LatencyNetwork(GraphLanguageNetwork):
-    """Gives the latency of rows that are described in words.
+    """Network that writes the latency of a row as an answer to a question in words.
 
     Args:
-        features: features of an operator.
+        features: number of features of an operator.
         width: width of the encoder.
-        readout: what is projected.
+        readout: numbers of a graph that become tokens.
         model: language model.
-        scale: scale of latencies in a batch.
-        rates: rates of graph and language model.
+        scale: scale of the latencies in a `Batch`.
+        rates: learning rates: of encoder and projection, and of the language model.
         has_graph: whether the graph's tokens are read.
     """
 
@@ -55,21 +55,22 @@ class LatencyNetwork(GraphLanguageNetwork):
         self.attempts, self.failed = 0, 0
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        """Return the trained parameters with their share of the recipe's rate, the graph's."""
+        """Return the trained parameters, each with its share of the recipe's learning rate."""
+        # the recipe has the rate of the graph's parts
         graph, language = self.rates
         return self.groups(1.0, language / graph)
 
     def row_loss(self, batch: Batch) -> Tensor:
-        """Return the cross entropy of the measured latencies of a batch, as text."""
+        """Return the cross entropy of the answers with the measured latencies of a batch."""
         tokens, is_there = self.graph_tokens(batch)
         times = [self.scale.value(y) for y in batch.y.tolist()]
         answers = [self.model.ids(latency_text(t)) for t in times]
         return self.answer_loss(tokens, is_there, questions(batch), answers, batch.graph_of_row)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return the latencies of the rows, ``[rows]``, scaled.
+        """Return the scaled latencies of the rows, ``[rows]``.
 
-        An answer that is none counts as the mean.
+        The mean of the training rows stands for an answer that is no latency.
         """
         tokens, is_there = self.graph_tokens(batch)
         written = self.answers(
@@ -78,29 +79,29 @@ class LatencyNetwork(GraphLanguageNetwork):
         read = latencies(written)
         self.attempts += len(written)
         self.failed += read.failures
-        usual_s = self.scale.value(0.0)  # the mean of the rows trained on, scaled, is 0
-        # NaN is an answer that could not be read
+        usual_s = self.scale.value(0.0)  # the mean of training rows is 0 on the scale
+        # NaN, which is not equal to itself, is an answer that could not be read
         scaled = [self.scale.scaled(t if t == t else usual_s) for t in read.time_s.tolist()]
         return torch.tensor(scaled, dtype=torch.float32, device=batch.x.device)
 
 
 def questions(batch: Batch) -> list[list[int]]:
-    """Return the tokens that each row's question was written in."""
+    """Return the ids of the tokens of each row's question, without padding."""
     return [[int(i) for i in row if i != PADDING] for row in batch.row.tolist()]
 
 
 def written_loss(network: nn.Module, batch: Batch) -> Tensor:
-    """Return the loss of a batch: of the answer's text, or of a number where there is no text."""
+    """Return the loss of a batch: of answers as text, or of numbers without a language model."""
     if isinstance(network, LatencyNetwork):
         return network.row_loss(batch)
     return nn.functional.huber_loss(network(batch), batch.y)
 
 
 class GinLatency(nn.Module):
-    """The encoder alone: mean and sums of a graph, the row, two fully connected layers.
+    """Network without a language model: a head reads the encoder's mean, the sums and the row.
 
     Args:
-        features: features of an operator.
+        features: number of features of an operator.
         width: width of every layer.
     """
 

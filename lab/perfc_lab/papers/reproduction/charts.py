@@ -1,4 +1,4 @@
-"""Draw the charts below the papers' tables: losses, predictions over measurements, embeddings.
+"""Draw the charts of the papers' tables: losses, predicted against measured, embeddings, curves.
 
 They are SVG files next to the page.
 """
@@ -19,7 +19,8 @@ from .page import Done, number
 from .published import PaperTable, PublishedMetric
 
 MOST_MARKS = 200
-"""Approximate number of marks in a chart, which is a file of the documentation."""
+"""Approximate maximum of marks in a chart: its file is part of the documentation and stays
+small."""
 UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.TIME.value: ("ms", 1e3),
     Quantity.MEMORY.value: ("MB", 1e-6),
@@ -27,7 +28,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.POWER.value: ("W", 1.0),
     Quantity.SM_ACTIVE.value: ("%", 100.0),
 }
-"""Units of axes, and how many of them one of ours is."""
+"""Unit of an axis, and the factor to it from perfc's unit, by quantity."""
 CURVE_TITLES: Mapping[PublishedMetric, str] = {
     PublishedMetric.MAPE: "MAPE",
     PublishedMetric.WITHIN_10: "Acc(10)",
@@ -58,9 +59,9 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
 
 
 def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
-    """Write the chart of errors by number of rows seen of a new machine or model; return its name.
+    """Write the chart of errors by number of rows of a new machine or model, and return its name.
 
-    The list is empty without results.
+    Without results the list is empty.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -84,7 +85,7 @@ def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obj
     ]
     if not values:
         return None
-    # shares begin at 0, errors of several magnitudes have none
+    # Acc(10) has an axis from 0, MAPE one of several magnitudes
     kind = "log" if metric is PublishedMetric.MAPE else "linear"
     x = {**axis("rows", "rows seen", type="log", base=2), "axis": {"values": list(published.curve)}}
     y = axis("percent", f"{CURVE_TITLES[metric]}, %", type=kind)
@@ -94,7 +95,7 @@ def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obj
 
 
 def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Return the places of the first line that has them (TraPPM's Figure 5.4)."""
+    """Return the chart of the embeddings of the first line that has some (TraPPM's Figure 5.4)."""
     for line in done:
         for result in line.results:
             if result.get("places"):
@@ -103,7 +104,7 @@ def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
 
 
 def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Return the loss of every line's first seed by epoch (TraPPM's Figure 5.5)."""
+    """Return the chart of losses by epoch, of each line's first seed (TraPPM's Figure 5.5)."""
     values = [
         {"predictor": d.line.label, "epoch": epoch, "loss": loss}
         for d in done
@@ -118,7 +119,7 @@ def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obje
 
 
 def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Return the predicted against measured numbers of the first line (Figures 4.4 and 5.6)."""
+    """Return the chart of predicted against measured, of the first line (Figures 4.4 and 5.6)."""
     if not done or not done[0].results:
         return None
     title = f"{done[0].line.label}: {published.title}"
@@ -128,7 +129,7 @@ def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, o
 def besides_charts(
     published: PaperTable, done: Sequence[Done]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield a scatter chart of each further quantity, after the end of its file's name."""
+    """Yield the end of the file's name and the scatter chart of each further quantity."""
     if not done or not done[0].results:
         return
     for column in published.columns:
@@ -139,7 +140,7 @@ def besides_charts(
 
 
 def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Mapping[str, object]:
-    """Return the predicted against measured numbers of a quantity."""
+    """Return a scatter chart of points, pairs of a measured and a predicted number."""
     unit, scale = UNITS[quantity]
     values = [
         {"measured": scale * m, "predicted": scale * p}

@@ -1,6 +1,6 @@
-"""Command `perfc eval papers`: trains in several processes, then writes the page.
+"""Command `perfc eval papers`: run trainings in several processes, and write the page.
 
-A result is a JSON file, so that an interrupted run goes on.
+The result of a training is a JSON file, so that a run continues after an interruption.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from .runs import REPEATED, Job, Preset, chosen_rows, is_open, jobs, run, stored
 def reproduce(
     tables: Sequence[PaperTable], wanted: Sequence[Job], folder: Path, processes: int, say: Say
 ) -> None:
-    """Train the jobs that have no result yet, each in a process that writes it at the end.
+    """Run the trainings that have no result yet; each process writes the result of its training.
 
     Args:
-        tables: tables of the papers, counted in a message.
-        wanted: trainings.
+        tables: tables of the papers, whose number a message has.
+        wanted: all trainings.
         folder: folder of the results.
-        processes: number of trainings at a time, on a core each.
-        say: called with a line for each training that ended.
+        processes: number of trainings at a time, each on one core.
+        say: gets a line at the end of each training.
 
     Raises:
         DataError: a data set is not built.
     """
-    # a data set that is not built is an error before hours of training, not after them
-    for rows in {job.table.rows: job for job in wanted}.values():
-        chosen_rows(rows)
+    # one training for each selection of rows: a data set that is not built is an error here, not
+    # after hours of training
+    for job in {job.table.rows: job for job in wanted}.values():
+        chosen_rows(job)
     missing = [job for job in wanted if is_open(folder, job)]
     say(
         f"{len(tables)} tables, {len(wanted)} trainings, {len(wanted) - len(missing)} there already"
@@ -49,7 +50,7 @@ def reproduce(
             run(job, folder, say)
             say(f"{count} of {len(missing)}: {job.key}")
         return
-    # spawned, not forked: PyTorch's threads do not survive a fork
+    # spawned, not forked, as PyTorch's threads do not survive a fork
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(partial(run, job, folder, _silent)): job for job in missing}
         for count, future in enumerate(as_completed(running), 1):
@@ -58,7 +59,7 @@ def reproduce(
 
 
 def _silent(line: str) -> None:
-    """Print nothing: lines of parallel trainings would mix."""
+    """Print nothing, as lines of parallel trainings would be mixed."""
     del line
 
 
@@ -74,7 +75,7 @@ def written(
     is_faithful: bool,
     has_charts: bool,
 ) -> Path:
-    """Write the page of all tables with its charts; cells of missing results are empty."""
+    """Write the page of all tables with its charts; cells without a result are empty."""
     lines = []
     charts = {}
     results: dict[str, Mapping[str, Any]] = {}
@@ -88,7 +89,7 @@ def written(
     for table in tables:
         done = []
         for line in table.lines:
-            # tables share trainings, so results are looked up by key
+            # results are looked up by key, as tables share trainings
             keys = [Job(table, line, s, graphs, preset, is_faithful).key for s in seeds]
             done.append(Done(line, tuple(results[key] for key in keys if key in results)))
         lines.append((table, done))
@@ -114,10 +115,10 @@ def every_job(
     *,
     is_faithful: bool,
 ) -> list[Job]:
-    """Return the trainings of all tables in an order of which any beginning is most useful.
+    """Return the trainings of all tables, the most useful first, as a run may be interrupted.
 
-    All tables have one seed before any has two, tables whose order can be judged come first, and
-    short tables before long ones.
+    The first seed of all tables comes before the second. Tables with a published order of lines
+    come first, and short tables before long ones.
     """
     short = sorted(tables, key=lambda table: (not table.has_order, len(table.lines)))
     chosen = [list(jobs(short, (seed,), graphs, preset, is_faithful)) for seed in seeds]

@@ -1,4 +1,7 @@
-"""Complete settings of published runs whose rows leave them out, by the publisher's lists."""
+"""Look up settings of published runs, which rows leave out, in InferenceX's lists of runs.
+
+The TOML files of this folder have the lists, which the publisher's configurations contain.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ FOLDER = Path(__file__).parent
 
 
 class Counted(Enum):
-    """Meaning of the number of ranks in a row."""
+    """Meaning of the number of ranks in the rows of a list."""
 
     RANKS = "ranks"
     """Ranks of a decode worker."""
@@ -25,7 +28,7 @@ class Counted(Enum):
     NOTHING = "nothing"
     """No number of the list: every row with prefill workers may be of it."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # by identity, which is faster than the hash of a name
 
 
 @record
@@ -56,13 +59,14 @@ class DisaggregatedRun:
 
     @property
     def gpus(self) -> int:
-        """Return the GPUs of all workers, if the list says how many those of prompts have."""
+        """Return the GPUs of all workers, without those of prefill if ``prompts`` is empty."""
+        # the first of `prompts`, if any
         return self.prompt_workers * sum(self.prompts[:1]) + self.token_workers * self.ranks
 
 
 @frozen
 class ServedRun:
-    """Description of a run by a row.
+    """A run as its row describes it, by which lists are searched.
 
     Args:
         system: name of the machine in the table.
@@ -73,7 +77,7 @@ class ServedRun:
         isl: tokens of a prompt.
         osl: tokens of an answer.
         users: concurrent users.
-        ranks: number of ranks of a decode worker, or the number that `Counted` says.
+        ranks: number of ranks in the row, whose meaning `Counted` says.
         prompts: ranks of a prefill worker and how many share its experts; empty where the row
             has no such workers.
     """
@@ -92,9 +96,13 @@ class ServedRun:
 
 @frozen
 class _List:
-    """One list of runs: what its rows count as ranks, their days, and its settings.
+    """One list of runs.
 
-    A setting is tokens in and out, users (none for any), and the run.
+    Args:
+        counted: meaning of the ranks in its rows.
+        days: days of its runs; empty for any.
+        settings: for each run its tokens of prompt and answer, numbers of users (empty for any),
+            and its setting.
     """
 
     counted: Counted
@@ -102,13 +110,13 @@ class _List:
     settings: tuple[tuple[tuple[int, int], frozenset[int], DisaggregatedRun], ...]
 
     def of(self, run: ServedRun) -> Iterator[DisaggregatedRun]:
-        """Yield its settings that a run may have."""
+        """Yield the settings of the list that a run may have."""
         if self.days and run.day not in self.days:
             return
         for lengths, users, setting in self.settings:
-            # no users in a list stand for any number
-            is_asked = lengths == (run.isl, run.osl) and (not users or run.users in users)
-            if is_asked and self._fits(setting, run):
+            # without users a setting is for any number
+            is_listed = lengths == (run.isl, run.osl) and (not users or run.users in users)
+            if is_listed and self._fits(setting, run):
                 yield setting
 
     def _fits(self, setting: DisaggregatedRun, run: ServedRun) -> bool:
@@ -119,7 +127,7 @@ class _List:
             case Counted.NOTHING:
                 return bool(run.prompts)
             case Counted.RANKS:
-                # ranks of prefill workers must agree where the list has them
+                # ranks of prefill workers must agree if the list has them
                 return run.prompts in (setting.prompts or run.prompts, ()) and (
                     bool(run.prompts) and setting.ranks == run.ranks
                 )
@@ -127,7 +135,7 @@ class _List:
 
 @cache
 def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
-    """Read the lists by system, runtime, precision and version."""
+    """Return the lists by system, runtime, precision and version."""
     lists: dict[tuple[str, str, str, str], tuple[_List, ...]] = {}
     for path in sorted(FOLDER.glob("*.toml")):
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -140,10 +148,11 @@ def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
 
 
 def _read(entry: dict[str, Any]) -> _List:
-    """Return a list as the file has it: lengths, users, five numbers of workers, batch."""
+    """Return a list from its entry in a file."""
     prompts = tuple(entry.get("prompts", ()))
     settings = tuple(
-        # `shape` has the fields from prompt_workers to drafted
+        # a setting in the file: lengths, users, the fields from `prompt_workers` to `drafted`,
+        # batch
         ((isl, osl), frozenset(users), DisaggregatedRun(*shape, prompts, batch))
         for isl, osl, users, *shape, batch in entry["settings"]
     )
@@ -152,7 +161,7 @@ def _read(entry: dict[str, Any]) -> _List:
 
 
 def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None:
-    """Return the setting of a run; None where none is known, or several are that do not agree.
+    """Return the setting of a run; None if no list has the run, or if lists do not agree.
 
     Args:
         run: run as its row describes it.
@@ -166,10 +175,13 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
 
 
 def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:
-    """Return the one setting of several lists, which may differ in drafts and batches alone."""
-    # first all must agree, then all but drafts, then all but drafts and batch
-    for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
-        distinct = {replace(a, **unsaid) for a in every}
+    """Return the setting that several lists agree on; None if they do not.
+
+    If they differ in drafts or batches alone, those fields are unknown.
+    """
+    # all fields agree, or all except drafts, or all except drafts and batch
+    for unknown in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
+        distinct = {replace(a, **unknown) for a in every}
         if len(distinct) == 1:
             return next(iter(distinct))
     return None
