@@ -50,7 +50,7 @@ multiplies four bytes at once."""
 
 
 def lanes(device: Device) -> int:
-    """Return the 32-bit lanes of the widest vector instruction."""
+    """Return the 32-bit lanes of the widest vector instruction: 16 in 512 bits, 8, or 4."""
     if device.arch in ("aarch64", "arm64"):
         # without SVE a pipe has 4 lanes: up to four such pipes count as two of 8 lanes, since
         # `flop_per_clock` assumes two
@@ -99,6 +99,7 @@ def _most(device: Device, key: str) -> float:
     unit, _, dtype = rest.partition(".")
     last = key.rpartition(".")[2]
     if kind == "device":
+        # a margin of two
         return 2 * UNKNOWN_CLOCK_HZ if last == "clock_sustained_hz" else math.inf
     if kind == "link" or (last.endswith("_s") and "_per_s" not in last):
         return math.inf
@@ -142,7 +143,7 @@ def _above(ceilings: Iterable[MeasuredCeiling], factor: float) -> tuple[float, s
     """Return a bound above the best samples of one quantity, and its explanation."""
     best = max(ceilings, key=lambda c: c.extreme * c.headroom)
     note = f"best sample × {factor:g}"
-    # the note leaves out a factor that prints as 1
+    # the note leaves out a factor that its three digits would print as 1
     if best.headroom >= 1.005:
         note += f" × {best.headroom:.3g}, as far as its rounds spread"
     return _rounded_up(best.extreme * factor * best.headroom), note

@@ -114,6 +114,7 @@ def _of_processors(device: Device, quick: bool) -> tuple[int, ...]:
 def _products(device: Device, quick: bool) -> tuple[int, ...]:
     """Return extents of square products, the largest limited in time."""
     if device.kind == "cuda":
+        # the largest takes 9 TFLOP; `Session` leaves it out where that would take too long
         return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
     # one product of the largest extent takes 17 GFLOP, or 137 GFLOP with many cores
     largest = 2048 if device.cores <= 8 else 4096
@@ -165,6 +166,7 @@ def _streams(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _nears(device: Device, quick: bool) -> tuple[int, ...]:
     """Return a part of the L1 caches of an accelerator, whose other streams bypass them."""
+    # less than the capacity, so that all of it stays there from one read to the next
     near = device.caches.get("l1", 0) if device.kind == "cuda" else 0
     return (near * 3 // 4,) if near else ()
 
@@ -185,6 +187,7 @@ def _chases(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
     """Return bytes of copies between host and device."""
+    # the ceiling is that of the fastest size: a quick plan has a large one alone
     return (64 * MIB,) if quick else (4 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB)
 
 

@@ -82,7 +82,13 @@ def settings_for(kind: str, quick: bool) -> TimingSettings:
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
         budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
-        return TimingSettings(2e-3, samples, budget_s, warm_up_s, limit_s=limit_s)
+        return TimingSettings(
+            sample_s=2e-3,
+            samples=samples,
+            budget_s=budget_s,
+            warm_up_s=warm_up_s,
+            limit_s=limit_s,
+        )
     return TimingSettings(samples=samples, limit_s=limit_s)
 
 

@@ -132,6 +132,7 @@ def _host_clocks() -> tuple[float, float]:
     """Return the readings of both clocks, with at most 0.1 ms between them unless that fails."""
     raw = getattr(time, "CLOCK_MONOTONIC_RAW", None)
     before = second = 0.0
+    # repeated, up to a limit, where the process was interrupted between the readings
     for _ in range(100):
         before = time.monotonic()
         second = time.perf_counter() if raw is None else time.clock_gettime(raw)

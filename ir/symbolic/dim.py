@@ -69,7 +69,7 @@ class Poly:
     ('N + 1', 0)
     """
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "terms")  # the hash is kept, as polynomials are keys of caches
     terms: tuple[tuple[Monomial, int], ...]
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
@@ -155,7 +155,7 @@ def _collect(parts: Iterable[tuple[Monomial, int]]) -> Dim:  # sum of terms; equ
     if not terms:
         return 0
     if len(terms) == 1:
-        return Poly((terms[0],)) if terms[0][0] else terms[0][1]
+        return Poly((terms[0],)) if terms[0][0] else terms[0][1]  # a constant alone is an int
     return Poly(tuple(sorted(terms, key=_order)))
 
 
@@ -227,7 +227,7 @@ def _floordiv(num: Dim, den: Dim) -> Dim:
     return whole + _reduced_quotient(rest, den)
 
 
-def _reduced_quotient(rest: Poly, den: int) -> Dim:  # without common factors, not nested
+def _reduced_quotient(rest: Poly, den: int) -> Dim:  # common factors cancelled, floors merged
     inner = [(m, c) for m, c in rest.terms if m]
     if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
         atom = inner[0][0][0]
@@ -247,7 +247,7 @@ def ceil_div(num: Dim, den: Dim) -> Dim:
     return (num + (den - 1)) // den
 
 
-def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:  # nested ones become one
+def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:  # nested extrema become one
     arguments: list[Dim] = []
     for d in dims:
         nested = d.terms[0][0][0] if isinstance(d, Poly) and _is_atom(d, kind) else None
@@ -367,7 +367,7 @@ def same_extents(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
 def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
     match atom.kind:
         case AtomKind.SYMBOL:
-            name = atom.key if atom.key in env else symbol_name(atom.key)
+            name = atom.key if atom.key in env else symbol_name(atom.key)  # unquoted
             return env[name] if name in env else _of_atom(atom)
         case AtomKind.FLOOR:
             return substitute(atom.args[0], env) // substitute(atom.args[1], env)

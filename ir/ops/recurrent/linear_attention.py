@@ -60,6 +60,7 @@ class LinearAttention(Op):
     update_rule: str = "gated_delta"
 
     def infer(self, ins: Inputs) -> Types:
+        # operand 3 is the past state, 4 the decay
         q, k, v = (ranked(ins, i, 3) for i in range(3))
         past = ranked(ins, 3, 5 if self.state_window else 4) if has(ins, 3) else None
         b = either(axis(q, 0), axis(k, 0), axis(v, 0))
@@ -145,6 +146,7 @@ class GatedDeltaNet(Op):
 
     def infer(self, ins: Inputs) -> Types:
         q, k, v, state = (shape_at(ins, i) for i in (0, 1, 2, 6))
+        # without an initial state (6) results have the type of the decay (4) or of beta (5)
         dtype, state_dtype = first_dtype(ins, 0, 1), first_dtype(ins, 6, 4, 5)
         if q is None or k is None or v is None or len(q) < 3:
             # packed queries: the division of the width into heads is unknown here

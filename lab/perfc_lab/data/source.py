@@ -183,7 +183,8 @@ def number(value: object, path: Path, *keys: str | int) -> float:
         FetchError: there is none, or it is infinite or negative.
     """
     entry_value = entry(value, path, *keys)
-    # `True` is an int in Python; NaN and infinity fail the comparison
+    # `True` is an int in Python; NaN and infinity fail the comparison, and so does an integer of
+    # hundreds of digits, which no float holds
     if (
         isinstance(entry_value, bool)
         or not isinstance(entry_value, int | float)
