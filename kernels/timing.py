@@ -14,8 +14,6 @@ MOST_REPEATS = (1 << 31) - 1
 """Maximum repeats of a sample: kernels count them in 32 bits."""
 CLOCK_RESOLUTIONS = 2_000
 """Minimum clock ticks of a sample: its reading is then exact to 0.05 %."""
-
-
 LEAST_SAMPLES = 3
 """Minimum number of samples, also if little time is left."""
 

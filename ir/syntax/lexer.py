@@ -21,6 +21,7 @@ all memory: each factor of ``(a + b)*(c + d)*...`` doubles the number of terms."
 MAX_BITS = 1024
 """Maximum bits of a coefficient: squares of squares double them at each level of nesting."""
 
+# a string as JSON has it, on one line
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 # Blanks and ``#`` comments, then one token. Possessive quantifiers (``++``, ``*+``) do not
 # backtrack; groups have none, as in Python 3.11.0 to 3.11.4 they backtrack incorrectly.

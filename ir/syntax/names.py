@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+# what `lexer.TOKEN` reads without quotes
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.$]+")
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.$][A-Za-z0-9_]+)*")
 # words of the grammar, with which a symbol would be confused

@@ -98,7 +98,8 @@ def or_data(extent: Dim | None, hi: Dim | None = None, lo: int = 0) -> Dim:
 
 
 _NARROW = {DType.F32: "f", DType.F16: "e"}
-"""Codes of `struct` for types that are narrower than Python's float."""
+"""Codes of `struct` for types that are narrower than Python's float; it has none for bf16 and 8-bit
+floats, whose values are not rounded."""
 
 
 def rounded(value: float, dtype: DType) -> float:

@@ -81,6 +81,7 @@ class DType(Enum):
         return self.is_float or self.code.startswith("i")
 
 
+# TF32 and UNKNOWN have no number in ONNX
 BY_ONNX: dict[int, DType] = {d.onnx: d for d in DType if d.onnx > 0}
 BY_CODE: dict[str, DType] = {d.code: d for d in DType}
 

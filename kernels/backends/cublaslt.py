@@ -154,7 +154,7 @@ class Multiplier:
             preference,
             _WORKSPACE,
             byref(limit),
-            c_size_t(8),
+            c_size_t(8),  # bytes of the limit
         )
         layouts = (self.operand, self.operand, self.result, self.result)
         try:
@@ -164,7 +164,7 @@ class Multiplier:
                 self.operation,
                 *layouts,
                 preference,
-                1,
+                1,  # algorithms, the preferred one alone
                 byref(heuristic),
                 byref(count),
             )

@@ -46,6 +46,7 @@ def product(cuda: Cuda, multiplier: Multiplier, dtype: str, given: Inputs) -> Ar
     n = given["a"].shape[0]
     a = cuda.cupy.asarray(bits_of(np.ascontiguousarray(given["a"]), dtype))
     b = cuda.cupy.asarray(bits_of(np.ascontiguousarray(given["b"].T), dtype))
+    # bytes give 32-bit integers, 8-bit floats give bf16, of which NumPy has the bits alone
     result = {"f64": "f8", "f16": "f2", "bf16": "u2", "f8e4m3": "u2", "i8": "i4"}.get(dtype, "f4")
     d = cuda.cupy.zeros(n * n, result)
     multiplier.run(a.data.ptr, b.data.ptr, d.data.ptr, cuda.stream.ptr)
@@ -74,6 +75,7 @@ def dot(cuda: Cuda, given: Inputs) -> Array:
     """Return dot products of bytes."""
     import numpy as np
 
+    # one block of 64 threads, each with four bytes in a word
     p, q = (cuda.cupy.asarray(given[k].view(np.int32)) for k in ("p", "q"))
     out = cuda.cupy.zeros(64 * CHAINS, "i4")
     cuda.functions["dot_i8"]((1,), (64,), (out, p, q, np.int32(p.size), np.int32(1)))
@@ -88,6 +90,7 @@ def special(cuda: Cuda, probe: Probe, given: Inputs) -> Array:
     x = cuda.cupy.asarray(given["x"])
     out = cuda.cupy.zeros_like(x)
     kernel = cuda.functions[f"{probe.id.replace('.', '_')}_once"]
+    # blocks of 256 threads that cover all elements
     kernel((x.size // 256 + 1,), (256,), (out, x, np.int32(x.size)))
     output: Array = cuda.cupy.asnumpy(out)
     return output
@@ -104,13 +107,13 @@ def chase(cuda: Cuda, given: Inputs) -> Array:
 
 
 def stream(cuda: Cuda, what: str, given: Inputs) -> Array:
-    """Return one pass of two blocks."""
+    """Return the sum that one pass read, or the buffer that it wrote."""
     import numpy as np
 
     b = cuda.cupy.asarray(given["b"])
     c = cuda.cupy.asarray(given.get("c", given["b"]))
     a, total = cuda.cupy.zeros_like(b), cuda.cupy.zeros(1, "u4")
-    # vectors of 16 bytes, half of them for each block
+    # vectors of 16 bytes, half of them for each of two blocks of 128 threads
     words = np.int64(int(b.nbytes) // 16 // 2)
     arguments = (a, b, c, words, np.int32(1), total)
     cuda.functions[f"{what}_stream"]((2,), (128,), arguments)

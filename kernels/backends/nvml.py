@@ -36,7 +36,7 @@ class Nvml:
 
     def state(self) -> Mapping[str, float]:
         """Return the readings that are available now."""
-        # NVML_CLOCK_SM is 1, NVML_CLOCK_MEM 2; readings are in MHz and mW
+        # NVML_CLOCK_SM is 1, NVML_CLOCK_MEM 2, NVML_TEMPERATURE_GPU 0; readings are in MHz and mW
         readings = {
             "clock_hz": (self._read("nvmlDeviceGetClockInfo", 1), 1e6),
             "memory_clock_hz": (self._read("nvmlDeviceGetClockInfo", 2), 1e6),

@@ -25,6 +25,7 @@ def open_backend(name: str, *, threads: int = 0) -> Backend:
         return open_cpu(threads)
     if threads:
         raise TargetError("threads can be chosen for the cpu only", where=name)
+    # an index of more than three digits is no device, whatever its length
     if kind == "cuda" and (not index or index.isdecimal()) and len(index) < 4:
         from .cuda import open_cuda
 

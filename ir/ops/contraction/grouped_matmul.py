@@ -69,7 +69,8 @@ class GroupedGemm(Op):
         if not e:
             return None
         # no more matrices are read than there are rows
-        return Product(dim_min(e["g"], e["m"]), e["m"], e["n"], e["k"], is_grouped=True)
+        matrices = dim_min(e["g"], e["m"])
+        return Product(batch=matrices, m=e["m"], n=e["n"], k=e["k"], is_grouped=True)
 
     def read_parts(self, ins: Inputs) -> Parts:
         parts: dict[int, Dim] = {}

@@ -33,7 +33,8 @@ from .epilogue import activation_cost
 NARROW = "wfp4afp8"
 """Quantization type with 4-bit float weights and 8-bit activations."""
 FUSED_ROWS = 2
-"""Value of ``keeps_rows`` of trainers. Source: Megatron-LM, experts.py, `TEGroupedMLP`."""
+"""Value of ``keeps_rows`` for trainers, which weigh rows before the last product. Source:
+Megatron-LM, experts.py, `TEGroupedMLP`."""
 ROUTING_ALU = 4
 """Operations of routing: comparison, and maximum, subtraction and sum of the softmax over
 experts."""
@@ -52,8 +53,8 @@ class MoE(Op):
              tokens are those of all ranks: the mean work per rank, a lower bound of the busiest.
              MACs are in the type of fc1 where that is narrower, as tokens are then quantized too.
              ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
-             gives a second result for the backward pass, without traffic: what experts that are
-             run operator by operator keep inside, or those of trainers (`FUSED_ROWS`).
+             gives a second result for the backward pass, without traffic: the rows stored by
+             experts in separate operators (1) or by trainers (2).
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -103,8 +104,8 @@ class MoE(Op):
         if not sizes:
             return (tensor(ins, 0),)
         # stored per row: the token and its result (i each), the result of fc1 (f), and m values
-        # after the activation, twice if a gate in fc1 multiplies them; trainers weigh rows before
-        # the last product, whose results nothing reads again
+        # after the activation, twice if a gate in fc1 multiplies them; where trainers weigh rows
+        # before the last product, nothing reads its results again
         n, k, i, f, m = (sizes[letter] for letter in "nkifm")
         copies = 1 if self.keeps_rows == FUSED_ROWS or same(f, m) is not False else 2
         width = (1 if self.keeps_rows == FUSED_ROWS else 2) * i + f + copies * m
@@ -157,12 +158,12 @@ class MoE(Op):
             # a rank with fewer experts than a token chooses gets tokens of other ranks for them
             tokens, chosen = tokens * chosen // experts, experts
         return Experts(
-            tokens,
-            e["i"],
-            e["m"],
-            chosen,
-            experts,
-            self.ranks,
+            tokens=tokens,
+            hidden=e["i"],
+            inner=e["m"],
+            chosen=chosen,
+            experts=experts,
+            ranks=self.ranks,
             matrices=3 if gated else 2,
             weight_bits=bits,
             scale_block=block,

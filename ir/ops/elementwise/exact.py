@@ -90,6 +90,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         return value if safe else None
     if not dtype.is_integer or (not dtype.is_signed and (lo is None or lo < 0)):
         return None
+    # models compute extents in 32 or 64 bits, which are taken to suffice
     if dtype.bits >= 32:
         return value
     # one more than the largest value

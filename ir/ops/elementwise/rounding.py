@@ -8,6 +8,7 @@ from functools import partial
 from . import exact
 from .elementwise import pointwise
 
+# a derivative of "" is none: nothing flows through a step
 Ceil = pointwise(
     "ceil", "Ceil-13", "X", "Smallest whole number not below", exact.ceil, derivative=("",)
 )

@@ -119,7 +119,7 @@ class QLinearLookup(Op):
     """
 
     kind = Kind.QUANTIZE
-    typed_by = (4, 0)
+    typed_by = (4, 0)  # by the zero point of the result, else by X
     formulas = {"integer": "e"}
     operands = "X X_scale X_zero_point? Y_scale Y_zero_point?"
 
@@ -155,7 +155,7 @@ class QLinearSoftmax(Op):
     onnx = "com.microsoft::QLinearSoftmax"
     operands = "X X_scale x_zero_point? y_scale y_zero_point"
     kind = Kind.SOFTMAX
-    typed_by = (4, 0)
+    typed_by = (4, 0)  # by the zero point of the result, else by X
     formulas = {"alu": "6*e", "integer": "e", "sfu": "r"}
     axis: int = -1
     opset: int = 13
@@ -200,6 +200,7 @@ class QLinearReduceMean(Op):
             shape = reduced_shape(shape, axes, self.keepdims)
         elif not self.axes and not self.keepdims:
             shape = ()
+        # the zero point of the result has its type
         return single(first_dtype(ins, 4, 0), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:

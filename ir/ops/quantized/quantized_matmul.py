@@ -60,8 +60,8 @@ class QLinearMatMul(MatMul):
     mnemonic = "qlinear_matmul"
     onnx = "QLinearMatMul"
     operands = "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point"
-    at = (0, 3)
-    typed_by = (7, 0)
+    at = (0, 3)  # a and b
+    typed_by = (7, 0)  # by the zero point of the result, else by a
     fused_alu = REQUANTIZE
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
@@ -82,8 +82,8 @@ class MatMulIntegerToFloat(MatMul):
     mnemonic = "matmul_integer_to_float"
     onnx = "com.microsoft::MatMulIntegerToFloat"
     operands = "A B a_scale b_scale a_zero_point? b_zero_point? bias?"
-    typed_by = (2, 3, 6)
-    fused_alu, added_at = 1, (6,)
+    typed_by = (2, 3, 6)  # by a scale or the bias: A and B are integers
+    fused_alu, added_at = 1, (6,)  # the scale of every result; one more for a bias
     macs_in = DType.I8
 
 
@@ -100,8 +100,8 @@ class DynamicQuantizeMatMul(MatMul):
     mnemonic = "dynamic_quantize_matmul"
     onnx = "com.microsoft::DynamicQuantizeMatMul"
     operands = "A B b_scale b_zero_point? bias?"
-    typed_by = (0, 2)
-    fused_alu, added_at = 1, (4,)
+    typed_by = (0, 2)  # by A, else by the scale of B
+    fused_alu, added_at = 1, (4,)  # the scale of every result; one more for a bias
     macs_in = DType.I8
 
 
@@ -118,7 +118,7 @@ class QOrderedMatMul(MatMul):
     mnemonic = "qordered_matmul"
     onnx = "com.microsoft::QOrderedMatMul"
     operands = "A scale_A B scale_B scale_Y bias? C? scale_C?"
-    at = (0, 2)
+    at = (0, 2)  # A and B
     # C takes a product with its scale and an addition
     fused_alu, added_at = REQUANTIZE, (5, 6, 6)
 
@@ -140,10 +140,11 @@ class QGemm(Gemm):
     mnemonic = "qgemm"
     onnx = "com.microsoft::QGemm"
     operands = "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?"
-    at = (0, 3)
+    at = (0, 3)  # A and B
     macs_in = DType.I8
 
     def result_dtype(self, ins: Inputs) -> DType:
+        # the zero point of Y, else a scale
         return tensor(ins, 8).dtype if has(ins, 8) else first_dtype(ins, 1, 4)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
@@ -167,7 +168,7 @@ class GemmFloat8(Gemm):
     operands = "A B C? scaleA? scaleB? scaleY?"
 
     beta: float = 0.0
-    dtype: int | DType = 1
+    dtype: int | DType = 1  # ONNX's number of f32
     activation: str = ""
 
     def result_dtype(self, ins: Inputs) -> DType:
@@ -177,9 +178,10 @@ class GemmFloat8(Gemm):
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         alu, sfu = super().epilogue(ins)
-        return alu + int(has(ins, 5)), sfu
+        return alu + int(has(ins, 5)), sfu  # one for scaleY
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        # operand 4 is scaleB
         product, scales = super().problem(ins, outs), shape_at(ins, 4)
         if product is None or scales is None or len(scales) != 2 or not scales[1]:
             return product

@@ -308,6 +308,7 @@ class MatMulNBitsQkv(Op):
         return (*(TensorType(dtype, None if rows is None else (*rows, w)) for w in widths), a)
 
     def logical_elements(self, ins: Inputs) -> Parts:
+        # positions of the weights of query, key and value
         return {3: self.Nq * self.K, 6: self.Nkv * self.K, 9: self.Nkv * self.K}
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:

@@ -41,6 +41,7 @@ class RecurrentGrad(Op):
         x, w = tensor(ins, 4).shape, tensor(ins, 5).shape
         if x is None or w is None:
             return {}
+        # layout 0 has the steps first, layout 1 the batch
         t, b = (x[1], x[0]) if self.layout else (x[0], x[1])
         g = self.gates
         return {"t": t, "b": b, "r": w[0], "g": g, "h": w[1] // g, "i": x[2]}

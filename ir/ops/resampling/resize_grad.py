@@ -33,7 +33,7 @@ class ResizeGrad(Op):
     """Gradient of resampling: every element of dY is added to the neighbors it was computed from.
 
     Shapes:  dY of the resampled, shape -> dX of ``shape``.
-    Work:    {alu}: a product and an addition for each of t neighbours of the e elements of dY.
+    Work:    {alu}: t products and t - 1 additions for each of e elements; one addition for nearest.
     Traffic: dY once, dX once.
     Source:  ONNX Runtime training, ResizeGrad; PyTorch, upsample_*_backward.
     """

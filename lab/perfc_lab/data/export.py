@@ -85,6 +85,7 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
             model = built(create_model, name, size)
             # zeros: only shapes are traced
             images = torch.zeros(EXAMPLES, channels(model), size, size)
+            # any batch, up to one that is far above those of the benchmark
             shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
             with as_run(model):
                 program = torch.onnx.export(
