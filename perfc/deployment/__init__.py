@@ -76,8 +76,8 @@ class Deployment:
             `perfc calibrate`, or else a typical one.
         reserve: device memory to reserve.
         parallel: degrees of parallelism.
-        usual: names of the fields with the defaults of a configuration's step, which depend on the
-            target.
+        usual: names of the fields whose values are defaults that depend on the target: the runtime
+            of a graph, or those of a configuration's training step.
         dims: values of symbolic dimensions by name. ``batch`` is the first dimension of the
             inputs and ``seq`` the second of token inputs, unless a symbol has that name.
     """
@@ -118,8 +118,8 @@ class Deployment:
         if self.train and is_configuration(model) and predictor in ANY_RUNTIME:
             return step_fields.of_configuration(self)
         if self.runtime and "runtime" not in self.usual:
-            there = on_device(runtime(self.runtime), load_machine(self.target)).name
-            return self if there == self.runtime else replace(self, runtime=there)
+            name = on_device(runtime(self.runtime), load_machine(self.target)).name
+            return self if name == self.runtime else replace(self, runtime=name)
         if predictor not in ANY_RUNTIME or self.is_step:
             return replace(self, runtime=TRAINING_DEFAULT)
         if is_configuration(model):
@@ -132,16 +132,17 @@ class Deployment:
         return self.dtype.startswith("amp-") and is_configuration(model)
 
     def executed(self, module: Module) -> str:
-        """Return the what-if precision of a model; "" if its narrow weights have it.
+        """Return the what-if precision of a model; "" if the model runs in the types of its file.
 
-        Such a model has f32 parts by intention. Engines run f16 on a GPU without bf16: vLLM needs
+        A model whose narrow weights have the wanted type already has f32 parts by intention, which
+        stay f32. Serving engines run f16 on a GPU without bf16: vLLM needs
         ``--dtype half`` there, SGLang chooses it, and TensorRT-LLM has no other. TensorRT selects
         kernels by time, and V100 multiplies f16 faster than int8: BERT in int8 takes 1.04 times as
         long as in f16.
         """
-        if self.usual and self.table.is_trainer:
-            return ""  # the step was lowered in these types
         table = self.table
+        if self.usual and table.is_trainer:
+            return ""  # the step was lowered in these types
         engine = table.engine
         narrow = {dtype_of(name) for name in module.graph.weight_types} & {DType.F16, DType.BF16}
         if {str(dtype) for dtype in narrow} == {self.dtype}:
@@ -203,7 +204,7 @@ class Deployment:
 
     def rounded_on(self, machine: Machine) -> Tf32:
         """Return the float32 products that may use TF32 on a machine."""
-        # gradients are derived from the forward pass in f32
+        # "tf32" leaves the module in f32, from which gradients are derived, and rounds all products
         given = Tf32.ALL if self.dtype == "tf32" else self.tf32
         return self.table.tf32_on(machine.vendor) if given is None else given
 

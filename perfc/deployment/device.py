@@ -29,16 +29,16 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     # for serving engines the hint names engines, for others runtimes of graphs
     like = (t for t in tables() if t.serves is table.serves)
     kind = "cpu" if machine.kind == "cpu" else "cuda"
-    there = [t.name for t in like if t.runs_on(kind, machine.vendor)]
+    runnable = [t.name for t in like if t.runs_on(kind, machine.vendor)]
     message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
-    raise ParseError(message, where="--runtime", hint=f"{', '.join(there)} do")
+    raise ParseError(message, where="--runtime", hint=f"{', '.join(runnable)} do")
 
 
 def usual_runtime(model: object, machine: Machine) -> Runtime:
     """Return the runtime of a model's format on a machine, else that of ONNX models there."""
     kind = "cpu" if machine.kind == "cpu" else "cuda"
-    there = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
-    return next(there, on_device(runtime(DEFAULT), machine))
+    runnable = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
+    return next(runnable, on_device(runtime(DEFAULT), machine))
 
 
 def runtimes_for(model: object) -> tuple[Runtime, ...]:

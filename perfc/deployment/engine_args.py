@@ -104,9 +104,10 @@ def read_engine_args(text: str) -> EngineArgs:
     gpus = sum(w.replicas * _ranks(args) for w, args in zip(prefill, prefill_args, strict=True))
     options = decode_args.options
     if prefill_args:
+        # replicas, as dp, are part of the number of GPUs
         degrees = [f"{k}={n}" for k, n in prefill_args[0].parallel.items() if k != "dp"]
-        divided = {"prefill_parallel": ",".join(degrees) or "tp=1"}
-        options = {**options, "prefill_gpus": gpus, **divided}
+        prefill_parallel = ",".join(degrees) or "tp=1"
+        options = {**options, "prefill_gpus": gpus, "prefill_parallel": prefill_parallel}
     replicas = decoding.replicas * decode_args.parallel.get("dp", 1)
     parallel = {**decode_args.parallel, **({"dp": replicas} if replicas > 1 else {})}
     return EngineArgs(
@@ -115,7 +116,7 @@ def read_engine_args(text: str) -> EngineArgs:
 
 
 def _ranks(args: EngineArgs) -> int:
-    """Return the number of GPUs of a worker."""
+    """Return the number of GPUs of a worker; experts are divided among the same GPUs."""
     return math.prod(args.parallel.get(k, 1) for k in ("tp", "pp", "dp", "attention_dp"))
 
 
@@ -123,9 +124,9 @@ class _FlagReader:
     """Reads the flags of one command."""
 
     def __init__(self, worker: EngineCommand, where: str, folder: Path) -> None:
-        at = engine_at(worker.words)
-        assert at is not None
-        self.runtime, start = at
+        call = engine_at(worker.words)
+        assert call is not None
+        self.runtime, start = call
         self.table, self.where, self.folder = flag_tables()[self.runtime], where, folder
         self.rest = list(worker.words[start:])
         self.model = ""
@@ -195,6 +196,7 @@ class _FlagReader:
                 self.options[option] = self._count(name, value)
             case "utilization" | "cpu_offload_gb":
                 self.options[option] = self._number(name, value)
+            # fp8_e5m2 and other spellings of fp8; q8_0 and other blocks of GGML
             case "kv_dtype" if value.startswith(("fp8", "q", "nvfp4")):
                 self.options[option] = "fp8" if value.startswith("fp8") else value
             case "dtype" if value in FORMATS:
@@ -262,6 +264,7 @@ class _FlagReader:
         # SGLang's tensor ranks include those of its attention groups
         if "attention-dp" in self.switched and data > 1:
             degrees |= {"tp": max(tensor // data, 1), "attention_dp": data, "dp": 1}
+        # TensorRT-LLM's switch makes each tensor rank a group of its own for attention
         if "attention-tp" in self.switched and tensor > 1:
             degrees |= {"tp": 1, "attention_dp": tensor}
         return {key: n for key, n in degrees.items() if n > 1}

@@ -173,14 +173,14 @@ def workers_in(
         return
     # inner parts see the variables of outer ones, as a container sees those of its pod
     names = {**names, **_environment(tree)}
-    count = tree.get("replicas")
+    count = tree.get("replicas")  # ignored unless it is a plausible number
     replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas
     for words in _container(tree, names):
         yield EngineCommand(words, is_prefill or _prefills(words), replicas)
     # llm-d names the model and the degrees of parallelism outside of its containers
-    uri = tree.get("modelArtifacts", {})
-    if isinstance(uri, dict) and isinstance(uri.get("uri"), str):
-        names = {**names, "MODEL_URI": re.sub(r"^\w+://", "", uri["uri"])}
+    artifacts = tree.get("modelArtifacts")
+    if isinstance(artifacts, dict) and isinstance(artifacts.get("uri"), str):
+        names = {**names, "MODEL_URI": re.sub(r"^\w+://", "", artifacts["uri"])}
     degrees = tree.get("parallelism")
     if isinstance(degrees, dict):
         names = {**names, **{f"PARALLEL_{k}": text_of(v) for k, v in degrees.items()}}
@@ -198,6 +198,7 @@ def _environment(tree: Mapping[str, Any]) -> dict[str, str]:
 
 def text_of(value: object) -> str:
     """Return a scalar of a file as a word; "" for anything else and for huge integers."""
+    # `str` raises an error for integers of thousands of digits
     is_short = isinstance(value, int) and abs(value) < 1 << 64
     return str(value) if is_short or isinstance(value, str | float) else ""
 
@@ -210,6 +211,7 @@ def _container(tree: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tu
         words += given if isinstance(given, list) else [given] if isinstance(given, str) else []
     words = [text_of(word) for word in words]
     words = [*filled(words, names)]
+    # llm-d starts vLLM itself: the arguments of the container follow the model
     if tree.get("modelCommand") == "vllmServe":
         keys = [(k, f"PARALLEL_{k}") for k in ("tensor", "data")]
         degrees = [f"--{k}-parallel-size={names[name]}" for k, name in keys if name in names]

@@ -121,10 +121,10 @@ def roles_of(module: Module) -> Roles:
 
 def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
-    _, basis, kinds = AXES[name]
+    _, basis, predicates = AXES[name]
     every = places_of(module)
     # token inputs come before embedded ones: of a model with both, tokens are the sequence
-    for is_such in kinds:
+    for is_such in predicates:
         matching = [(v, p) for v, p in every if is_such(p)]
         if name == SEQUENCE:
             # masks and positions have the extents of their tokens
@@ -222,6 +222,7 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
         ParseError: a size that the model does not allow.
     """
     require_ranges(module, given)
+    # a size that is given also replaces a tie to other symbols
     if all(
         s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
         for s in module.symbols
@@ -241,7 +242,7 @@ def require_ranges(module: Module, given: Mapping[str, int]) -> None:
         ParseError: there is one.
     """
     for s in module.symbols:
-        require_range(s, given.get(s.name, s.lo))
+        require_range(s, given.get(s.name, s.lo))  # the lower bound itself is in the range
 
 
 def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
@@ -308,9 +309,9 @@ def no_symbol(module: Module, name: str) -> ParseError:
     known = [symbol_name(s.name) for s in module.symbols]
     words = AXES[name][0] if name in AXES else ""
     what = f"no {words} in the inputs of the model" if words else f"no symbol {name!r} in the model"
-    there = [n for n in AXES if n not in known and axis_of(module, n).is_there]
+    present = [n for n in AXES if n not in known and axis_of(module, n).is_there]
     shown = described(module)
-    hint = f"{suggestion(name, [*known, *there], '')} its inputs: {shown}".lstrip()
+    hint = f"{suggestion(name, [*known, *present], '')} its inputs: {shown}".lstrip()
     return ParseError(what, hint=hint if shown else "it has no inputs")
 
 

@@ -214,8 +214,8 @@ def costs(
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)
     # kernels of all sizes as one table, so that predictors run once
-    each = [bounds(table, machine, env, tf32=tf32) for env in envs]
-    kernels = tuple([bound for one in each for bound in one.kernels])
+    tables = [bounds(table, machine, env, tf32=tf32) for env in envs]
+    kernels = tuple([bound for of_size in tables for bound in of_size.kernels])
     if not kernels:
         return [_part(program, [], env) for env in envs]
     envs_of = tuple([env for env in envs for _ in range(width)])

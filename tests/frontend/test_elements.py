@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from perfc.frontend.lowering.elements import ELEMENT_BITS, DataType, stored_bytes, unpack_elements
+from perfc.frontend.lowering.elements import (
+    ELEMENT_BITS,
+    DataType,
+    packed,
+    stored_bytes,
+    unpack_elements,
+)
 from perfc.frontend.lowering.schema import MESSAGES
 from perfc.frontend.lowering.window import ByteWindow
 from perfc.frontend.reading.proto import ProtoTensor
@@ -147,3 +153,17 @@ def test_the_digest_tells_type_dims_and_elements_apart() -> None:
         TensorProto(data_type=6, dims=[2], raw_data=b"\2" * 8),
     ]
     assert len({read(tensor).content_digest for tensor in tensors}) == 4
+
+
+@pytest.mark.parametrize(
+    ("code", "values", "want"),
+    [
+        (DataType.FLOAT16, (1.0, 1e6, -1e6, 0.5), (1.0, math.inf, -math.inf, 0.5)),
+        (DataType.FLOAT, (1e40, 2.0), (math.inf, 2.0)),
+        (DataType.INT8, (3, 300, -300), (3, 127, -128)),
+    ],
+)
+def test_a_number_out_of_range_leaves_the_others_as_they_are(
+    code: DataType, values: tuple[float, ...], want: tuple[float, ...]
+) -> None:
+    assert unpack_elements(code, packed(values, code), len(values)) == want

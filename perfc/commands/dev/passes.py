@@ -15,6 +15,7 @@ def command() -> None:
     from perfc.passes.pipeline import list_passes
 
     passes = list_passes()
+    # 9: the longest kind is "transform"
     width = max((len(p.name) for p in passes), default=0)
     for p in passes:
         say(f"{p.name:{width}}  {p.kind:9}  {p.summary}")

@@ -99,8 +99,8 @@ def whole_models(target: str, runs: Measurements, predictor: str, output: Path) 
     from perfc.view.report.units import plural
 
     name = known_name(target)
-    done = adapted(named(predictor), runs, name)
-    for count, error in done.curve:
-        known = plural(count, "run")
-        say(f"{known:>12} measured: {error:6.1%} error of the others")
-    say(f"written: {save(done.predictor, done.card, output)}")
+    result = adapted(named(predictor), runs, name)
+    for count, error in result.curve:
+        measured = plural(count, "run")
+        say(f"{measured:>12} measured: {error:6.1%} error of the others")
+    say(f"written: {save(result.predictor, result.card, output)}")

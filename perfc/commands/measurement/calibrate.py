@@ -46,7 +46,7 @@ def command(
 
     try:
         with _progress() as (tell, warn):
-            done = calibrate(
+            calibrated = calibrate(
                 device,
                 output,
                 resume=resume,
@@ -62,7 +62,7 @@ def command(
     except KeyboardInterrupt:
         say("stopped, no target written; --resume goes on", is_error=True)
         raise
-    for line in _lines(done):
+    for line in _lines(calibrated):
         say(line)
     return 0
 

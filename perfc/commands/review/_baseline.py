@@ -46,8 +46,8 @@ def store(options: DeploymentOptions, files: Sequence[str]) -> int:
 
     A baseline stays as it was if a model of its project cannot be analyzed.
     """
-    done = [renew(project, models) for project, models in budgets_of(options, files)]
-    return UNREADABLE if None in done else 0
+    written = [renew(project, models) for project, models in budgets_of(options, files)]
+    return UNREADABLE if None in written else 0
 
 
 def renew(config: Config, files: Sequence[str]) -> Path | None:

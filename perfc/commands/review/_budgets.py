@@ -53,7 +53,7 @@ def budgets_of(
 
 
 def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> list[Config]:
-    """Return the projects of files before they were renamed in git since a revision."""
+    """Return the budgets of the projects that files were in before renames since a revision."""
     from perfc.common.repository import root_of
     from perfc.review.diff.revision import renamed
 

@@ -165,7 +165,7 @@ def current(side: SideSetting) -> SideSetting:
 
 
 def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | None:
-    """Return the traces in files; None if no file is a trace.
+    """Return the traces in files; None if a name is not that of a trace, or no file begins as one.
 
     Args:
         paths: paths of the files.
@@ -194,7 +194,7 @@ def compared(
     """Return the difference of traces.
 
     Raises:
-        UsageError: too many, or other numbers of steps than of traces.
+        UsageError: there are too many traces, or the steps are neither one nor one for each trace.
     """
     from perfc.measuring.trace.analyses.stack import StackBy
     from perfc.measuring.trace.difference import difference
@@ -216,7 +216,7 @@ def compared(
     return difference(paths, summaries, StackBy(by) if by else None)
 
 
-def show_traces(made: TraceDifference, form: str, output: Path | None, limit: int | None) -> bool:
+def show_traces(result: TraceDifference, form: str, output: Path | None, limit: int | None) -> bool:
     """Write the difference of traces; return True if there is none.
 
     Raises:
@@ -229,14 +229,14 @@ def show_traces(made: TraceDifference, form: str, output: Path | None, limit: in
     show_view(
         form,
         output,
-        made,
+        result,
         to_json,
         to_csv,
         document,
         limit,
-        notes=made.notes,
+        notes=result.notes,
     )
-    return made.is_empty
+    return result.is_empty
 
 
 def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:

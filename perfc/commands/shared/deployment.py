@@ -173,7 +173,7 @@ class DeploymentOptions:
 
     @cached_property
     def file(self) -> Path | None:
-        """Project file to read, if any."""
+        """Return the project file to read; None for none."""
         from perfc.deployment.project_file import find
 
         return None if self.isolated else self.config or find(Path.cwd())

@@ -187,6 +187,7 @@ def add_perfc(page: PageBuild, code: Path, *, has_weights: bool) -> None:
             continue
         content = path.read_bytes()
         if LAZY.fullmatch(name):
+            # 64 bits are enough to distinguish files
             short = f"data/{hashlib.sha256(content).hexdigest()[:16]}.bin"
             (page.folder / short).write_bytes(content)
             page.lazy.append((name, short, len(content)))

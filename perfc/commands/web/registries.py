@@ -60,7 +60,7 @@ def ran(command: Sequence[str], folder: Path, what: str) -> str:
         raise PerfcError(f"{what} needs {command[0]}", hint=f"install {command[0]}")
     say(f"{command[0]}: {what}, {LONGEST_S // 60} min at most", is_error=True)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, *command[1:]],
             cwd=folder,
             capture_output=True,
@@ -74,7 +74,7 @@ def ran(command: Sequence[str], folder: Path, what: str) -> str:
         lines = [*filter(str.strip, (error.stderr or error.stdout or "").splitlines())]
         reason = lines[-1].strip()[:300] if lines else f"exit code {error.returncode}"
         raise PerfcError(f"{command[0]}: {reason}", where=what) from None
-    return done.stdout
+    return process.stdout
 
 
 def pyodide(folder: Path) -> Path:

@@ -38,7 +38,7 @@ MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
 FIELDS = ("model", "answer", "form", "file")
 """Fields of a form that are no settings of an operation."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-"""Names of this machine; requests to others may come from a page of the web (DNS rebinding)."""
+"""Names of this machine; a request with another one may come from a web page (DNS rebinding)."""
 
 
 def is_loopback(host: str) -> bool:
@@ -148,6 +148,7 @@ class Api:
         operation = request.path_params["operation"]
         folder = Path(await run_in_threadpool(tempfile.mkdtemp, prefix="perfc-ui-"))
         try:
+            # more fields than any operation has settings
             async with request.form(max_files=MOST_FILES, max_fields=64) as form:
                 job = await self.job(operation, form, folder)
             async with self.slots:

@@ -37,6 +37,7 @@ def run_operation(
     try:
         if files:
             file = opened(files)
+            # the server runs a job in the folder of its files: reports name the file alone
             where = file if model == "." and file else os.path.join(model, file)
             shown = file or "FOLDER"
         else:

@@ -196,7 +196,7 @@ def summary(outcome: BulkResult) -> str:
     """Return the result in one line."""
     from perfc.view.report.units import plural
 
-    done = f"{plural(outcome.analyzed, 'model')} in {outcome.time_s:.1f} s"
+    analyzed = f"{plural(outcome.analyzed, 'model')} in {outcome.time_s:.1f} s"
     speed = f" ({outcome.models_per_s:.1f}/s)" if outcome.analyzed else ""
     failed = f", {outcome.failed:,} failed" if outcome.failed else ""
-    return f"{done}{speed}{failed}; {plural(outcome.rows, 'row')} in {outcome.file}"
+    return f"{analyzed}{speed}{failed}; {plural(outcome.rows, 'row')} in {outcome.file}"

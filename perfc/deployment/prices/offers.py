@@ -106,7 +106,7 @@ def offers_of(
         hint = f"there are {', '.join(sorted({o.cloud for o in every['']}))}"
         raise ParseError(f"no prices of {cloud[:32]!r}", where="--cloud", hint=hint)
     # tables list whole cards; a slice is named by its card, a slash and its size
-    name = split(machine.name)[0]
+    name, _ = split(machine.name)
     share = machine.slice.card_share if machine.slice is not None else 1.0
     matching = [
         o.part(share)

@@ -12,6 +12,7 @@ from perfc.machine.capacity import CONTEXT_BYTES
 from perfc.passes.memory.allocators.trainers import FRAGMENTS
 from perfc.passes.training.implementation import RecomputePolicy
 
+from ..parts import PartCost
 from ..stage import StageWork
 
 COLLECTIVE_BYTES = 0.9 * (1 << 30)
@@ -65,7 +66,7 @@ def memory_of(work: StageWork) -> MemoryParts:
     in_flight = work.schedule.in_flight(work.pipeline) if work.parallel.pipeline > 1 else 1.0
     # 1F1B: each stage begins its backward passes one micro-batch earlier than the one before it
     in_flight = max(in_flight - work.stage, 1.0)
-    saved = sum([_saved(work, i) for i in range(len(work.layers))]) * in_flight
+    saved = sum([_saved(work, part) for _, part in work.layers]) * in_flight
     is_frozen, recipe = work.training.is_frozen, work.training.recipe
     if work.stage == 0:
         saved += work.parts.first.saved_bytes
@@ -93,9 +94,8 @@ def memory_of(work: StageWork) -> MemoryParts:
     )
 
 
-def _saved(work: StageWork, layer: int) -> float:
+def _saved(work: StageWork, part: PartCost) -> float:
     """Return the bytes that one layer saves for one micro-batch."""
-    _, part = work.layers[layer]
     match work.training.checkpointing:
         case RecomputePolicy.BLOCK:
             saved = part.boundary_bytes

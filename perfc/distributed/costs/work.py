@@ -203,8 +203,8 @@ class LanguageWork(TrainingWork):
         """Return the run overhead on kernels of the runtime.
 
         The factors correct predictions of the kernels of trainers. Another runtime has other
-        kernels of attention, and other pointwise ones except for eager PyTorch, whose pointwise
-        ones trainers run: no factor applies to these, and the interval covers any framework.
+        kernels of attention and, unless it is eager PyTorch, other pointwise kernels: no factor
+        applies to these, and the interval covers any framework.
         """
         if self.runtime == TRAINER:
             return known
@@ -278,6 +278,7 @@ def frozen_layer(
             for other, n in stored.items()
             if other in (name, f"{scope}absmax", f"{scope}scales", f"{scope}zeros")
         )
+        # a weight that is stored in 16 bits as well is not dequantized
         moved += codes + nbytes if codes < nbytes else 0.0
     rate = device_bytes_per_s(load_machine(work.target))
     return [part.freezing(sum(stored.values()), moved / rate) for part in parts]
@@ -291,6 +292,7 @@ def device_bytes_per_s(machine: Machine) -> float:
 
 def _layer_bytes(model: LanguageModel, module: Module) -> dict[str, float]:
     """Return the bytes of each stored tensor of a lowered layer, by name."""
+    # names of tables that layers share, as of angles, do not begin with the stack
     start = f"{model.stacks[0].name}."
     sizes = [
         (v.name, v.type.nbytes)

@@ -102,8 +102,8 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
     """Return the values that the expressions of a row may name."""
     nested: dict[str, Any] = {}
     for key, value in header.metadata.items():
-        # keys such as llama.attention.head_count become nested tables, without the architecture
-        # at most eight deep: the keys of a damaged file may have any number of dots
+        # keys such as llama.attention.head_count become nested tables without the architecture; at
+        # most eight deep, as keys of a damaged file may have any number of dots
         *outer, last = key.removeprefix(f"{name}.").split(".")[:8]
         inside = nested
         if key.startswith(f"{name}."):

@@ -202,13 +202,15 @@ class _HeaderReader:
 
     def skip_strings(self, count: int) -> None:
         """Skip strings, such as those of a vocabulary: only their lengths are decoded."""
-        at, length = self.at, struct.Struct("<Q").unpack_from
+        # a local position and one `Struct`, as a vocabulary has 260,000 strings
+        position, length_at = self.at, struct.Struct("<Q").unpack_from
         for _ in range(count):
-            if at + 8 > len(self.data):
-                self.at = at
+            if position + 8 > len(self.data):
+                self.at = position
                 self.skip(8)
-            at += 8 + length(self.data, at)[0]
-        self.at = at
+            (length,) = length_at(self.data, position)
+            position += 8 + length
+        self.at = position
         self.skip(0)  # reads what is missing of the last string, or raises the error
 
     def count(self, form: str, most: int, what: str) -> int:

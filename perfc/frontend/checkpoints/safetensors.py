@@ -151,7 +151,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     kind, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not isinstance(kind, str) or kind not in BITS:
         raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
-    # no tensor of a network has 16 axes, and extents of a damaged file may be any number of them
+    # tensors of networks have fewer than 16 axes; those of a damaged file may have any number
     if not _are_wholes(shape) or not _are_wholes(offsets) or len(offsets) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
     elements = prod(shape)

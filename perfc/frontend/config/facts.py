@@ -99,8 +99,8 @@ def cache_bytes(
 ) -> int:
     """Return the bytes that one sequence of ``tokens`` holds in the caches of one machine.
 
-    A layer with a window holds the tokens before the next one that this one will see, one with
-    chunks at most a chunk. Keys of an encoder's output are not counted.
+    A layer with a window holds the earlier tokens that the next token will see; a layer with chunks
+    holds at most one chunk. Keys of an encoder's output are not counted.
     """
     bits = sum(
         token_bits(m, precision, parallel, model.name) * _kept(m, tokens)

@@ -322,7 +322,7 @@ class LanguageModel:
     context: int = 0
     cached_bytes: int = 0
     state_type: str = ""
-    source: int = field(default=0, repr=False)  # of no configuration
+    source: int = field(default=0, repr=False)  # in no configuration
 
     @property
     def assumption(self) -> str:

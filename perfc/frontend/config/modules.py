@@ -101,6 +101,7 @@ Atoms = tuple[tuple[frozenset[str], str], ...]
 def _choices(expression: str) -> tuple[Atoms, ...]:
     """Return a regular expression once for each of its alternatives; none if not readable."""
     try:
+        # "^" needs no atom: matches begin at the first character of a name
         return tuple(_atoms(text) for text in _alternatives(expression.strip("^")))
     except (ValueError, re.error):
         return ()

@@ -15,6 +15,7 @@ from perfc.ir import DType, dtype_named, record
 from ..checkpoints.ggml_types import BLOCKS, GgmlType
 from ..checkpoints.mixes import WeightMix
 from ..checkpoints.stored import WeightFile
+from .modules import matches, names_of
 
 
 class WeightFormat(Enum):
@@ -195,8 +196,6 @@ class ServingPrecision:
 @lru_cache(maxsize=1 << 14)
 def _rule_of(name: str, rules: tuple[FormatRule, ...]) -> FormatRule | None:
     """Return the first rule that names a product; None where none does."""
-    from .modules import matches, names_of
-
     layer, names = names_of(name)
     named = (rule for rule in rules if any(matches(p, layer, names) for p in rule.modules))
     return next(named, None)
@@ -214,6 +213,7 @@ def weight_format(name: str) -> WeightFormat:
     plain = name.strip().lower().replace("_", "-")
     try:
         plain = _ALIASES.get(plain, plain)
+        # a mix of GGML, as Q4_K_M, is named after the blocks of most of its weights, Q4_K
         blocks = re.sub(r"(_k)_[sml]$", r"\1", plain.replace("-", "_"))
         return WeightFormat(blocks if blocks in BLOCKS else plain)
     except ValueError:
@@ -227,7 +227,7 @@ def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servin
     vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
 
     Args:
-        precision: the requested one.
+        precision: the requested precision.
         takes: whether the machine multiplies a type, by its code, at a separate rate.
     """
     if takes("bf16") or precision.half is not DType.BF16:
@@ -245,6 +245,7 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
     """
 
     def form(wanted: WeightFormat) -> WeightFormat:
+        # of `MXFP4_F8`, experts alone multiply in 8 bits: the format has no `multiplied`
         narrow = DType.F8E4M3FN if wanted is WeightFormat.MXFP4_F8 else wanted.multiplied
         if narrow is None or takes(narrow.code):
             return wanted
@@ -307,6 +308,7 @@ def _cached(name: str) -> tuple[DType | None, float]:
     if plain in BLOCKS:
         block = BLOCKS[plain]
         dtype = DType.I8 if block.bits > 4 else DType.I4
+        # negative for blocks of 5 bits in I8: type and scales together have the bits of the block
         return dtype, block.bits_per_weight - dtype.bits
     if plain == WeightFormat.NVFP4.value:
         return DType.F4E2M1, 8 / WeightFormat.NVFP4.block  # an 8-bit scale for each block

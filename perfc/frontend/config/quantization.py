@@ -112,13 +112,13 @@ def _read(keys: Keys, method: Method) -> Quantization:
     Raises:
         ModelError: as `quantization_of`.
     """
-    rules = [FormatRule((*_skipped(keys, method),), Form.HALF), *_overrides(keys, method)]
+    rules = [FormatRule(tuple(_skipped(keys, method)), Form.HALF), *_overrides(keys, method)]
     groups = list(_schemes(keys, method)) if method.types is _SCHEMES else []
     if groups:
         _, form, group = groups[0]
         rules += [FormatRule(*scheme) for scheme in groups[1:]]
     else:
-        is_mixed = _said(keys, "quant_algo") == "mixed_precision"
+        is_mixed = _type_at(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
         group = _group(keys, method)
     # only the listed modules have the format, and all others 16 bits
@@ -142,7 +142,7 @@ def _at(keys: Keys, path: str) -> Any:
     return keys.get(last)
 
 
-def _said(keys: Keys, path: str) -> str:
+def _type_at(keys: Keys, path: str) -> str:
     """Return the type that a key names, in lower case; "" without one."""
     value = _at(keys, path)
     name = path.rpartition(".")[2]
@@ -154,6 +154,7 @@ def _said(keys: Keys, path: str) -> str:
             return name
         case str() | int():
             plain = str(value)[:64].lower()
+            # torchao names a class or a function: Int4WeightOnlyConfig, int4_weight_only
             return plain.removesuffix("config").replace("_", "") if "_type" in path else plain
         case _:
             raise keys.wrong(name, value, "a type of weights")
@@ -171,7 +172,7 @@ def _form(keys: Keys, method: Method) -> Form:
         bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
         name = f"{bits / weights:g}"
     else:
-        each = (_said(keys, path) for path in method.type_keys)
+        each = (_type_at(keys, path) for path in method.type_keys)
         name = next(filter(None, each), method.usual)
     return _typed(keys, method, name)
 
@@ -219,6 +220,7 @@ def _skipped(keys: Keys, method: Method) -> Iterator[str]:
 def _only(keys: Keys, method: Method) -> tuple[str, ...]:
     """Return the modules that are quantized, if a method lists them."""
     listed = keys.sequence(method.only) if method.only else None
+    # GPTQ lists modules, or lists of the modules that it quantises together
     modules = [m for each in listed or () for m in (each if isinstance(each, list) else [each])]
     return Keys({"modules": modules or None}, keys.where).texts("modules") or ()
 
@@ -262,6 +264,7 @@ def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form
     whole = keys.inner("global_quant_config")
     for name in groups.values if groups is not None else ():
         assert groups is not None
+        # a predefined scheme, such as W4A16, with its targets
         if isinstance(groups.get(name), list):
             schemes.append((tuple(groups.texts(name) or ()), _typed(keys, method, name.lower()), 0))
             continue
@@ -274,7 +277,7 @@ def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form
     if not schemes:
         raise keys.unsupported("neither 'config_groups' nor 'global_quant_config'")
     # classes of modules first: the first scheme is the default
-    schemes.sort(key=lambda group: _CLASSES.isdisjoint(group[0]))
+    schemes.sort(key=lambda scheme: _CLASSES.isdisjoint(scheme[0]))
     for targets, form, group in schemes:
         yield tuple(checked(t, keys.where) for t in targets if t not in _CLASSES), form, group
 

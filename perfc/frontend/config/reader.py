@@ -177,7 +177,7 @@ def _assumption(keys: Keys, family: str, row: str) -> str:
 
 
 NEAREST = 5
-"""Rows that are tried for an unknown family."""
+"""Rows that are tried for an unknown family: the nearest may need a key that is missing."""
 SHOWN = 64
 """Unread keys that are listed."""
 IRRELEVANT = frozenset(_LISTED["irrelevant"])
@@ -298,7 +298,7 @@ def check_unread(keys: Keys, family: str) -> None:
     """Raise an error for a key that changes other families' computation and that this one ignores.
 
     Raises:
-        ModelError: naming the families that read it.
+        ModelError: there is such a key; the hint names a family that reads it.
     """
     for name in sorted(set(keys.values) - keys.read):
         if name in HARMLESS or keys.values[name] in NEUTRAL or name not in _structural():
@@ -306,8 +306,8 @@ def check_unread(keys: Keys, family: str) -> None:
         readers = _structural()[name]
         from difflib import get_close_matches  # a slow import, only for an error
 
-        # the nearest one, however different
-        close = get_close_matches(family, readers, 1, 0.0)
+        # the nearest family, however different
+        close = get_close_matches(family, readers, n=1, cutoff=0.0)
         raise ModelError(
             f"{name!r} is no part of the family {family}",
             where=keys.where,

@@ -15,13 +15,13 @@ SAFE_KERAS = (3, 11, 3)
 """First version of Keras that runs no code of a file in HDF5 (CVE-2025-9905)."""
 
 
-def main(path: str, source: str, made: str, reply: str) -> None:
+def main(path: str, source: str, document: str, reply: str) -> None:
     """Convert a model and write the answer.
 
     Args:
         path: path of the model.
         source: name of a `Convertible`.
-        made: path of the document to write.
+        document: path of the OpenVINO document to write.
         reply: path of the answer.
     """
     # no message of TensorFlow, and no memory of a GPU
@@ -33,7 +33,8 @@ def main(path: str, source: str, made: str, reply: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             exported_path = exported(path, folder) if source == "KERAS" else path
             # by default OpenVINO would store weights of 32 bits in 16
-            openvino.save_model(openvino.convert_model(exported_path), made, compress_to_fp16=False)
+            network = openvino.convert_model(exported_path)
+            openvino.save_model(network, document, compress_to_fp16=False)
     except ModuleNotFoundError as error:
         answer = {"missing": (error.name or str(error)).partition(".")[0]}
     except Exception as error:

@@ -71,6 +71,7 @@ def digest(part: PipelinePart, inputs: tuple[Tensor, ...]) -> str:
     # the names of shipped graphs are digests with an empty list: without it they would change
     identity = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], []]
     content = json.dumps(identity, sort_keys=True, default=str)
+    # 96 bits are enough to distinguish graphs
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 

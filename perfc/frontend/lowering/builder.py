@@ -226,27 +226,27 @@ class GraphBuilder:
         )
 
     def settle(
-        self, start: int, made: Sequence[str], names: Sequence[str], metas: Sequence[Meta]
+        self, start: int, results: Sequence[str], names: Sequence[str], metas: Sequence[Meta]
     ) -> list[str]:
         """Give results names and types, unless they are earlier values; return their names.
 
         Args:
             start: index of the first node that computes one of the results.
-            made: current names of the results.
+            results: current names of the results.
             names: their names in the model; results beyond these keep their current names.
             metas: their types.
         """
         nodes = self.graph.node[start:]
         new = {name for node in nodes for name in node.output}
         renamed: dict[str, str] = {}
-        for value, name, meta in zip(made, names, metas, strict=False):
+        for value, name, meta in zip(results, names, metas, strict=False):
             if value in new and value not in renamed:
                 renamed[value] = name
                 self.declare(name, meta)
         for node in nodes:
             node.input = [renamed.get(n, n) for n in node.input]
             node.output = [renamed.get(n, n) for n in node.output]
-        return [renamed.get(value, value) for value in made]
+        return [renamed.get(value, value) for value in results]
 
     def mark(self, *values: dict[Any, Any]) -> Callable[[], None]:
         """Return a function that removes what is added after this call.
@@ -310,13 +310,12 @@ class GraphBuilder:
             raise LookupError("unknown size")
         operation, *terms = size
         operator = {"+": "Add", "*": "Mul", "//": "Div", "%": "Mod"}[operation]
-        left = self.extent(terms[0])
+        result = self.extent(terms[0])
         for i, term in enumerate(terms[1:], 1):
-            right = self.extent(term)
-            partial = name if i == len(terms) - 1 else self.fresh("size")
-            self.node(operator, (left, right), (partial,), partial, {})
-            left = partial
-        return left
+            operands = (result, self.extent(term))
+            result = name if i == len(terms) - 1 else self.fresh("size")
+            self.node(operator, operands, (result,), result, {})
+        return result
 
 
 def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> str:

@@ -176,7 +176,7 @@ def _codes(payload: bytes, bits: int, count: int) -> Iterable[int]:
     if bits == 8:
         return payload
     mask = (1 << bits) - 1
-    # The least number of whole bytes that holds whole elements: 3 for six bits, else 1.
+    # the least number of whole bytes that holds whole elements: 3 for six bits, else 1
     group = 3 if bits == 6 else 1
     codes: list[int] = []
     for start in range(0, len(payload), group):
@@ -253,13 +253,17 @@ def packed(values: Sequence[Any], dtype: int) -> bytes:
     try:
         return struct.pack(f"<{len(values)}{code}", *(number(v) for v in values))
     except (struct.error, OverflowError):
+        # a number is out of range: each is packed by itself
         return b"".join(limited(number(v), code) for v in values)
 
 
 def limited(value: float, code: str) -> bytes:
-    """Return a number that is out of range as the closest of its type."""
+    """Return the bytes of a number; one that is out of range becomes the closest of its type."""
     if code in "fde":
-        return struct.pack(f"<{code}", float("-inf") if value < 0 else float("inf"))
+        try:
+            return struct.pack(f"<{code}", value)
+        except OverflowError:
+            return struct.pack(f"<{code}", math.copysign(math.inf, value))
     bits = 8 * struct.calcsize(code)
     # `struct` has capital letters for unsigned types
     least, most = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -110,8 +110,8 @@ def merged(base: Row, row: Row) -> Row:
     """Return ``base`` with the entries of ``row``; tables in both are merged too."""
     result = dict(base)
     for key, value in row.items():
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merged(result[key], value) if both else value
+        are_tables = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if are_tables else value
     return result
 
 
@@ -121,7 +121,7 @@ def keys_of(family: str) -> frozenset[str]:
     row = rows()[family]
     parts = [text for entry in row["residuals"] for text in entry["parts"]]
     used = {word for text in parts for word in words_of(text)}
-    # keys of a mixer that the base row has but no layer uses do not count as read
+    # a row may inherit a mixer that none of its layers uses: keys of that mixer are not read
     left_out = {n for n, e in row.items() if isinstance(e, dict) and "is" in e and n not in used}
     shown = {name: entry for name, entry in row.items() if name not in left_out}
     names_read = {n for text in _expressions(shown) for n in names_of(text)}
@@ -171,7 +171,7 @@ class _RowReader:
         self.scope = KeyScope(keys, row.get("names", {}), row.get("defaults", {}))
         self.hidden = self.whole(row["hidden"])
         self.scope.bound["hidden"] = self.hidden
-        self.made: dict[object, Any] = {}
+        self.distinct: dict[object, Any] = {}  # one object for equal parts
 
     def stacks(self) -> tuple[Stack, ...]:
         """Return the decoder.
@@ -205,8 +205,8 @@ class _RowReader:
                 self.hidden,
                 embedding,
                 layers,
-                last,
-                (head,),
+                norm=last,
+                heads=(head,),
                 is_decoder=True,
                 per_layer=self.optional(PerLayerEmbedding, "per_layer", "width"),
                 streams=self.optional(ResidualStreams, "streams", "count"),
@@ -256,7 +256,10 @@ class _RowReader:
         return tuple(result)
 
     def residual(self, entry: Row, norm: Norm) -> Residual:
-        """Return the residual of an entry in the layer that is bound."""
+        """Return the residual of an entry in the layer that is bound.
+
+        The entry ``norms`` has places: before, each (branch), after (each branch), sum, last.
+        """
         places = self.scope.of(entry.get("norms", self.row["norms"])).split()
         parts = [self.scope.of(name) for name in entry["parts"]]
         norm_at = dict.fromkeys(places, norm)
@@ -298,19 +301,20 @@ class _RowReader:
                 share = result.rotary_dim / result.head_dim
                 raise self.keys.wrong("partial_rotary_factor", share, "a share of a head")
         # equal mixers are one object, so that equal layers are lowered once
-        return self.made.setdefault(result, result)
+        return self.distinct.setdefault(result, result)
 
     def field(self, kind: str, entry: object, default: object) -> object:
-        """Return the value of a field, of the kind that the class has.
+        """Return the value of a field, as the annotation of the class requires.
 
         Raises:
-            ModelError: it is of another.
+            ModelError: the value is of another type.
         """
         match kind:
             case "int":
-                # 0 is valid only where the class or the row has a default
-                may_be_none = default is not None or "| 0" in str(entry)
-                return self.whole(entry, 0 if may_be_none else 1, 0 if may_be_none else None)
+                # 0, for none, is valid only if the class has a default or the row ends in ``| 0``
+                if default is not None or "| 0" in str(entry):
+                    return self.whole(entry, least=0, default=0)
+                return self.whole(entry)
             case "bool":
                 result = self.scope.of(entry)
                 if result is None or isinstance(result, bool):
@@ -336,7 +340,7 @@ class _RowReader:
         """Return a whole number of ``least`` or more.
 
         Raises:
-            ModelError: it is none.
+            ModelError: the value is no such number.
         """
         result = self.scope.of(entry)
         if result is None:

@@ -179,8 +179,8 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
     tokens = run.tokens
     if stack.is_decoder and tokens.has_prompts and run.is_cached:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
-        at = b.input(f"{stack.name}.last_tokens", DType.I64, (rows,))
-        x = b.node(GATHER, (x, at), f"{stack.name}.last")
+        last = b.input(f"{stack.name}.last_tokens", DType.I64, (rows,))
+        x = b.node(GATHER, (x, last), f"{stack.name}.last")
     outputs: list[Value] = []
     for i, h in enumerate(stack.heads):
         rows_of = of_first_tokens(b, x, h, stack, run)
@@ -195,6 +195,7 @@ def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
     For modules of decoders alone, the training pass adds the loss instead, which widens scores to
     f32.
     """
+    # without heads the outputs are hidden states, which have no logarithms: a head of width 0
     return [
         b.node(LogSoftmax(axis=-1), (v,), f"{v.name}.log") if h.width > 1 else v
         for v, h in zip(outputs, stack.heads or [OutputHead(0)] * len(outputs), strict=True)
@@ -226,8 +227,8 @@ def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
 def _similarity(b: Builder, text: Value, image: Value) -> Value:
     """Return the scores of every text with every image: scaled products of unit vectors."""
     norm = LpNormalization()
-    left, right = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
-    scores = b.node(Gemm(transB=1), (left, right), "similarity")
+    texts, images = (b.node(norm, (v,), f"{v.name}.unit") for v in (text, image))
+    scores = b.node(Gemm(transB=1), (texts, images), "similarity")
     return b.node(MUL, (scores, b.weight("similarity.scale", ())), "similarity.scaled")
 
 
@@ -247,6 +248,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
         x, shared = embedded(b, encoder, over)
         x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
         encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
+        # of a served request (`source` is set), the pass of the encoder decodes a single token
         tokens = Tokens(batch, 1 if model.source else extent(TARGET))
     else:
         tokens, of_step = _tokens(step, 1, 0)
@@ -282,8 +284,8 @@ def _tokens(step: ForwardStep, new_tokens: int, most: int) -> tuple[Tokens, tupl
             decodes = Tokens(decodes=extent(DECODES), context=extent(CONTEXT))
             return replace(decodes, new_tokens=new_tokens), (DECODES, CONTEXT)
         case ForwardStep.MIXED:
-            both = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
-            return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
+            mixed = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
+            return mixed, (BATCH, SEQ, PAST, DECODES, CONTEXT)
 
 
 def longest_sequence(model: LanguageModel) -> int:

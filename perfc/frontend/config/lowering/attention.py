@@ -75,8 +75,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         # a norm over all heads needs the sum of squares of every rank; training steps and modules
         # (`keeps_rows`) leave this exchange out
         if a.norm is QueryKeyNorm.ALL and b.parallel.tensor > 1 and not b.keeps_rows:
-            both, value = b.cut(merged, (q + k, v), f"{name}.heads")
-            query, key = b.cut(_over_ranks(b, both, name), (q, k), f"{name}.pair")
+            query_key, value = b.cut(merged, (q + k, v), f"{name}.heads")
+            query, key = b.cut(_over_ranks(b, query_key, name), (q, k), f"{name}.pair")
         else:
             query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
         query = normed(b, query, a, heads, f"{name}.q_norm")
@@ -86,21 +86,23 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         operands: Sequence[Value | None] = (query, key, value)
     elif a.rotary_dim:
         # without norms, one kernel rotates queries and keys, which stay one operand: no key
-        both, value = b.cut(merged, (q + k, v), f"{name}.heads")
-        operands = (rotated(b, both, heads + kv_heads, a, run, f"{name}.rotary"), None, value)
+        query_key, value = b.cut(merged, (q + k, v), f"{name}.heads")
+        query_key = rotated(b, query_key, heads + kv_heads, a, run, f"{name}.rotary")
+        operands = (query_key, None, value)
     else:
         operands = (merged, None, None)
     mixed = _scores(b, operands, a, run, name, (heads, kv_heads))
     return _gated(b, mixed, gate, name)
 
 
-def _over_ranks(b: Builder, both: Value, name: str) -> Value:
+def _over_ranks(b: Builder, query_key: Value, name: str) -> Value:
     """Return queries and keys scaled by their squares in the heads of all ranks.
 
     Source: vLLM, ``MiniMaxText01RMSNormTP.forward_qk``: one sum over ranks a layer.
     """
-    squares = b.node(SQUARES, (both, b.numbers((-1,))), f"{name}.squares")
-    return b.node(MUL, (both, b.all_reduce(squares, f"{name}.squares.sum")), f"{name}.scaled")
+    squares = b.node(SQUARES, (query_key, b.numbers((-1,))), f"{name}.squares")
+    squares = b.all_reduce(squares, f"{name}.squares.sum")
+    return b.node(MUL, (query_key, squares), f"{name}.scaled")
 
 
 def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
@@ -149,10 +151,10 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
             key = b.product(run.encoded, (hidden, k), f"{name}.key", is_biased=a.key_bias)
             value = b.product(run.encoded, (hidden, v), f"{name}.value", is_biased=a.value_bias)
         else:
-            both = b.product(
+            key_value = b.product(
                 run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias, slices=2
             )
-            key, value = b.cut(both, (k, v), f"{name}.keys")
+            key, value = b.cut(key_value, (k, v), f"{name}.keys")
     return _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
 
 
@@ -291,18 +293,19 @@ def _scores(
         name: name of the node.
         heads: this rank's heads of queries, and of keys.
     """
-    tokens = run.tokens
-    past, decode = _cached(b, a, run, name, heads[1])
+    tokens, (query_heads, kv_heads) = run.tokens, heads
+    past, decode = _cached(b, a, run, name, kv_heads)
     if a.buckets:
-        bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, heads[0]))
+        bias: Value | None = b.weight(f"{name}.position_bias", (a.buckets, query_heads))
     else:
-        bias = b.buffer("position_bias", (heads[0],), DType.F32) if a.is_biased else None
+        # a slope per head (ALiBi), which also stands for a bias that another layer stores
+        bias = b.buffer("position_bias", (query_heads,), DType.F32) if a.is_biased else None
     # a sink is one more score per head, in the operand of a bias
     if a.has_sinks:
-        bias = b.weight(f"{name}.sinks", (heads[0],))
+        bias = b.weight(f"{name}.sinks", (query_heads,))
     op = RaggedAttention(
-        num_heads=heads[0],
-        kv_heads=heads[1],
+        num_heads=query_heads,
+        kv_heads=kv_heads,
         head_dim=a.head_dim,
         value_dim=a.values,
         decode_tokens=tokens.new_tokens,
@@ -313,8 +316,8 @@ def _scores(
     )
     lengths = run.lengths if tokens.has_prompts else None
     inputs = trimmed(*operands, lengths, *past, *decode, bias)
-    # new rows of the cache are outputs, unless another layer or the encoder has stored them
-    is_added = operands[2] is not None or operands[1] is not None or not a.is_cross
+    # new rows of the cache are results, unless another layer or the encoder's pass has stored them
+    is_added = any(v is not None for v in operands[1:]) or not a.is_cross
     if a.is_cache_shared or not is_added or (past[0] is None and decode[0] is None):
         return b.node(op, inputs, name)
     mixed, *new_rows = b.several(op, inputs, name, ("result", "new_key", "new_value"))

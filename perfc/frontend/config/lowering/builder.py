@@ -97,7 +97,7 @@ class Builder:
         # exponent by which tokens choose experts unevenly; None for the fit of measured models
         self.expert_skew: float | None = None
         # tensors of the model's file that lowered weights stand for; `rest` adds the others
-        self.taken: set[str] = set()
+        self.lowered_tensors: set[str] = set()
         self.lora_rank, self.expert_groups = 0, 1  # set by `layer_part`, for trained layers
         # what experts store for a backward pass, as in `MoE`: 0 nothing, 1 what modules keep
         self.keeps_rows = int(self.writes_out)
@@ -122,7 +122,7 @@ class Builder:
         """Return a weight's tensors in the model's file; None without a file or such tensors."""
         tensors = self.precision.stored
         stored = None if tensors is None else tensors.weight(name)
-        self.taken.update(() if stored is None else stored.names)
+        self.lowered_tensors.update(() if stored is None else stored.names)
         return stored
 
     def rest(self) -> None:
@@ -131,7 +131,9 @@ class Builder:
         # a stage loads a part of the file, and it is unknown which of these tensors
         if tensors is None or self.parallel.pipeline > 1:
             return
-        rest = sum(t.nbytes for name, t in tensors.tensors.items() if name not in self.taken)
+        rest = sum(
+            t.nbytes for name, t in tensors.tensors.items() if name not in self.lowered_tensors
+        )
         if rest:
             self.weights.append(Value(REST, TensorType(DType.U8, (rest,)), None, RESIDENT))
 
@@ -181,12 +183,12 @@ class Builder:
 
     def number(self, item: float, dtype: DType | None = None) -> Value:
         """Return a constant of one element, in 16 bits by default; equal ones are one value."""
-        key = (item, dtype or self.half)
+        type_ = TensorType(dtype or self.half, ())
+        key = (item, type_)
         value = self.tables.get(key)
         if value is None:
             name = f"number.{item}" if dtype is None else f"number.{item}.{dtype}"
-            value = Value(name, TensorType(key[1], ()), Known.scalar(item), self.table)
-            self.tables[key] = value
+            value = self.tables[key] = Value(name, type_, Known.scalar(item), self.table)
             self.weights.append(value)
         return value
 
@@ -273,8 +275,9 @@ class Builder:
         weights: WeightFormat | None,
     ) -> Value:
         """Return `product` before adapters change it."""
+        contracted, columns = extents
         form = weights or self.precision.format_of(name, self.precision.weights)
-        bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
+        bias = self.weight(f"{name}.bias", (columns,)) if is_biased else None
         of_file = self.stored(f"{name}.weight")
         if of_file is not None and of_file.dtype is None:
             return block_product(self, x, extents, name, bias, of_file)
@@ -282,7 +285,7 @@ class Builder:
         if of_file is not None:
             form = WeightFormat.HALF
         if form is WeightFormat.HALF:
-            weight = self.weight(f"{name}.weight", (extents[1], extents[0]))
+            weight = self.weight(f"{name}.weight", (columns, contracted))
             return self.node(LINEAR, (x, weight, bias) if bias else (x, weight), name)
         return quantised_product(self, x, extents, name, bias, form)
 

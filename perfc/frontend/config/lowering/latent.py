@@ -44,11 +44,13 @@ def latent_attention(
     elif tokens.has_prompts and tokens.has_decodes:
         # a mixed step has both forms, each for its tokens
         parts = b.numbers((tokens.prompts * tokens.length, tokens.decodes * tokens.new_tokens))
-        queries = b.several(ROWS, (query, parts), f"{name}.queries", ("prompts", "decodes"))
-        latents = b.several(ROWS, (latent, parts), f"{name}.latents", ("prompts", "decodes"))
-        first = _expanded(b, queries[0], latents[0], a, run, f"{name}.prompts")
-        second = _absorbed(b, queries[1], latents[1], a, run, f"{name}.decodes")
-        mixed = b.node(ROW_JOIN, (first, second), f"{name}.joined")
+        groups = ("prompts", "decodes")
+        queries = b.several(ROWS, (query, parts), f"{name}.queries", groups)
+        latents = b.several(ROWS, (latent, parts), f"{name}.latents", groups)
+        (prompt_query, decode_query), (prompt_latent, decode_latent) = queries, latents
+        prompts = _expanded(b, prompt_query, prompt_latent, a, run, f"{name}.prompts")
+        decodes = _absorbed(b, decode_query, decode_latent, a, run, f"{name}.decodes")
+        mixed = b.node(ROW_JOIN, (prompts, decodes), f"{name}.joined")
     elif tokens.has_prompts:
         mixed = _expanded(b, query, latent, a, run, name)
     else:
@@ -65,18 +67,18 @@ def _latents(
     width = heads * a.head_dim
     if a.query_rank:
         columns = (a.query_rank, a.kv_rank, a.rope_dim)
-        both = b.product(
+        # one product for both latents, whole on every rank
+        merged = b.product(
             x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased, slices=2
         )
-        # one product for both latents, whole on every rank
-        low, latent, rope = b.cut(both, columns, f"{name}.cut")
+        low, latent, rope = b.cut(merged, columns, f"{name}.cut")
         low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
         query = b.product(low, (a.query_rank, width), f"{name}.query")
         score_tokens(b, x, low, a, run, f"{name}.index", hidden)
     else:
         query = b.product(x, (hidden, width), f"{name}.query")
-        both = b.product(x, (hidden, a.cached_dim), f"{name}.latents", is_biased=a.is_biased)
-        latent, rope = b.cut(both, (a.kv_rank, a.rope_dim), f"{name}.cut")
+        merged = b.product(x, (hidden, a.cached_dim), f"{name}.latents", is_biased=a.is_biased)
+        latent, rope = b.cut(merged, (a.kv_rank, a.rope_dim), f"{name}.cut")
     latent = b.norm(latent, Norm(NormKind.RMS, a.kv_rank), f"{name}.kv_norm")
     if a.rope_dim and a.is_rotated:
         dims = (a.rope_dim, a.head_dim)
@@ -106,8 +108,8 @@ def _expanded(
     short, rope = b.cut(whole, (a.kv_rank, a.rope_dim), f"{name}.parts")
     columns = heads * (a.nope_dim + a.value_dim)
     # decodes absorb this weight into queries, so engines serve no adapters for it: 0 slices
-    both = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
-    nope, value = b.cut(both, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
+    expanded = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
+    nope, value = b.cut(expanded, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
     # the rotated part is the same for every head: each gets a copy
     key = b.node(JOIN, (nope, *(rope,) * (heads if a.rope_dim else 0)), f"{name}.key")
     op = RaggedAttention(
@@ -188,8 +190,9 @@ def score_tokens(
     if ix is None or ix.is_shared:
         return
     query = b.product(low, (a.query_rank, ix.heads * ix.head_dim), f"{name}.query", slices=0)
-    both = b.product(x, (hidden, ix.head_dim + ix.heads), f"{name}.key", weights=WeightFormat.HALF)
-    key, weights = b.cut(both, (ix.head_dim, ix.heads), f"{name}.cut")
+    columns = (ix.head_dim, ix.heads)
+    merged = b.product(x, (hidden, sum(columns)), f"{name}.key", weights=WeightFormat.HALF)
+    key, weights = b.cut(merged, columns, f"{name}.cut")
     key = b.norm(key, Norm(NormKind.LAYER, ix.head_dim, is_biased=True), f"{name}.norm")
     if a.rope_dim and a.is_rotated:
         dims = (a.rope_dim, ix.head_dim)
@@ -240,8 +243,9 @@ def _caches(
     """Return lengths and caches of prompts and of decoded sequences, in the order of operands."""
     tokens = run.tokens
     past = decode = None
+    past_extent, decode_extent = extents
     if tokens.past != 0:
-        past = b.input(f"{name}_past", dtype, (tokens.prompts, 1, extents[0], width))
+        past = b.input(f"{name}_past", dtype, (tokens.prompts, 1, past_extent, width))
     if tokens.has_decodes:
-        decode = b.input(f"{name}_cache", dtype, (tokens.decodes, 1, extents[1], width))
+        decode = b.input(f"{name}_cache", dtype, (tokens.decodes, 1, decode_extent, width))
     return run.lengths if tokens.has_prompts else None, past, None, decode

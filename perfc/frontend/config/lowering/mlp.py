@@ -180,7 +180,7 @@ def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
 
 
 WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
-"""Activations that transformers has no operator for."""
+"""Activations that transformers writes with elementary operators."""
 PACKED = frozenset(
     {
         WeightFormat.W8,

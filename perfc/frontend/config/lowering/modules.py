@@ -80,9 +80,8 @@ def by_heads(
             key, value = (b.node(COPY, (v,), f"{v.name}.cached") for v in (key, value))
         b.cached += [key, value]
     if code.repeats_keys and g < h:
-        key, value = (
-            _repeated(b, v, h // g, run, w) for v, w in ((key, widths[1]), (value, widths[2]))
-        )
+        key = _repeated(b, key, h // g, run, (g, a.head_dim))
+        value = _repeated(b, value, h // g, run, (g, a.values))
     elif code.copies_operands:
         key, value = (b.node(COPY, (v,), f"{v.name}.copied") for v in (key, value))
     if code.copies_operands:
@@ -165,12 +164,14 @@ def _distance_index(b: Builder, run: Running, heads: int) -> Value:
 
 def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
     """Return keys or values, each head of them ``times`` times."""
-    lead, tail = (run.tokens.prompts, width[0]), (run.tokens.length, width[1])
+    heads, size = width
+    prompts, length = run.tokens.prompts, run.tokens.length
     # as in PyTorch, the expansion copies nothing, and the reshape behind it copies every head
-    single = b.shaped(x, (*lead, 1, *tail), f"{x.name}.grouped")
-    every = b.node(Expand(), (single, b.numbers((*lead, times, *tail))), f"{x.name}.expanded")
+    single = b.shaped(x, (prompts, heads, 1, length, size), f"{x.name}.grouped")
+    shape = b.numbers((prompts, heads, times, length, size))
+    every = b.node(Expand(), (single, shape), f"{x.name}.expanded")
     copied = b.node(COPY, (every,), f"{x.name}.repeated")
-    return b.shaped(copied, (lead[0], lead[1] * times, *tail), f"{x.name}.heads")
+    return b.shaped(copied, (prompts, heads * times, length, size), f"{x.name}.heads")
 
 
 def _rotated(b: Builder, x: Value, dims: tuple[int, int], run: Running, name: str) -> Value:
@@ -182,27 +183,30 @@ def _rotated(b: Builder, x: Value, dims: tuple[int, int], run: Running, name: st
     cos, sin = _angles(b, rotary, run)
     first, second = b.cut(x, (rotary // 2, rotary - rotary // 2), f"{name}.halves")
     turned = b.node(JOIN, (b.node(Neg(), (second,), f"{name}.negative"), first), f"{name}.turned")
-    left = b.node(MUL, (x, cos), f"{name}.cos")
-    result = b.node(ADD, (left, b.node(MUL, (turned, sin), f"{name}.sin")), name)
+    by_cos = b.node(MUL, (x, cos), f"{name}.cos")
+    by_sin = b.node(MUL, (turned, sin), f"{name}.sin")
+    result = b.node(ADD, (by_cos, by_sin), name)
     return b.node(JOIN, (result, *rest), f"{name}.whole") if rest else result
 
 
 def _angles(b: Builder, width: int, run: Running) -> tuple[Value, Value]:
     """Return cosines and sines [1, 1, length, width] of the positions, computed once."""
-    keys = ("cos", width), ("sin", width)
-    if keys[0] not in b.tables:
+    cos, sin = ("cos", width), ("sin", width)
+    if cos not in b.tables:
         length, name = run.tokens.length, f"rotary.{width}"
         places = b.input(f"{name}.positions", DType.I64, (1, 1, length))
         places = b.node(WIDE, (places,), f"{name}.f32")
         inverse = b.buffer(f"{name}.inverse_frequencies", (1, width // 2, 1), DType.F32)
         angles = b.node(MatMul(), (inverse, places), f"{name}.angles")
         turned = b.node(Transpose(perm=(0, 2, 1)), (angles,), f"{name}.turned")
-        both = b.node(JOIN, (turned, turned), f"{name}.both")
-        for key, op in zip(keys, (Cos(), Sin()), strict=True):
-            part = f"{name}.{key[0]}"
-            x = b.node(op, (both,), part)
+        # both halves of a head have the same angles
+        doubled = b.node(JOIN, (turned, turned), f"{name}.both")
+        for key, op in ((cos, Cos()), (sin, Sin())):
+            what, _ = key
+            part = f"{name}.{what}"
+            x = b.node(op, (doubled,), part)
             x = b.node(MUL, (x, b.buffer(f"{name}.scaling", (), DType.F32)), f"{part}.scaled")
             if b.half is not DType.F32:
                 x = b.node(Cast(to=b.half), (x,), f"{part}.narrow")
             b.tables[key] = b.shaped(x, (1, 1, length, width), f"{part}.table")
-    return b.tables[keys[0]], b.tables[keys[1]]
+    return b.tables[cos], b.tables[sin]

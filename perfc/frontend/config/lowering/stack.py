@@ -178,7 +178,6 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
 def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
     """Return a spectrogram after two convolutions, the second of which halves its length."""
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
-    # the second convolution halves the frames
     x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.tokens))
     for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
         weight = b.weight(f"{name}.conv.{number}.weight", (hidden, channels, 3))
@@ -264,8 +263,8 @@ def of_first_tokens(b: Builder, x: Value, h: OutputHead, stack: Stack, run: Runn
     """Return the rows of ``x`` that a head reads: those of first tokens, or all."""
     if not h.is_first_token:
         return x
-    at = b.input(f"{stack.name}.first_tokens", DType.I64, (run.tokens.prompts,))
-    return b.node(GATHER, (x, at), f"{stack.name}.first")
+    first = b.input(f"{stack.name}.first_tokens", DType.I64, (run.tokens.prompts,))
+    return b.node(GATHER, (x, first), f"{stack.name}.first")
 
 
 def head(

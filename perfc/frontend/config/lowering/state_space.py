@@ -28,8 +28,8 @@ MUL, SILU = Mul(), Swish()
 def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) -> Value:
     """Return ``x`` [tokens, hidden] after a selective state space, summed over ranks."""
     inner = b.share(m.inner, "channels")
-    both = b.product(x, (hidden, 2 * inner), f"{name}.in", is_biased=m.is_biased)
-    channels, gate = b.cut(both, (inner, inner), f"{name}.halves")
+    merged = b.product(x, (hidden, 2 * inner), f"{name}.in", is_biased=m.is_biased)
+    channels, gate = b.cut(merged, (inner, inner), f"{name}.halves")
     channels = _convolved(b, channels, (inner, m.taps), run, name, is_biased=m.is_conv_biased)
     parts = (m.rank, m.state, m.state)
     # each rank has some channels, whereas B, C and dt are sums over all channels
@@ -75,7 +75,7 @@ def _scanned(
     # the new state replaces the old one: it is no result of the module
     mixed, _ = b.several(op, operands, f"{name}.scan", ("result", "state"))
     if isinstance(m, Mamba2) and m.is_normed:
-        scale = b.weight(f"{name}.norm.weight", shape[:1])
+        scale = b.weight(f"{name}.norm.weight", shape[:1])  # as wide as the result
         mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
     else:
         mixed = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
@@ -112,8 +112,8 @@ def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden
         decay = b.shaped(decay, (-1, key_heads, d.key_dim), f"{name}.decays")
         beta = b.product(x, (hidden, heads), f"{name}.beta")
     else:
-        both = b.product(x, (hidden, width + values), f"{name}.qkvz")
-        channels, gate = b.cut(both, (width, values), f"{name}.parts")
+        merged = b.product(x, (hidden, width + values), f"{name}.qkvz")
+        channels, gate = b.cut(merged, (width, values), f"{name}.parts")
         scalars = b.product(x, (hidden, 2 * heads), f"{name}.ba")
         beta, decay = b.cut(scalars, (heads, heads), f"{name}.scalars")
     # queries, keys and values go through one convolution

@@ -14,6 +14,7 @@ from perfc.ir.ops.normalization.reduce import ReduceMean
 from ..model import Norm, NormKind, PerLayerEmbedding, PerLayerInput, ResidualStreams, Stack
 from ..precision import WeightFormat
 from .builder import ADD, GATHER, JOIN, LINEAR, Builder
+from .mlp import activated
 from .step import Running
 
 MATMUL, MUL, SUB, TANH = MatMul(), Mul(), Sub(), Tanh()
@@ -94,9 +95,10 @@ def mixed_streams(
     new = b.node(MUL, (computed, b.weight(f"{name}.scale", (hidden,))), f"{name}.scaled")
     # correction: the difference between result and prediction, a share of it for each stream
     innovation = b.node(SUB, (new, active), f"{name}.innovation")
-    one = b.shaped(innovation, (-1, 1, hidden), f"{name}.one")
-    each = b.node(MUL, (b.shaped(shares, (-1, count, 1), f"{name}.shares"), one), f"{name}.each")
-    corrected = b.node(ADD, (predicted, each), f"{name}.corrected")
+    single = b.shaped(innovation, (-1, 1, hidden), f"{name}.one")
+    by_stream = b.shaped(shares, (-1, count, 1), f"{name}.shares")
+    corrections = b.node(MUL, (by_stream, single), f"{name}.each")
+    corrected = b.node(ADD, (predicted, corrections), f"{name}.corrected")
     return b.shaped(corrected, (-1, count * hidden), f"{name}.streams")
 
 
@@ -123,18 +125,15 @@ def per_layer_rows(
     by_layer = b.shaped(projected, (-1, count, p.width), f"{name}.split")
     by_layer = b.norm(by_layer, Norm(NormKind.RMS, p.width), f"{name}.norm")
     # the stored row plus the projected embedding, of which each layer reads some columns
-    both = b.node(
-        ADD, (b.shaped(by_layer, (-1, total_width), f"{name}.joined"), rows), f"{name}.both"
-    )
-    return b.cut(both, (p.width,) * count, f"{name}.layers")
+    joined = b.shaped(by_layer, (-1, total_width), f"{name}.joined")
+    sums = b.node(ADD, (joined, rows), f"{name}.both")
+    return b.cut(sums, (p.width,) * count, f"{name}.layers")
 
 
 def per_layer_input(
     b: Builder, x: Value, m: PerLayerInput, run: Running, name: str, hidden: int
 ) -> Value:
     """Return ``x`` projected to the width of the layer's row, times the row, projected back."""
-    from .mlp import activated
-
     if run.rows:
         row = run.rows[run.layer]
     else:

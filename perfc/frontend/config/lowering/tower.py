@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from perfc.ir import Dim, DType, Module, Value
 from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.slice import Split
 from perfc.ir.ops.normalization.reduce import ReduceMean
 
 from ..model import Attention, LanguageModel, Layer, Projector, Tower
@@ -93,8 +94,6 @@ def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
 
 def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
     """Return the patches of each image without its learned tokens, which come first."""
-    from perfc.ir.ops.movement.slice import Split
-
     _, rest = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
     return rest
 
@@ -122,6 +121,7 @@ def _merged(
     count, along, hidden = extents
     grid = b.shaped(x, (count, along, p.merge, along, p.merge, hidden), f"{name}.grid")
     if p.is_mean:
+        # over both indices inside a square
         mean = b.node(ReduceMean(keepdims=0), (grid, b.numbers((2, 4))), f"{name}.mean")
         return b.shaped(mean, (-1, hidden), f"{name}.pooled"), hidden
     turned = b.node(SIDE_BY_SIDE, (grid,), f"{name}.squares")

@@ -68,7 +68,10 @@ def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
 
 
 def capped(b: Builder, scores: Value, name: str) -> Value:
-    """Return scores between minus and plus 30: ``30 * tanh(scores / 30)``, operator by operator."""
+    """Return scores between minus and plus 30: ``30 * tanh(scores / 30)``, operator by operator.
+
+    Gemma 2 has 30; another limit costs the same.
+    """
     small = b.node(MUL, (scores, b.number(1 / 30)), f"{name}.small")
     return b.node(MUL, (b.node(Tanh(), (small,), f"{name}.tanh"), b.number(30.0)), name)
 
