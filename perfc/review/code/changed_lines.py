@@ -74,7 +74,7 @@ class SourceSyntax:
 
     @cached_property
     def spans(self) -> list[tuple[int, int, ast.AST]]:
-        """Return first and last line of statements, functions and arguments."""
+        """Return first line, last line and node of statements and functions."""
         if self.tree is None:
             return []
         return [
@@ -84,7 +84,7 @@ class SourceSyntax:
         ]
 
     def around(self, line: int) -> Iterator[tuple[int, int, ast.AST]]:
-        """Yield what holds a line, the smallest first."""
+        """Yield the spans that contain a line, the smallest first."""
         holding = [span for span in self.spans if span[0] <= line <= span[1]]
         yield from sorted(holding, key=lambda span: span[1] - span[0])
 
@@ -206,6 +206,7 @@ class CodeChange:
             if file != hunk.file:
                 continue
             first, last = source.statement(line)
+            # changed lines overlap the statement
             if first <= max(hunk.new) and hunk.new[0] <= last:
                 return Relation.STATEMENT
             is_same = function is not None and function == source.function(line)
@@ -251,6 +252,8 @@ def code_change(old: object, new: object) -> CodeChange | None:
 def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
     """Yield changed lines since ``commit`` without comments, new names of variables and moves."""
     sources = [(f, change.source(f)) for f in change.imported]
+    # names that a file uses, and that others use for more than a variable: functions of other names
+    # are never called
     for file, hunks in groupby(change.hunks, key=lambda h: h.file):
         used = {n for f, s in sources for _, n in s.names if f == file or n not in s.variables}
         new = change.source(file).tree if file.endswith(".py") else None
@@ -263,6 +266,7 @@ def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
         for h in hunks:
             lines = changed(now, before, h.new)
             if lines or changed(before, now, h.old):
+                # without new lines the range stays empty
                 first = min(lines, default=h.new[0])
                 yield replace(h, new=(first, max(h.new[1], first - 1)))
 

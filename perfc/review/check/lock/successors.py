@@ -100,7 +100,8 @@ def successions(
     groups += pairing.likely()
     same_name = [n for n in others if n in pairing.new and n in pairing.gone]
     groups += [pairing.take(name, name) for name in same_name]
-    # a pair may be part of a split or a merge: it takes more models if they make it more similar
+    # a pair may be part of a split or a merge: `grow` adds models to its lists if they make both
+    # sides more similar
     for group in groups if len(groups) * max(len(new), len(gone)) <= MOST_PAIRS else ():
         pairing.grow(*group)
     groups += pairing.several()
@@ -220,6 +221,7 @@ class _Pairing:
         sizes = [e.figures.get(Metric.PARAMETERS) for e in (self.now[name], self.before[old])]
         new_log, old_log = (math.log1p(f.value) if f else 0.0 for f in sizes)
         return (
+            # rounded, so that the name decides between nearly equal structures
             round(cosine(new_counts, old_counts), 2),
             stem(name) == stem(old),
             -abs(new_log - old_log),
