@@ -159,8 +159,8 @@ def difference(
         f"{path}: {n}" for path, s in zip(paths, sides, strict=True) for n in notes_of(s.trace)
     )
 
-    def part(is_counted: Callable[[int, int], bool]) -> tuple[int, ...]:
-        # change of the time of kernels, by their launches in the first trace and in each one
+    def change_of(is_counted: Callable[[int, int], bool]) -> tuple[int, ...]:
+        # of each trace, summed over kernels chosen by their launches in the first trace and in it
         return tuple(
             sum(
                 k.times_ns[at] - k.times_ns[0]
@@ -176,20 +176,24 @@ def difference(
     return TraceDifference(
         tuple(paths),
         tuple(s.kernel_ns for s in sides),
-        part(lambda old, new: old > 0 and new > 0),
-        part(lambda old, _: old == 0),
-        part(lambda old, new: old > 0 and new == 0),
-        grouped([[(k.class_name.value, k.launches, k.time_ns) for k in s.kernels] for s in sides]),
-        grouped([[(k.operator, k.launches, k.time_ns) for k in s.kernels] for s in sides]),
-        kernels,
-        tuple(notes),
-        by.value if by else "",
-        stacks,
+        changed_ns=change_of(lambda old, new: old > 0 and new > 0),
+        appeared_ns=change_of(lambda old, _: old == 0),
+        disappeared_ns=change_of(lambda old, new: old > 0 and new == 0),
+        classes=grouped(
+            [[(k.class_name.value, k.launches, k.time_ns) for k in s.kernels] for s in sides]
+        ),
+        operators=grouped(
+            [[(k.operator, k.launches, k.time_ns) for k in s.kernels] for s in sides]
+        ),
+        kernels=kernels,
+        notes=tuple(notes),
+        by=by.value if by else "",
+        stacks=stacks,
     )
 
 
 def launched_by(trace: DeviceTrace, by: StackBy) -> Iterator[tuple[str, int, int]]:
-    """Yield the events of the host around each launch, 1 and its time."""
+    """Yield a row of each launch: the events of the host around it, 1 launch, and its time."""
     for (chain, _), time_ns in zip(chains_of(trace, by), trace.launches.duration_ns, strict=True):
         # a line is the innermost frame, a module or call the path to it
         inner = chain[-1:] if by is StackBy.LINE else chain

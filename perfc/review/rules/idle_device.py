@@ -16,7 +16,7 @@ WAITED = Cause.SYNCHRONIZATION
 _TO_HOST = re.compile(r"DtoH|-> Host")
 """Copies to the host in names of kernels."""
 SHORT_NS = 5_000
-"""Time of a kernel that is shorter than its launch by an eager framework."""
+"""Time below which a kernel is shorter than its launch by an eager framework."""
 
 
 class IdleDevice(TraceRule):

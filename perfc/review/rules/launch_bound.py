@@ -45,6 +45,7 @@ class LaunchBound(Rule):
         report = subject.report
         runtime, table = report.kernels.runtime, report.prediction
         total_s = table.total.time_s
+        # time in which the device waits for the host, and gaps between launches
         waiting = (table.wait_s + table.gap_s) / total_s if total_s else 0.0
         if (
             report.machine.kind == "cpu"

@@ -44,6 +44,7 @@ class SmallBatch(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield a finding if the batch size is too small."""
         report = subject.report
+        # one symbol for all inputs; an input with another first axis has no batch to change
         firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
         if len(firsts) != 1:
             return

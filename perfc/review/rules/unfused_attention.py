@@ -65,7 +65,10 @@ class UnfusedAttention(TraceRule):
 
 
 def product(stream: list[TracedExecution], at: int, way: int) -> int | None:
-    """Return the place of the batched product before or after a softmax; None without one."""
+    """Return the place of the batched product before or after a softmax; None without one.
+
+    ``at`` is the place of the softmax; ``way`` is -1 to look before it, 1 to look after it.
+    """
     for step in range(1, BETWEEN + 2):
         place = at + way * step
         if not 0 <= place < len(stream):

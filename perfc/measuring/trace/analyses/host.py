@@ -96,7 +96,7 @@ class HostSegments:
         labels, events = labeled(trace.host, frozenset(HostKind))
         launching = Counter(trace.host.calls.columns[1])
         result = cls(labels, {}, [thread for thread, _ in launching.most_common()])
-        stack: list[tuple[int, int]] = []
+        stack: list[tuple[int, int]] = []  # end and label of open events
         last = cursor = -1
         for thread, begin, end, label in events:
             if thread != last:
@@ -171,7 +171,7 @@ class HostSegments:
 def stacks(
     host: HostTimeline, kinds: Collection[HostKind], moments: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, tuple[HostLabel, ...], int]]:
-    """Yield the place of each moment, the labels around it and the begin of the innermost.
+    """Yield the number of each moment, the labels around it, and the begin of the innermost event.
 
     Moments and events are walked through once, both by thread and time.
 
@@ -191,6 +191,7 @@ def stacks(
     shared: dict[tuple[HostLabel, ...], tuple[HostLabel, ...]] = {}
     for place in sorted(range(len(moments)), key=moments.__getitem__):
         thread, time = moments[place]
+        # open the events that began by then, then close those that ended before
         while event is not None and (event[0], event[1]) <= (thread, time):
             its_thread, begin, end, label = event
             while stack and (stack[-1][0] != its_thread or stack[-1][1] <= begin):
