@@ -237,6 +237,7 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
     device = machine.level("device")
     if device is not None and device.sustained is not None:
         nbytes = float(COPIED_BYTES)
+        # of f32, which has 4 bytes
         parameters = {
             "elements": nbytes / 4,
             "read_bytes": nbytes,

@@ -225,6 +225,7 @@ class LayerCall(OperandEmitter):
                 block, axis = given[-1] // counts[rank - 1], tuple(perm).index(rank - 1)
                 shape = tuple(counts[a] for a in perm)
             else:
+                # one axis has the scales; if a scale has more axes than the tensor, the first one
                 axis, shape = tuple(perm).index(leading[0] if leading[0] in perm else 0), (total,)
         # values of scales are not read: only their number counts
         scale = self.builder.filled(shape, stored.real)

@@ -88,9 +88,10 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     states = [e for e in entries if e["internal_layer_id"] in back]
     count, condition = _bounds(c, entries)
     initial = [_outer(c, e["external_port_id"]) for e in states]
+    # a stride of -1 begins with the last part, which costs the same
     if any(abs(int(e.get(size, "1"))) != 1 for e in entries for size in ("stride", "part_size")):
         raise ValueError("parts of several elements")
-    sliced = {  # a negative port is no operand but the number of the iteration
+    operands = {  # a negative port is no operand but the number of the iteration
         e["internal_layer_id"]: _outer(c, e["external_port_id"])
         for e in entries
         if e not in states and int(e["external_port_id"]) >= 0
@@ -99,17 +100,9 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     outer = c.builder.enter()
     heads = _heads(c, scope, states)
     for entry in entries:
-        inside = entry["internal_layer_id"]
-        if entry in states:
-            continue
-        if int(entry["external_port_id"]) < 0:  # the number of the iteration
-            _bind(scope, inside, heads[0])
-        elif "axis" in entry:
-            at = c.emit("Unsqueeze", heads[0], c.ints(0))
-            part = c.emit("Gather", sliced[inside], at, axis=int(entry["axis"]))
-            _bind(scope, inside, part)
-        else:
-            _bind(scope, inside, sliced[inside])
+        if entry not in states:
+            operand = operands.get(entry["internal_layer_id"])
+            _bind(scope, entry["internal_layer_id"], _of_iteration(c, entry, operand, heads[0]))
     lower(scope)
     holds = [e for e in outputs if e.get("purpose") == "execution_condition"]
     ends = [  # results of a body in ONNX: condition, next states, parts to be stacked
@@ -141,6 +134,16 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
         else:
             results.append(last[inner_of[output.port]])
     return results
+
+
+def _of_iteration(c: LayerCall, entry: Mapping[str, str], operand: str | None, number: str) -> str:
+    """Return the value of an entry in an iteration: its number, a part or a whole operand."""
+    if operand is None:
+        return number
+    if "axis" not in entry:
+        return operand
+    at = c.emit("Unsqueeze", number, c.ints(0))
+    return c.emit("Gather", operand, at, axis=int(entry["axis"]))
 
 
 def _bounds(c: LayerCall, entries: Sequence[Mapping[str, str]]) -> tuple[str, str]:

@@ -98,11 +98,12 @@ def _pool(c: LayerCall) -> list[str]:
     if c.layer.kind == "AvgPool":
         inside = 1 - c.flag("exclude-pad")
         return [c.emit("AveragePool", c.x, count_include_pad=inside, **attributes)]
-    # the last result of a newer MaxPool are indices, made only if a layer reads them
-    results = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
-    count = len(c.layer.outputs) if results else 1
-    made = c.several("MaxPool", (c.x,), count, **attributes)
-    return made if count > 1 else made * len(c.layer.outputs)
+    # the last result of a newer MaxPool has indices, which are computed only if a layer reads them;
+    # else the first result takes their position
+    readers = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
+    count = len(c.layer.outputs) if readers else 1
+    results = c.several("MaxPool", (c.x,), count, **attributes)
+    return results if count > 1 else results * len(c.layer.outputs)
 
 
 @lowers("AdaptiveAvgPool")

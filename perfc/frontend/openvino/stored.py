@@ -24,7 +24,7 @@ PACKED = frozenset(
 )
 """Element types of quantized weights."""
 CONVERSIONS = frozenset({"Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"})
-"""Layers that may only convert a stored tensor."""
+"""Layers that may be a conversion of a stored tensor and no work at run time."""
 LONGEST_CHAIN = 16
 """Maximum conversions of a stored tensor, which are followed by recursion."""
 

@@ -177,7 +177,7 @@ class HloCall(OperandEmitter):
         scope, builder = self.scope, self.builder
         number, meta = self.op["out"][at][0], self.result(at)
         scope.metas[number] = meta
-        # no node broadcasts yet, and the value needs no name
+        # a small value gets neither name nor type: the node that expands it will have them
         if small is not None and tuple(small) != meta.sizes:
             scope.small[number] = value, tuple(small)
             return

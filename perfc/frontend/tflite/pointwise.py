@@ -71,7 +71,7 @@ def _composite(c: FlatCall) -> None:
         case "NOT_EQUAL":
             result = c.emit("Not", c.emit("Equal", *operands))
         case _:
-            # FLOOR_DIV; ONNX rounds quotients of whole numbers to 0, which costs the same
+            # FLOOR_DIV; ONNX rounds quotients of whole numbers toward 0, which costs the same
             result = c.emit("Div", *operands)
             result = c.emit("Floor", result) if c.result().meta.is_float else result
     c.bind(result, first=first)
@@ -95,7 +95,7 @@ def _quantize(c: FlatCall) -> None:
 def _dequantize(c: FlatCall) -> None:
     tensor = c.tensor(0)
     if tensor.is_stored:
-        # no node: readers of the result take the stored tensor
+        # no node: layers that read the result read the stored tensor, and convert it themselves
         c.scope.sources[c.outputs[0]] = c.inputs[0]
         return
     first = c.can_be_first((0,))

@@ -205,6 +205,7 @@ def _without_spoiled(
         measured = tuple([_sensible(c) for c in ceilings(session.samples, device)])
     for ceiling in measured:
         if bounds.is_doubtful(ceiling.key, ceiling.value):
+            # only times, as of a launch, have defaults
             default = bounds.DEFAULTS.get(ceiling.key, {}).get(device.kind)
             instead = f": {ceiling.value:.2g} s read, {default:g} s assumed" if default else ""
             session.refused[ceiling.key] = f"other programs disturbed every reading{instead}"

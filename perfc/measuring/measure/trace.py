@@ -218,6 +218,7 @@ class Tracing:
             operand = anchor.inputs[k] if k < len(anchor.inputs) else None
             if operand is None or name in self.same or name in self.stored or not name:
                 continue
+            # a normalization that became a convolution has the same first operand
             is_scaled = n.op == "Conv" and anchor.loc.op_type == "BatchNormalization"
             if (k == 0 and (anchor.loc.op_type == n.op or is_scaled)) or is_whole:
                 self.same[name] = operand.name
@@ -279,6 +280,7 @@ def trace(
         inner = {same[v] for v in n.inputs if v in same}
         if tracing.is_move(i, n):
             continue
+        # the walk back from the results of a node passes them, unless the node reads them as well
         group = between(targets, (borders - set(targets)) | inner, names.makers)
         anchor = tracing.anchors.get(i)
         if anchor is not None and not group:

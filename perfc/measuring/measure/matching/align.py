@@ -39,9 +39,11 @@ LONGEST = 6000
 maximum its table has 36 million entries of a byte."""
 OPERANDS = 2
 """Number of largest tensors that identify an operator: a product or convolution reads two."""
-_NAMES, _OTHERS = data_next_to(__file__).values()
-"""Operators of the model by their names in PyTorch, and names of classes of traced kernels by those
-of kinds; each table has only the names that differ."""
+_DATA = data_next_to(__file__)
+_NAMES = _DATA["names"]
+"""Operators of the model by their names in PyTorch, where these differ."""
+_OTHERS = _DATA["classes"]
+"""Names of classes of traced kernels by names of kinds of analyzed kernels, where these differ."""
 NEAREST = 32
 """Launches by which an operator may run earlier or later than its kernel; shapes repeat in every
 block of a model, so a wider search would reach kernels of other blocks."""
@@ -52,7 +54,7 @@ _CLASSES = {
     for kind in Kind
     if (name := _OTHERS.get(kind.name, kind.name)) in TracedClass.__members__
 }
-"""Classes of traced kernels for kinds of analyzed ones, so that both lists have one alphabet."""
+"""Classes of traced kernels by kind of analyzed kernel, so that both lists can be compared."""
 
 
 @record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from perfc.errors import ParseError
@@ -92,7 +92,7 @@ class ProfileReader:
 
 
 def reading(path: str | os.PathLike[str]) -> ProfileReader:
-    """Return all events of a profile."""
+    """Return the times of all events of a profile."""
     result = ProfileReader()
     for e in events(path):
         result.event(e)
@@ -112,22 +112,13 @@ def read(path: str | os.PathLike[str]) -> Profile:
 
 
 def profile(trace: ProfileReader, runs: Sequence[int]) -> Profile:
-    """Return kernels over the runs that count; times on the device where the profile has them."""
+    """Return the profile of the runs that count; times are those on the device if there are any."""
     kernels: list[RuntimeKernel] = []
     for name, sampled in trace.samples.items():
         timed = trace.on_device.get(name, sampled) if trace.on_device else sampled
         kernel = timed.kernel(list(runs))
-        kernels.append(
-            RuntimeKernel(
-                name,
-                sampled.op,
-                kernel.time_s,
-                kernel.iqr_s,
-                kernel.best_s,
-                kernel.calls,
-                sampled.members,
-            )
-        )
+        # times may be of the device, but operator and nodes are those of the node on the host
+        kernels.append(replace(kernel, name=name, op=sampled.op, members=sampled.members))
     run_s = [trace.run_s[r] for r in runs if r < len(trace.run_s)]
     device = max(trace.providers, key=trace.providers.__getitem__, default="")
     return Profile(
