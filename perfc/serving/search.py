@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
+from operator import attrgetter
 from typing import ClassVar, TypeVar
 
 from perfc.common.fitted import data_next_to
@@ -194,7 +195,7 @@ def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> li
     reports = [r for s in _front(candidates)[:MOST_CHECKED] if holds(r := query(s), slo)]
     if not reports:
         # the steady-state model is optimistic for full engines: try emptier ones too
-        by_cost = sorted(candidates, key=lambda s: s.cost)
+        by_cost = sorted(candidates, key=attrgetter("cost"))
         step = max(1, len(by_cost) // MOST_CHECKED)
         reports = [r for s in by_cost[::step] if holds(r := query(s), slo)]
     return sorted(reports, key=lambda r: cost_of(r, is_priced=query.is_priced))
@@ -373,7 +374,7 @@ def _holding(settings: Iterable[ServingSetting], load: Load, slo: Slo) -> list[S
 
 def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
     """Return the Pareto front of cost and time per token, cheapest first."""
-    return _faster(sorted(settings, key=lambda s: (s.cost, s.tpot_s)), lambda s: s.tpot_s)
+    return _faster(sorted(settings, key=attrgetter("cost", "tpot_s")), attrgetter("tpot_s"))
 
 
 def _faster(ordered: Iterable[T], time_s: Callable[[T], float]) -> list[T]:

@@ -122,15 +122,13 @@ def collective(
             raise TargetError("a processor, not a GPU", where=machine.name, hint=hint)
         protocol = Protocol.GRAPH if is_graph else Protocol.EAGER
         estimate = predict("collective", columns, dtype or USUAL_DTYPE, machine, protocol)
-        time_s = float(estimate.time_s[0])
+        names = ("time_s", "low_s", "high_s", "floor_s")
+        times = {name: float(getattr(estimate, name)[0]) for name in names}
         rows.append(
             CollectiveRow(
-                target=machine.name,
-                time_s=time_s,
-                low_s=float(estimate.low_s[0]),
-                high_s=float(estimate.high_s[0]),
-                floor_s=float(estimate.floor_s[0]),
-                bytes_per_s=nbytes / time_s,
+                machine.name,
+                **times,
+                bytes_per_s=nbytes / times["time_s"],
                 is_extrapolating=bool(estimate.extrapolating[0]),
             )
         )

@@ -109,11 +109,14 @@ def _latencies(r: ServingReport) -> Table:
         Column("what", "", cell=itemgetter(0)),
         Column("mean_s", "mean", cell=lambda n: in_seconds(n[1].mean)),
         Column("range", "90 % interval", cell=lambda n: _range(n[1].mean, n[2]) if n[2] else ""),
-        Column("p50_s", "p50", cell=lambda n: in_seconds(n[1].p50)),
-        Column("p90_s", "p90", cell=lambda n: in_seconds(n[1].p90)),
-        Column("p99_s", "p99", cell=lambda n: in_seconds(n[1].p99)),
+        *(Column(f"{name}_s", name, cell=_quantile(name)) for name in ("p50", "p90", "p99")),
     )
     return tabulate(columns, (n for n in rows if n[1] is not None))
+
+
+def _quantile(name: str) -> Callable[[Any], Amount]:
+    """Return the cell of a quantile for a row of `_latencies`."""
+    return lambda row: in_seconds(getattr(row[1], name))
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:

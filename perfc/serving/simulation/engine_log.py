@@ -97,8 +97,6 @@ class EngineLog:
                 gap_s = max(0.0, at_s - self.decoded.get(writer, at_s))
                 self.output_tokens += float(batch[1]) * gap_s
                 self.decoded[writer] = at_s
-            case _:
-                pass
 
     def is_too_long(self) -> bool:
         """Return True if the log has more requests, lines of throughput or ranks than allowed."""

@@ -100,10 +100,10 @@ class Load:
             raise ParseError(
                 f"a spread of {self.spread}", where="--spread", hint="0 to 1, without 1"
             )
-        if not 0 <= self.opening_burst <= 1:
-            raise ParseError(
-                f"a share of {self.opening_burst}", where="--opening-burst", hint="0 to 1"
-            )
+        shares = ("--opening-burst", self.opening_burst), ("--cached-share", self.cached_share)
+        for option, share in shares:
+            if not 0 <= share <= 1:
+                raise ParseError(f"a share of {share}", where=option, hint="0 to 1")
         if not 0 <= self.requests <= MOST_REQUESTS:
             raise ParseError(
                 f"{self.requests} requests", where="--requests", hint=f"{MOST_REQUESTS} at most"
@@ -114,10 +114,7 @@ class Load:
                 where="--cached-tokens",
                 hint="fewer than the prompt has",
             )
-        if not 0 <= self.cached_share <= 1:
-            raise ParseError(
-                f"a share of {self.cached_share}", where="--cached-share", hint="0 to 1"
-            )
+
         if self.is_batch and (self.rate or self.trace):
             given = "--rate" if self.rate else "--trace"
             raise ParseError("a batch comes at once", where="--offline", hint=f"leave {given} out")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from perfc.deployment.prices import Market
@@ -118,14 +119,9 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
 
 def _named(row: Row, comparison: Comparison) -> str:
     """Return the machine of a row, with model, runtime and precision where rows differ in them."""
-    varied = (
-        (row.verdict.model, lambda r: r.verdict.model),
-        (row.runtime, lambda r: r.runtime),
-        (row.dtype, lambda r: r.dtype),
-    )
-    return " ".join(
-        (row.verdict.target, *(name for name, of in varied if _differ(comparison.rows, of)))
-    )
+    names = ("verdict.model", "runtime", "dtype")
+    varied = (attrgetter(name)(row) for name in names if _differ(comparison.rows, name))
+    return " ".join((row.verdict.target, *varied))
 
 
 def energy(row: Row) -> str:
@@ -142,12 +138,12 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     """Yield the columns of known and differing values."""
     rows = comparison.rows
     longest_s = max((r.time_s for r in rows), default=0.0)
-    if _differ(rows, lambda r: r.verdict.model):
-        yield Column("model", is_name=True, cell=lambda r: r.verdict.model)
-    yield Column("target", cell=lambda r: r.verdict.target)
-    if _differ(rows, lambda r: r.runtime):
+    if _differ(rows, "verdict.model"):
+        yield Column("model", is_name=True, cell=attrgetter("verdict.model"))
+    yield Column("target", cell=attrgetter("verdict.target"))
+    if _differ(rows, "runtime"):
         yield Column("runtime")
-    if _differ(rows, lambda r: r.dtype):
+    if _differ(rows, "dtype"):
         yield Column("dtype", "type", cell=lambda r: r.dtype or "as stored")
     if comparison.has_predictors:
         yield Column("predictor", cell=lambda r: r.predictor or BEST)
@@ -181,9 +177,9 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     yield Column("limited_by", "limited by", is_spare=True, cell=_limit)
 
 
-def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
-    """Return True if rows have several values."""
-    return len({of(r) for r in rows}) > 1
+def _differ(rows: Sequence[Row], name: str) -> bool:
+    """Return True if rows have several values of an attribute."""
+    return len(set(map(attrgetter(name), rows))) > 1
 
 
 def interval(row: Row) -> str:

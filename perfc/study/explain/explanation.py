@@ -300,19 +300,20 @@ def _counts(
     node: Node, cost: NodeCost, extents: Mapping[str, int], env: Mapping[str, int]
 ) -> Iterator[Count]:
     work, traffic = cost.work, cost.traffic
-    numbers: tuple[tuple[str, Dim | None, bool], ...] = (
-        ("mac", work.mac, False),
-        ("effective_mac", work.effective_mac, False),
-        ("alu", work.alu, False),
-        ("sfu", work.sfu, False),
-        ("integer", work.integer, False),
-        ("read_bytes", traffic.read_bytes, traffic.is_bound),
-        ("write_bytes", traffic.write_bytes, traffic.is_bound),
-    )
+    amounts: dict[str, Dim | None] = {
+        "mac": work.mac,
+        "effective_mac": work.effective_mac,
+        "alu": work.alu,
+        "sfu": work.sfu,
+        "integer": work.integer,
+        "read_bytes": traffic.read_bytes,
+        "write_bytes": traffic.write_bytes,
+    }
     unknown = cost.tier in (Tier.BYTES, Tier.UNKNOWN)
-    for name, amount, is_bound in numbers:
+    for name, amount in amounts.items():
         if amount is None:
             continue
+        is_bytes = name.endswith("_bytes")
         formula = node.op.formulas.get(name, "")
         value = int(evaluate(amount, env))
         is_open = any(symbol_name(a.key) not in env for a in symbols(amount))
@@ -320,10 +321,11 @@ def _counts(
         if not value and not unknown and not is_open:
             continue
         text = filled(formula, extents) if formula else ""
-        if name.endswith("_bytes") and not formula:
+        if is_bytes and not formula:
             text = _sum_of_bytes(node, name, value, env)
         symbolic = str(amount) if isinstance(amount, Poly) else ""
-        origin = Origin.BOUND if is_bound or unknown or is_open else Origin.COUNTED
+        is_bound = unknown or is_open or (is_bytes and traffic.is_bound)
+        origin = Origin.BOUND if is_bound else Origin.COUNTED
         yield Count(name, formula, text, value, symbolic, origin)
 
 

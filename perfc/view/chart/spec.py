@@ -174,14 +174,7 @@ def _roof_labels(chart: Chart) -> Json:
         {"x": line.end[0], "y": y, "text": f"{line.text} {_kind(line)}"}
         for line, y in zip(roofs, heights, strict=True)
     ]
-    mark: dict[str, Json] = {
-        "type": "text",
-        "align": "right",
-        "baseline": "bottom",
-        "dy": -2,
-        "dx": -4,
-    }
-    return _text(chart, rows, {**mark, "fontSize": 10, "color": ROOF_COLOUR})
+    return _text(chart, rows, align="right", baseline="bottom", dx=-4, dy=-2, color=ROOF_COLOUR)
 
 
 def decades(chart: Chart) -> float:
@@ -212,8 +205,7 @@ def _slope_labels(chart: Chart) -> Json:
         for line in labelled(chart)
         if line.level is not None
     ]
-    mark: dict[str, Json] = {"type": "text", "align": "left", "baseline": "top", "dx": 6, "dy": 3}
-    return _text(chart, rows, {**mark, "fontSize": 10, "angle": angle(chart)})
+    return _text(chart, rows, align="left", baseline="top", dx=6, dy=3, angle=angle(chart))
 
 
 def angle(chart: Chart) -> float:
@@ -224,10 +216,12 @@ def angle(chart: Chart) -> float:
     return round(-math.degrees(math.atan2(rise, run)), 2) % 360
 
 
-def _text(chart: Chart, rows: list[Json], mark: Mapping[str, Json]) -> Json:
+def _text(chart: Chart, rows: list[Json], **more: Json) -> Json:
+    """Return a layer of labels, which have the color of their row unless ``more`` has one."""
     encoding = {**_axes(chart), "text": _nominal("text")}
-    if "color" not in mark:
+    if "color" not in more:
         encoding["color"] = _nominal("colour", scale=None, legend=None)
+    mark: Json = {"type": "text", "fontSize": 10, **more}
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
@@ -238,7 +232,7 @@ TIPS = ("kernel", "nodes", "phase", "bytes at", "intensity", "rate", "time", "of
 def _points(chart: Chart) -> Json:
     total = {b: sum(m.time_s * m.count for m in chart.marks if m.basis is b) for b in TimeBasis}
     rows: list[Json] = [row(p, total[p.mark.basis]) for p in chart.points]
-    layer: dict[str, Json] = {
+    return {
         "data": {"values": rows},
         "mark": {"type": "point", "strokeWidth": 1.5, "clip": True},
         "encoding": {
@@ -261,7 +255,6 @@ def _points(chart: Chart) -> Json:
             "tooltip": [_nominal(name) for name in TIPS],
         },
     }
-    return layer
 
 
 def row(p: MarkPoint, total_s: float) -> dict[str, Json]:

@@ -159,9 +159,15 @@ def chart_page(
         scripts: files of ``scripts/`` in the order in which they run.
         lead: summary lines above the charts.
     """
-    sections = [section_block(s) for s in shown.sections]
-    more = {"charts": charts, "sections": sections, "lead": [*map(text, lead)]}
-    return filled("charts.html.j2", shown.title, data, scripts, **more)
+    return filled(
+        "charts.html.j2",
+        shown.title,
+        data,
+        scripts,
+        charts=charts,
+        sections=[section_block(s) for s in shown.sections],
+        lead=[*map(text, lead)],
+    )
 
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:

@@ -98,7 +98,7 @@ def kernels(views: Views) -> Json:
 def table(shown: Table) -> Json:
     """Return a table with unformatted numbers, which scripts scale, sort and shorten."""
     # a row is one kernel; for a roofline the scripts take the count from the points
-    columns = [i for i, c in enumerate(shown.columns) if c.name != "count"]
+    columns = [(i, c) for i, c in enumerate(shown.columns) if c.name != "count"]
     scales = scales_of(shown)
     return {
         "columns": [
@@ -111,9 +111,9 @@ def table(shown: Table) -> Json:
                 "is_numeric": is_numeric(shown, i),
                 "is_name": c.is_name,
             }
-            for i, c in ((i, shown.columns[i]) for i in columns)
+            for i, c in columns
         ],
-        "rows": [[cell(row[i]) for i in columns] for row in shown.rows],
+        "rows": [[cell(row[i]) for i, _ in columns] for row in shown.rows],
     }
 
 

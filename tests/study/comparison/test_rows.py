@@ -211,3 +211,21 @@ def test_prices_of_unlike_sellers_are_marked_and_items_are_named() -> None:
     said = [text for text, _ in notes(Comparison(rows, Order.GIVEN, None, True))]
     assert "prices are per million images or tokens on a fully used machine" in said
     assert "prices from different kinds of sellers are not comparable" in said
+
+
+def test_the_note_on_hosts_names_a_machine_with_energy() -> None:
+    from perfc.study.comparison import bill_views
+
+    def billed(target: str, joules: float | None) -> Any:
+        energy = None if joules is None else SimpleNamespace(mid=joules)
+        region = SimpleNamespace(name="r", carbon_g_per_kwh=1.0, source="s", date="d")
+        bill = SimpleNamespace(
+            energy_j=energy, host_j=energy, board_j=energy, pue=1.5, region=region, offer=None
+        )
+        verdict = SimpleNamespace(target=target)
+        return SimpleNamespace(row=SimpleNamespace(verdict=verdict, fits=True, load=""), bill=bill)
+
+    host = SimpleNamespace(power_w=1.0, source="a measurement")
+    costs: Any = SimpleNamespace(rows=(billed("t", None), billed("u", 2.0)), host=host)
+    texts = [note.text for note in bill_views.notes(costs)]
+    assert any("50 % of both on u: a measurement" in text for text in texts)

@@ -120,7 +120,7 @@ def footprint(
     env = report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
     capacity = report.deployment.capacity(machine)
-    workspace = workspace_bytes(report, framework) + more_bytes
+    workspace = workspace_bytes(report) + more_bytes
     make = allocator_of(report.kernels.runtime)
     unlimited = partial(_replayed, table, env, make(None), workspace)
     peak = partial(live_memory, table, env)
@@ -226,8 +226,7 @@ def holds(
     capacity = report.deployment.capacity(report.machine)
     if capacity is None:
         return True
-    framework = report.kernels.runtime.framework
-    workspace = workspace_bytes(report, framework) + more_bytes
+    workspace = workspace_bytes(report) + more_bytes
     allocator = allocator_of(report.kernels.runtime)(capacity.tensor_bytes)
     try:
         _replayed(table or table_of(report), env, allocator, workspace)
@@ -236,10 +235,11 @@ def holds(
     return True
 
 
-def workspace_bytes(report: Report, framework: Framework) -> int:
-    """Return the workspace in bytes that a framework keeps for matrix products."""
+def workspace_bytes(report: Report) -> int:
+    """Return the workspace in bytes that the framework of a run keeps for matrix products."""
     has_products = any(k.work.mac for k in report.kernels.kernels)
-    if framework is not Framework.TORCH or report.machine.kind == "cpu" or not has_products:
+    is_torch = report.kernels.runtime.framework is Framework.TORCH
+    if not is_torch or report.machine.kind == "cpu" or not has_products:
         return 0
     is_hopper = report.machine.arch.startswith("sm_9")
     return HOPPER_CUBLAS_BYTES if is_hopper else CUBLAS_BYTES

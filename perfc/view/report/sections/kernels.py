@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir import record
@@ -274,13 +275,18 @@ def predicted_time(name: str) -> Callable[[KernelGroup], float | None]:
 
 
 COLUMNS = (
-    Column("index", "#", Unit.COUNT, cell=lambda g: g.first.index),
-    Column("share", "share", Unit.SHARE, cell=lambda g: g.predicted_share),
+    Column("index", "#", Unit.COUNT, cell=attrgetter("first.index")),
+    Column("share", "share", Unit.SHARE, cell=attrgetter("predicted_share")),
     Column("count", "n", Unit.COUNT, "equal kernels", cell=lambda g: len(g.rows)),
-    Column("time_s", "each", Unit.SECOND, cell=lambda g: g.first.roofline_time_s),
+    Column("time_s", "each", Unit.SECOND, cell=attrgetter("first.roofline_time_s")),
     Column("predicted_s", "each", Unit.SECOND, cell=predicted_time("time_s")),
     Column(
-        "floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True, cell=lambda g: g.first.floor_s
+        "floor_s",
+        "bound",
+        Unit.SECOND,
+        LOWER_BOUND,
+        is_spare=True,
+        cell=attrgetter("first.floor_s"),
     ),
     Column("low_s", "low", Unit.SECOND, f"{INTERVAL}, up to high", cell=predicted_time("low_s")),
     Column(
@@ -292,15 +298,15 @@ COLUMNS = (
         cell=predicted_time("high_s"),
     ),
     Column("bound", "limited by", cell=lambda g: title(g.first.held_by)),
-    Column("margin", "margin", Unit.RATIO, is_spare=True, cell=lambda g: g.first.margin),
+    Column("margin", "margin", Unit.RATIO, is_spare=True, cell=attrgetter("first.margin")),
     Column(
         "intensity",
         "flop/B",
         Unit.COUNT,
         is_spare=True,
-        cell=lambda g: g.first.intensity_flop_per_byte,
+        cell=attrgetter("first.intensity_flop_per_byte"),
     ),
-    Column("dtype", "type", is_spare=True, cell=lambda g: g.first.dtype),
+    Column("dtype", "type", is_spare=True, cell=attrgetter("first.dtype")),
     Column("kernel", is_name=True, cell=lambda g: title_of(g.first)),
     Column("nodes", "<- ONNX nodes", is_name=True, cell=lambda g: names_of(g.first)),
 )
