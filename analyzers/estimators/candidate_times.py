@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ..features.sheet import Sheet
 
 FAR = 1.0
-"""Least distance to measured machines (in doublings of rates) that counts for an element type
-without training rows."""
+"""Least distance to measured machines, in doublings of rates, that counts for an element type
+without training rows: such a type is as far as a machine with other rates."""
 
 
 @entity
@@ -50,8 +50,8 @@ class Unbounded:
         part: index of the candidate kernel.
         row: index of the row.
         parts: number of candidate kernels.
-        of: artefact and machine, referenced so that the addresses in the key of the cache stay
-            theirs.
+        of: artefact and machine. The key of the cache has their addresses, which no other object
+            can have as long as this reference keeps them alive.
     """
 
     log_s: Array
@@ -66,7 +66,8 @@ class Unbounded:
 
 
 MOST_RECENT, MOST_BYTES = 64, 1 << 16
-"""Number of results in the cache, and largest size of the key of one of them."""
+"""Number of results in the cache, and most bytes of rows in a key: together at most 4 MiB of
+keys."""
 _RECENT: OrderedDict[tuple[object, ...], Unbounded] = OrderedDict()
 """Results by artefact, machine and rows: runtimes share most kernels of a model."""
 
@@ -99,7 +100,7 @@ def unbounded(
         time_s = table.scale_s * np.exp(centre)
     else:
         time_s = transferred(table.scale_s, centre, protocol_s)
-    # measured times of a machine include its power limit; for any other machine it is a bound
+    # times measured on the machine include its power limit; for any other machine it is a bound
     if not measured:
         time_s = np.maximum(time_s, powered_s)
     low, high = ends(artefact, table, dtype, sheet, measured=measured and trained is protocol)
@@ -125,23 +126,23 @@ def unbounded(
 def batch(
     choices: Sequence[CandidateKernel], card: Card, dtype: str, sheet: Sheet, protocol: Protocol
 ) -> tuple[KernelBatch, Array, Array]:
-    """Return the features of all candidates as rows, and their physical estimates.
+    """Return the features of all candidates as rows, and two physical estimates of each row.
 
-    The first estimate is under ``protocol``, which training rows may lack; the second under the
-    board's power limit, for machines whose rows do not give it.
+    The first estimate is the time under ``protocol``, which training rows may lack. The second is
+    the least time within the board's power limit.
     """
-    kind, trained = class_of(card.class_name), timed_as(card, protocol)
+    kernel_class, trained = class_of(card.class_name), timed_as(card, protocol)
     tables, protocol_s, powered_s = list[KernelBatch](), list["Array"](), list["Array"]()
     for choice in choices:
         columns = choice.columns
         names = card.frameworks, card.protocols
-        table = tabulate(kind, columns, dtype, sheet, trained, choice.framework, *names)
+        table = tabulate(kernel_class, columns, dtype, sheet, trained, choice.framework, *names)
         is_same = trained is protocol
         tables.append(table)
         protocol_s.append(
-            table.scale_s if is_same else kind.scale_s(columns, dtype, sheet, protocol)
+            table.scale_s if is_same else kernel_class.scale_s(columns, dtype, sheet, protocol)
         )
-        powered_s.append(kind.powered_s(columns, dtype, sheet))
+        powered_s.append(kernel_class.powered_s(columns, dtype, sheet))
     return KernelBatch.joined(tables), np.concatenate(protocol_s), np.concatenate(powered_s)
 
 
@@ -153,12 +154,12 @@ def ends(
     ``measured`` says that training rows have this machine and type under this protocol.
     """
     card = artefact.card
-    # trees are constant outside of the training rows; clipping keeps `exp` from overflow
+    # a spread of e³ = 20 is already no prediction; without the limits `exp` could overflow
     spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     hull = artefact.hull_low, artefact.hull_high
+    # trees are constant outside of the training rows: intervals widen with the distance from them
     beyond = excess(table.values, *hull, sides(*hull))
     machine_distance = distance_to(card, dtype, sheet)
-    # a type without rows is as far as a machine with other rates
     far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
     names = class_of(card.class_name).categories
     low, high = card.calibration.ends(
@@ -168,7 +169,7 @@ def ends(
 
 
 def timed_as(card: Card, protocol: Protocol) -> Protocol:
-    """Return the protocol of the training rows to predict with: the same if it has rows."""
+    """Return the protocol of the training rows by which to predict: the same if it has rows."""
     return protocol if protocol in card.protocols else card.protocols[0]
 
 

@@ -13,5 +13,5 @@ IN_ORDER: tuple[Estimator, ...] = (Laws(), Forests(), SustainedRoofline())
 
 
 def why(execution: Execution, index: int, predictor: Predictor) -> object | None:
-    """Return the evidence for a predictor's estimate of a kernel."""
+    """Return the evidence of the estimator with this predictor for its estimate of a kernel."""
     return next(e for e in IN_ORDER if e.predictor is predictor).why(execution, index)

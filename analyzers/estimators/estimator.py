@@ -53,17 +53,18 @@ class Execution:
     @cached_property
     def _lowered(self) -> dict[int, Lowered | None]:
         """Return the cache of `lowered`, shared by all analyses of a kernel table."""
-        cache_of = dict[int, "Lowered | None"]
-        # a roofline of several environments (values of symbols) belongs to no one kernel table,
-        # whose cache is keyed by one environment
+        empty_cache = dict[int, "Lowered | None"]
+        # the kernel table keeps results by one environment (values of the symbols), but a roofline
+        # may have several
         if self.bounds.envs:
-            return cache_of()
-        return self.kernels.once("lowered", self.bounds.env, cache_of)
+            return empty_cache()
+        return self.kernels.once("lowered", self.bounds.env, empty_cache)
 
     def lowered(self, index: int) -> Lowered | None:
         """Return a kernel as the operator predictor sees it, computed once for equal ones."""
         bounds, cache = self.bounds, self._lowered
         bound = bounds.kernels[index]
+        # in several environments equal kernels differ in extents: `firsts` compares these as well
         key = bounds.firsts[index] if bounds.envs else bound.kernel.identity
         if key not in cache:
             cache[key] = lower(bound, bounds.at(index))

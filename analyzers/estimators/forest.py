@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from .forest_reason import ForestReason
 
 HALVES = frozenset({"bf16", "f16"})
-"""Types whose products run on the same units."""
+"""Types whose products run on the same units at equal rates."""
 HALVED = constants_next_to(__file__)["halved"].numbers
-"""Interval of an integer product over one in 16 bits of half the depth."""
+"""Interval of the time of an integer product over that of a 16-bit product of half the depth."""
 
 
 class Forests(Estimator):
@@ -68,7 +68,7 @@ class Forests(Estimator):
             result |= predicted(execution, *weights_key, rows)
             if weights_key[0] in FUSED and not is_known(execution, *weights_key):
                 result |= no_slower_than_parts(execution, rows, result)
-        # integer products were predicted as others, whose rows say less of them
+        # integer products were predicted by rows of products in 16 bits, which adds an error
         return result | widened({i: result[i] for i in halved if i in result})
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
@@ -111,8 +111,9 @@ def no_slower_than_parts(
 ) -> dict[int, Estimate]:
     """Return estimates of fused kernels, no slower than their operators one by one.
 
-    For element types in which no fused kernel was measured. The parts are in full precision (no
-    TF32), a slower one than any the fused kernel may use. Equal kernels share one estimate.
+    They are for element types in which no fused kernel was measured. The operators are predicted in
+    full precision (no TF32), which is slower than any precision of the fused kernel. Equal kernels
+    share one estimate.
     """
     bounds, machine = execution.bounds, execution.machine
     known = predictor.known_classes(execution.folder)
@@ -133,11 +134,11 @@ def no_slower_than_parts(
         )
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
 
-    firsts: dict[int, Estimate] = {}  # by identity of the first estimate
+    bounded_by_id: dict[int, Estimate] = {}  # by identity of the estimate before
     for i, row in rows:
         estimate, launches = estimates[i], bounds.kernels[i].launches
-        backward_factor = bounds.kernels[i].kernel.times
-        if id(estimate) in firsts:
+        backward_factor = bounds.kernels[i].kernel.times  # 1 for a forward kernel
+        if id(estimate) in bounded_by_id:
             continue
         times = [separate_time(part) for part in parts(row)]
         summed = [part * (launches * backward_factor) for part in times if part is not None]
@@ -145,21 +146,24 @@ def no_slower_than_parts(
         # a sum without one of the parts is no limit
         if launches and len(summed) == len(times):
             time = bounded(time, summed).at_least(estimate.floor_s)
+        # the bound may make the interval narrow enough to be no extrapolation
         is_extrapolating = estimate.is_extrapolating and time.high > EXTRAPOLATED * time.low
-        firsts[id(estimate)] = replace(estimate, time=time, is_extrapolating=is_extrapolating)
-    return {i: firsts[id(estimates[i])] for i, _ in rows}
+        bounded_by_id[id(estimate)] = replace(
+            estimate, time=time, is_extrapolating=is_extrapolating
+        )
+    return {i: bounded_by_id[id(estimates[i])] for i, _ in rows}
 
 
 @record
 class MeasuredBasis:
-    """The measured rows that a learned estimate may rest on.
+    """The measured rows behind a learned estimate.
 
     Args:
         class_name: class of kernels.
-        dtype: element type that is computed in.
+        dtype: element type of the computation.
         machines: machines with measured kernels of the class in that type, or in the model's type
             if both run on the same units, as f16 and bf16 do.
-        is_timed_so: True if some kernels were timed by the protocol of this runtime.
+        is_timed_so: True if some kernels were timed by the protocol that predicts this runtime.
     """
 
     class_name: str
@@ -169,7 +173,7 @@ class MeasuredBasis:
 
 
 def basis(execution: Execution, index: int) -> MeasuredBasis | None:
-    """Return the rows behind the estimate of a kernel; None where no class with weights knows it.
+    """Return the rows behind the estimate of a kernel; None if no class with weights describes it.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -193,6 +197,7 @@ def predicted(
     bounds, machine = execution.bounds, execution.machine
     weights = weights_of(execution, class_name, dtype)
     sheet = Sheet.of_class(class_name, machine)
+    # equal kernels once: for each row the index of its kernel among the distinct ones
     firsts: dict[int, int] = {}
     distinct_of = [firsts.setdefault(bounds.firsts[i], len(firsts)) for i, _ in rows]
     distinct = list(dict(zip(distinct_of, rows, strict=True)).values())
@@ -205,8 +210,9 @@ def predicted(
     launch = execution.kernels.runtime.launch
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
     distinct_bounds = [bounds.kernels[i] for i, _ in distinct]
+    # a kernel may count as several of its class: a backward pass as some forward passes
     times = [k.kernel.times for k in distinct_bounds]
-    # weights predict one launch; a bound is of all launches of all repetitions
+    # weights predict one launch of one such pass; a bound is of all launches and passes
     floor_s = np.array(
         [
             k.floor_s / (k.launches * n) if k.launches else 0.0
@@ -220,19 +226,19 @@ def predicted(
     )
     is_own = candidate_times.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
-    for at, bound in enumerate(distinct_bounds):
-        ends = (float(t[at]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))
+    for index, bound in enumerate(distinct_bounds):
+        ends = (float(t[index]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))
         estimate = Estimate(
             bound.floor_s,
-            (Interval(*ends) * (bound.launches * times[at])).at_least(bound.floor_s),
+            (Interval(*ends) * (bound.launches * times[index])).at_least(bound.floor_s),
             Predictor.LEARNED,
             class_name,
-            is_extrapolating=bool(prediction.extrapolating[at]),
+            is_extrapolating=bool(prediction.extrapolating[index]),
             is_measured=is_measured or is_adapted,
             is_own=is_own,
         )
         estimates.append(estimate)
-    return {i: estimates[at] for at, (i, _) in zip(distinct_of, rows, strict=True)}
+    return {i: estimates[index] for index, (i, _) in zip(distinct_of, rows, strict=True)}
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:

@@ -28,9 +28,9 @@ from .estimator import Execution
 from .selection import DescribedKernels, inside, weights_of
 
 NEAREST = 3
-"""Training rows that an explanation lists."""
+"""Maximum number of groups of training rows that an explanation lists, so that it stays short."""
 MOVES = 5
-"""Features that an explanation lists."""
+"""Maximum number of features that an explanation lists."""
 LEAST_MOVE = 0.01
 """Minimum change of the logarithm of time that is listed: 1 % of the time."""
 
@@ -60,7 +60,9 @@ class Neighbour:
 
 @record
 class Move:
-    """A feature, and what the estimate changes by because it is not the median of the rows.
+    """A feature, and how the estimate changes because the feature is not at its usual value.
+
+    The usual value is the median of the training rows.
 
     Args:
         feature: its name.
@@ -81,8 +83,9 @@ class Candidate:
 
     Args:
         framework: framework of the kernel.
-        choices: what the framework chose, as the bits of its input; empty where that is usual.
-        time_s: what one such call takes.
+        choices: parameters that the framework chose, such as the bits of its input, without
+            parameters at their default.
+        time_s: time of one call of this kernel.
     """
 
     framework: str
@@ -94,20 +97,20 @@ class Candidate:
 class ForestReason:
     """Evidence for a learned prediction.
 
-    If several kernels are candidates, all but ``candidates`` is of the one whose time is nearest to
-    their combined estimate.
+    If several kernels are candidates, all fields but ``candidates`` describe the one whose time is
+    nearest to the combined estimate.
 
     Args:
         weights: name of the card.
         candidates: candidate kernels, the fastest first.
         parameters: parameters of the kernel, as the class sees it.
-        dtype: element type that is computed in.
+        dtype: element type of the computation.
         scale_s: the physical estimate that the forest corrects.
         factor: prediction of the forest, by which ``scale_s`` is multiplied.
         machine_distance: machine distance of the nearest measured machine, in doublings of rates.
-        neighbours: nearest training rows first.
-        moves: features that moved the estimate most.
-        times: factor of a kernel whose time is derived from such a kernel.
+        neighbours: groups of training rows, the nearest first.
+        moves: features that moved the estimate most, in descending order.
+        times: factor on the time of such a kernel; a backward pass counts as several forward ones.
     """
 
     weights: str
@@ -136,25 +139,25 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
-    # weights without rows under this protocol are explained by their first one
+    # weights without rows under the protocol of this run are explained by their first protocol
     wanted = inside(card, execution.kernels.runtime.launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
     framework = known_framework(card, dtype, sheet, protocol, execution.framework)
     parts = candidate_kernels(card, columns, dtype, sheet, protocol, framework)
     mixture, _ = predictor.possible(weights, columns, dtype, sheet, wanted, framework)
     # the candidate whose time is nearest to the estimate, which combines all candidates
-    usual = parts[int(np.argmin(np.abs(mixture.middle[:, 0] - mixture.least_error())))]
+    nearest = parts[int(np.argmin(np.abs(mixture.middle[:, 0] - mixture.least_error())))]
     table = tabulate(
         kind,
-        usual.columns,
+        nearest.columns,
         dtype,
         sheet,
         protocol,
-        usual.framework,
+        nearest.framework,
         card.frameworks,
         card.protocols,
     )
-    parameters = {k: float(v[0]) for k, v in usual.columns.items()}
+    parameters = {k: float(v[0]) for k, v in nearest.columns.items()}
     factor = weights.factor_of(measured=candidate_times.is_measured(card, dtype, sheet))
     return ForestReason(
         card.name,
@@ -190,7 +193,10 @@ def candidates(
 
 
 def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
-    """Return the nearest cells of training rows: by extents, then machine, then type."""
+    """Return the nearest cells of training rows, by the sum of three distances.
+
+    They are those of extents, of machines and of element types, all in doublings.
+    """
     cells, card = artefact.cells, artefact.card
     if cells is None or not len(cells.count):
         return ()
@@ -203,7 +209,7 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
     separations = []
     for target, dtype, _ in card.configurations:
         between = distance(here, place(Sheet(load_machine(target)), dtype))
-        # in log2: another type is as far as twice an extent
+        # another element type counts as one doubling of an extent
         separations.append(between + (0.0 if dtype == row.dtype else 1.0))
     distances = distances + np.array(separations)[cells.configuration.astype(int)]
     return tuple(
@@ -224,7 +230,7 @@ def _log2(extent: float) -> float:
 
 
 def _extent(log2: float) -> float:
-    """Return the extent of a stored logarithm."""
+    """Return the extent of a logarithm that `Cells` stores."""
     return 0.0 if log2 <= -8 else 2.0**log2
 
 
@@ -234,7 +240,7 @@ def moves(artefact: Artefact, factor: Forest, values: NDArray[np.float32]) -> tu
     One feature at a time is replaced by its median; the last row of the table has none replaced.
     """
     count = len(values)
-    # row i has the median in feature i
+    # row i has the median in feature i, the last row in none
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = artefact.middle
     logs = factor(changed)

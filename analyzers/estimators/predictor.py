@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array, Columns
 
 FLOOR = "floor_s"
-"""Column of lower bounds by the caller, which joins the parameters of a class."""
+"""Name under which lower bounds by the caller are one more column of the rows."""
 
 
 @entity
@@ -73,9 +73,9 @@ def select(
     *,
     cells: bool = False,
 ) -> Artefact:
-    """Return the weights of a class that match best: element type, then protocol, then machine.
+    """Return the weights of a class that match best: by element type, then protocol, then machine.
 
-    With ``cells`` they include the summary of the training rows.
+    With ``cells`` they include the summary of the training rows, which explanations read.
 
     Raises:
         WeightsError: the class has no weights, or they are damaged.
@@ -133,7 +133,7 @@ def predict(
     Args:
         class_name: class name of `perfc.analyzers.features.classes`.
         rows: the parameters of the class, one column each with an element per kernel.
-        dtype: element type that is computed in, by any of its names.
+        dtype: element type of the computation, by any of its names.
         machine: any target; nothing but its data sheet is used.
         protocol: protocol of the measurements whose time is predicted.
         framework: framework that runs the kernels; empty for any that was measured.
@@ -160,18 +160,18 @@ def predict_with(
 ) -> Estimates:
     """Return the times of kernels by given weights.
 
-    If several kernels are candidates (`implementations`), the time is the one with the least
-    expected relative error over all of them, and the interval is between two calibrated quantiles.
+    If several kernels are candidates (`implementations`), the time has the least expected relative
+    error over all of them (`mixture`), and the interval is between two calibrated quantiles.
 
     Args:
         artefact: the weights.
-        rows: as `predict` has them.
-        dtype: element type that is computed in.
+        rows: the parameters of the class, one column each with an element per kernel.
+        dtype: element type of the computation.
         sheet: sheet of the machine.
         protocol: protocol of the measurements whose time is predicted.
         framework: framework that runs the kernels; empty for any that was measured.
-        floor_s: lower bound of each row in seconds, if the caller has a better one than the extents
-            give, for operands that are shared or read in part; by default that of the class.
+        floor_s: lower bound of each row in seconds, from a caller that knows which operands are
+            shared or read in part; by default that of the class, by the extents.
 
     Raises:
         WeightsError: weights that read other features than the class gives.
@@ -188,7 +188,7 @@ def predict_with(
     )
     least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
     ends = tuple([np.maximum(np.exp(end), least_s) for end in mixture.ends(*levels)])
-    # times that the class itself states, where it has a law; NaN for other rows
+    # times of rows for which the class itself has a law; NaN for other rows
     known_times = kind.stated_s(unique, sheet)
     if known_times is not None:
         ends = tuple(
@@ -213,7 +213,10 @@ def possible(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
-    """Return times of rows by every candidate kernel, and which rows all of them extrapolate."""
+    """Return times of rows by every candidate kernel, and which rows all of them extrapolate.
+
+    The arguments are those of `predict_with`; ``rows`` are complete and distinct.
+    """
     columns = {name: column for name, column in rows.items() if name != FLOOR}
     known = unbounded(artefact, columns, dtype, sheet, protocol, framework)
     part, row, outside = known.part, known.row, known.outside
@@ -223,7 +226,8 @@ def possible(
     # the interval is around the estimate after it was raised to its lower bound
     middle = np.maximum(known.log_s, floor)
     low = np.maximum(middle + known.low, floor)
-    # [low, middle, high or presence; candidate, row]: a candidate may execute some rows only
+    # four tables of candidates by rows: low, middle, high, and 1 if the candidate may execute the
+    # row. Values of candidates that may not are 0 and ignored
     table = np.zeros((4, known.parts, len(rows[class_of(artefact.card.class_name).parameters[0]])))
     table[:, part, row] = [low, middle, middle + known.high, np.ones(len(row))]
     low, middle, high, is_present = table
@@ -235,14 +239,18 @@ def possible(
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
     """Return each distinct row once, and the index of each given row in them: layers repeat."""
     stacked = np.stack(list(columns.values()), axis=1)
-    places: dict[bytes, int] = {}
-    back = [places.setdefault(row.tobytes(), len(places)) for row in stacked]
-    unique = np.frombuffer(b"".join(places), stacked.dtype).reshape(len(places), -1)
+    # rows are compared by their bytes, which is faster than `np.unique`
+    index_of: dict[bytes, int] = {}
+    back = [index_of.setdefault(row.tobytes(), len(index_of)) for row in stacked]
+    unique = np.frombuffer(b"".join(index_of), stacked.dtype).reshape(len(index_of), -1)
     return {name: unique[:, i] for i, name in enumerate(columns)}, np.array(back, np.intp)
 
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
-    """Return the cards of one class; parsing all would take longer than evaluating a forest."""
+    """Return the cards of one class and their files.
+
+    Other cards are not parsed, which would take longer than evaluating a forest.
+    """
     paths = _classes(folder).get(class_name, ())
     return [(_card(path, _stamp(path)), path) for path in paths]
 
@@ -259,7 +267,7 @@ def _stamp(path: Path) -> int:
 
 @cache
 def _listed(folder: Path, stamp: int) -> Mapping[str, tuple[Path, ...]]:
-    """Return `_classes`; ``stamp`` is part of the cache's key alone, as below."""
+    """Return the cards of a folder by class; ``stamp`` is only part of the cache's key."""
     result: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("*.json")):
         name = artefact.class_of(path)
@@ -269,9 +277,11 @@ def _listed(folder: Path, stamp: int) -> Mapping[str, tuple[Path, ...]]:
 
 @cache
 def _card(path: Path, stamp: int) -> Card:
+    """Return the card of a file; ``stamp`` is only part of the cache's key."""
     return artefact.read_card(path)
 
 
 @cache
 def _load(path: Path, stamp: int, cells: bool) -> Artefact:
+    """Return the weights of a card's file; ``stamp`` is only part of the cache's key."""
     return artefact.load(path, cells=cells, card=_card(path, stamp))

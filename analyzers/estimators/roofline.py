@@ -1,4 +1,7 @@
-"""Estimator of last resort: sustained roofline time of a kernel times a ratio of its kind."""
+"""Estimator of last resort: sustained roofline time of a kernel times a measured ratio.
+
+The ratio is that of kernels of the same kind, measured over sustained time.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ ANY = "any"
 
 @record
 class SustainedShare:
-    """Sustained time of a kernel, and measured over sustained time of kernels of its kind."""
+    """Sustained time of a kernel, and the ratio of measured to sustained time of its kind.
+
+    The sustained time is the roofline time at measured rates, or at rated ones if none were
+    measured.
+    """
 
     sustained_s: float
     ratio: Interval
@@ -30,7 +37,7 @@ class SustainedRoofline(Estimator):
     predictor = Predictor.ROOFLINE
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Return the sustained time of all kernels, widened."""
+        """Return the sustained times of all kernels, times the ratio of their kind."""
         result: dict[int, Estimate] = {}
         for i in wanted:
             floor_s, reason = execution.bounds.kernels[i].floor_s, self.why(execution, i)
@@ -49,9 +56,10 @@ class SustainedRoofline(Estimator):
 
 @cache
 def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
-    """Return measured over sustained time by machine and kernel kind: quantiles 5, 50, 95 %.
+    """Return measured over sustained time by kinds of machines and of kernels.
 
-    Made by ``lab/perfc_lab/fits/roofline_spread.py``.
+    Each is an interval of the quantiles 5, 50 and 95 %, in ``roofline.toml``, which
+    ``lab/perfc_lab/fits/roofline_spread.py`` writes.
     """
     data = data_next_to(__file__)
     return {
@@ -60,14 +68,15 @@ def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
             for kind, entry in kinds.items()
         }
         for machine, kinds in data.items()
-        if isinstance(kinds, dict)  # not the schema and the title
+        if isinstance(kinds, dict)  # the schema and the title of the file are no tables
     }
 
 
 def measured_share(machine: str, kind: Kind) -> Interval:
     """Return the measured over sustained time of kernels of a kind.
 
-    A kind without rows takes the ratio of all kinds, a machine kind without rows that of GPUs.
+    A kind of kernels without rows takes the ratio of all kinds, a kind of machines without rows
+    that of NVIDIA GPUs (``cuda``).
     """
     known = measured_shares().get(machine, measured_shares()["cuda"])
     return known.get(kind.value, known[ANY])

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 LEAST_S = 1e-9
 """Minimum time in logarithms and denominators, as a part of a run may take none."""
 ORDER = ("f32", "tf32", "f16", "amp", "int8")
-"""Precisions from the widest."""
+"""Precisions, from the widest; trained weights contain their indices."""
 RATES_OF = "f16"
 """Element type whose rates define the coordinates and distances of machines."""
 WORK = ("log_launch", "log_batch", "log2_m")
-"""Mean time of a launch on the device, batch, and mean rows of products: they grow with a batch."""
+"""Logarithms of the mean time of a launch on the device, of the batch, and of the mean rows of
+products: numbers that grow with the batch."""
 NETWORK = ("log_launches", "log2_attended", "log2_n", "log2_k")
-"""Launches, longest attended row, and mean extents of products: the same at any batch."""
+"""Logarithms of the number of launches, of the longest row of attention scores, and of the mean
+columns and depth of products: numbers that are the same at any batch."""
 MACHINE = (
     "log2_matrix",
     "log2_vector",
@@ -52,13 +54,15 @@ SHARES = tuple(f"time_{kind.name.lower()}" for kind in LaunchKind)
 COUNTS = tuple(f"launches_{kind.name.lower()}" for kind in LaunchKind)
 """Square roots of the shares of launches by kind, the same at any batch."""
 PARTS = ("of_device", "of_host", "of_fixed")
-"""Parts of a run: derivative of the logarithm of its time by that of each part."""
+"""Shares of the parts of a run: derivatives of the logarithm of the run's time by the logarithm of
+the time of each part."""
 COLUMNS = (*WORK, *NETWORK, *MACHINE, *SHARES, *COUNTS, *PARTS)
 ADA = 8.9
-"""Compute capability of Ada, whose larger L2 makes it differ from Ampere, of the same major one."""
+"""Compute capability of Ada, whose larger L2 makes it differ from Ampere, which has the same major
+number."""
 CHANGE = 0.8
-"""Change of a part's logarithm over which the derivative is a difference: wide, as the longer of
-device and host may change within it."""
+"""Change of the logarithm of a part's time over which a derivative is taken as a difference. It is
+wide, so that a run in which device and host take about as long has a share of both."""
 STEPS = np.eye(len(PARTS)) * CHANGE / 2
 """Half a change of each part, one row each, for central differences."""
 
@@ -71,7 +75,7 @@ class RunTable:
         runtime: name of the runtime in measured runs.
         library: name of the library of its kernels, "" if no other runtime launches them.
         stored: precision of the run (`precision`).
-        version: version of its runtime; 0 if unknown.
+        version: version of its runtime, as 2.09 for 2.9; 0 if unknown.
         architecture: number of vendor and major compute capability; Ada has a separate one.
         network_id: `network_id` of its model.
         places: values of `COLUMNS`.
@@ -96,9 +100,9 @@ class RunTable:
 
 
 def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
-    """Return the logarithm of the factor of a run from those of its `PARTS`, ``[...]``.
+    """Return the logarithm of the factor of a run from the logarithms of the factors of its parts.
 
-    It grows with each of them: a run with more work never takes less time.
+    It grows with each factor: a run with more work never takes less time. The shape is ``[...]``.
 
     Args:
         ways_s: `RunTable.ways_s`.
@@ -107,12 +111,12 @@ def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
     """
     # a path is as long as its device and host times together; the longest path counts
     device, host, fixed = np.exp(parts).T
-    then_s = (ways_s @ np.array([host, device])).max(axis=0) + fixed_s * fixed + LEAST_S
-    return np.asarray(np.log(then_s / (ways_s.sum(axis=1).max() + fixed_s + LEAST_S)))
+    changed_s = (ways_s @ np.array([host, device])).max(axis=0) + fixed_s * fixed + LEAST_S
+    return np.asarray(np.log(changed_s / (ways_s.sum(axis=1).max() + fixed_s + LEAST_S)))
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
-    """Return the precision of a run as `ORDER` names it; "" for any other.
+    """Return the precision of a run as `ORDER` names it; "" for a precision that is not there.
 
     Args:
         deployment: deployment of the run.
@@ -152,7 +156,7 @@ def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
 
 def stored_element(source: Module) -> str:
     """Return the type of the largest stored float tensor, in which a model computes; or ""."""
-    stored = [one for one in source.graph.weight_types if isinstance(one, TensorType)]
+    stored = [t for t in source.graph.weight_types if isinstance(t, TensorType)]
     floats = [t for t in stored if t.dtype.is_float]
     largest = max(floats, key=lambda t: t.numel if isinstance(t.numel, int) else 0, default=None)
     return str(largest.dtype) if largest is not None else ""
@@ -180,25 +184,28 @@ def tabulated(
     module = execution.module
     assert module is not None
     kernels, bounds, alone = execution.kernels, execution.bounds, table.timeline
-    first = dict[int, int]()  # distinct kernels, weighted below by launches and times
+    # distinct kernels by their first index; their launches and times are summed below
+    first = dict[int, int]()
     for i, bound in enumerate(bounds.kernels):
         first.setdefault(bound.kernel.identity, i)
-    at = [*first.values()]
+    indices = [*first.values()]
     columns = kernels.once(
-        ("columns", *at), bounds.env, lambda: columns_at(kernels, bounds.env, at)
+        ("columns", *indices), bounds.env, lambda: columns_at(kernels, bounds.env, indices)
     )
-    place = {identity: i for i, identity in enumerate(first)}
-    which = [place[bound.kernel.identity] for bound in bounds.kernels]
+    number_of = {identity: i for i, identity in enumerate(first)}
+    numbers = [number_of[bound.kernel.identity] for bound in bounds.kernels]
     times_s = [k.time_s for k in table.launched]
     time_s, counts = (
-        np.asarray(np.bincount(which, each, len(at)), np.float64)
-        for each in (times_s, [bound.launches for bound in bounds.kernels])
+        np.asarray(np.bincount(numbers, summands, len(indices)), np.float64)
+        for summands in (times_s, [bound.launches for bound in bounds.kernels])
     )
     launches, device_s = max(float(counts.sum()), 1.0), float(np.sum(times_s))
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
+    # one path without a host: seconds of host and device
     ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
-    if not kernels.runtime.has_parts:  # its measured runs do not separate host and device
+    if not kernels.runtime.has_parts:
+        # measured runs of the runtime do not separate the parts: all counts as device time
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
@@ -207,7 +214,8 @@ def tabulated(
         kernels.runtime.measured_name,
         kernels.runtime.library,
         stored,
-        float("{}.{:02}".format(*(deployment.version or (0, 0)))),
+        float("{}.{:02}".format(*(deployment.version or (0, 0)))),  # 2.09 before 2.10
+        # `architecture`: vendor and major number; Ada has half a number more than Ampere
         vendor(sheet) * 100 + math.floor(sheet.generation) + (sheet.generation == ADA) / 2,
         kernels.once("network", {}, lambda: network_id(module)),
         np.array(
@@ -228,26 +236,29 @@ def tabulated(
 
 
 def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
-    """Return the longest attended row and the mean extents of products, as logarithms to base 2.
+    """Return the longest row of attention scores and the mean extents of products.
+
+    They are logarithms to base 2; the extents are rows, columns and depth.
 
     Args:
         columns: extents and traits of kernels.
         counts: number of launches of each.
     """
     kind, traits = columns.kind, columns.traits
+    # keys of fused attention, or the row of a softmax in attention that is not fused
     attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
     attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
     # means are weighted by multiply-accumulates
     weight = counts * columns.amounts["mac"]
     weight = weight / max(float(weight.sum()), LEAST_S)
-    each = (columns.amounts["m"], traits["n"], traits["k"])
-    return float(log2(attended).max(initial=0.0)), *(float(weight @ log2(one)) for one in each)
+    of_products = (columns.amounts["m"], traits["n"], traits["k"])
+    return float(log2(attended).max(initial=0.0)), *(float(weight @ log2(x)) for x in of_products)
 
 
 def shares(columns: Columns, time_s: Array) -> Array:
     """Return the square roots of the shares of times (or counts) by kind of launch.
 
-    Euclidean distances of square roots are Hellinger distances, but for a factor.
+    Euclidean distances of square roots are Hellinger distances, up to a factor.
     """
     by_kind = np.bincount(columns.kind.astype(int), time_s, len(LaunchKind))
     return np.asarray(np.sqrt(by_kind / max(float(time_s.sum()), LEAST_S)))

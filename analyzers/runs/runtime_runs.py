@@ -2,7 +2,7 @@
 
 A Gaussian process (`perfc.analyzers.runs.run_process`) predicts the factors of device, host and
 fixed time of the timeline from similar measured runs, and the deviation of the run. Factors count
-by the share of variance that those runs explain, so that without any the timeline is the
+by the share of variance that those runs explain: without similar runs the timeline is the
 prediction. A run with more work never takes less time, as in its timeline. Intervals are the
 deviation times split-conformal bands: by runtime from held-out graphs, and for unmeasured machines
 from held-out chips.
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 NAME = RUNS
 """Name of the predictor and stem of its files."""
 CLASS = "run"
+"""Class in the card: no class of kernels, but whole runs."""
 PROCESS = "process_"
 """Prefix of the names of the arrays of the process of runs."""
 NETWORKS = "networks"
@@ -51,7 +52,8 @@ with the number of the title of each run."""
 ANOTHER_RUN = constants_next_to(__file__)["another_run"].number
 """Standard deviation of the logarithm between runs that no column distinguishes."""
 LEAST_EXPLAINED = 0.5
-"""Least explained share of variance for which runs of similar networks count as measured."""
+"""Least explained share of variance for which runs of similar networks count as measured: similar
+runs then say more about the run than the prior."""
 
 
 @cached_entity
@@ -61,7 +63,7 @@ class RuntimeRun:
     Args:
         time: predicted time in seconds; its interval is clipped at the lower bound.
         floor_s: lower bound.
-        is_own: True if the runtime was measured on this chip in this precision.
+        is_own: True if runs under the runtime in this precision were measured on this chip.
         is_like: True if runs of similar networks were measured under the runtime.
         runs: number of fitted runs under the runtime.
         rows: number of fitted runs of all runtimes.
@@ -105,7 +107,8 @@ def on_processor(
 
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
-    # a list of at most two names, the more specific first; fits at rates of data sheets are of f32
+    # names of fits, the more specific first: one for machines with measured rates, and one for f32
+    # inference at the rates of data sheets
     fits = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
     if is_rated(machine):
         step = " training" * bool(deployment.train)
@@ -124,13 +127,14 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
         WeightsError: the arrays are damaged.
     """
     whole, card = process(weights), weights.card
+    # the field ``frameworks`` of this card has the runtimes
     row = positions([run], card.frameworks, numbers_of(weights))
-    known = under(weights, float(row.kinds[0, KERNELS]))
-    row = with_version(row, known.known)
-    factor, spread, explained = (float(one[0]) for one in residual(known, [run], row))
+    of_library = under(weights, float(row.kinds[0, KERNELS]))
+    row = with_version(row, of_library.known)
+    factor, spread, explained = (float(values[0]) for values in residual(of_library, [run], row))
     is_own = is_measured(weights, run)
     bands = card.calibration.of(run.runtime)
-    # a distance of 0, as the spread of the process grows with the distance of the machine
+    # a distance of 0, as the spread of the process already grows with the machine's distance
     low, high = (float(end[0]) for end in bands.ends(np.array([spread]), 0.0, measured=is_own))
     time_s = max(run.kernels_s * float(np.exp(factor)), run.floor_s)
     low_s, high_s = (time_s * np.exp([low, high])).tolist()
@@ -139,7 +143,7 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
         run.floor_s,
         is_own,
         explained >= LEAST_EXPLAINED,
-        int((known.known.kinds[:, 0] == row.kinds[0, 0]).sum()),
+        int((of_library.known.kinds[:, 0] == row.kinds[0, 0]).sum()),  # runs under the runtime
         card.rows,
         publications_of(weights.more, whole, row) if is_own else (),
     )
@@ -158,10 +162,11 @@ def residual(process: Process, runs: Sequence[RunTable], rows: Runs) -> tuple[Ar
     count, covariance = len(runs), process.with_known(with_parts(rows))
     deviation = process.deviation(rows, covariance[:count])
     explained = np.clip(1 - deviation**2 / process.prior(rows), 0.0, 1.0)
-    # logarithms of the factors of the parts, smaller where few similar runs explain them
+    # logarithms of the factors of the parts, smaller where few similar runs explain them. Rows of
+    # the covariance: the runs, then the parts of each run (`with_parts`)
     parts = (covariance[count:] @ process.weights).reshape(count, -1) * explained[:, None]
-    each = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
-    return np.array(each), np.hypot(deviation, ANOTHER_RUN), explained
+    residuals = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
+    return np.array(residuals), np.hypot(deviation, ANOTHER_RUN), explained
 
 
 def is_measured(weights: Artefact, run: RunTable) -> bool:
@@ -176,7 +181,10 @@ def is_measured(weights: Artefact, run: RunTable) -> bool:
 
 
 def with_version(row: Runs, known: Runs) -> Runs:
-    """Return a run; without a version of its runtime it takes the newest of the fitted runs."""
+    """Return the position of a run, with the newest version of the fitted runs if it has none.
+
+    Only fitted runs under the same runtime in the same precision count.
+    """
     runtime, precision, version = known.kinds[:, :3].T
     same = (runtime == row.kinds[0, 0]) & (precision == row.kinds[0, 1])
     if row.kinds[0, 2] or not same.any():
@@ -188,6 +196,8 @@ def with_version(row: Runs, known: Runs) -> Runs:
 
 def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tuple[str, ...]:
     """Return the titles of publications with runs of a network in a deployment.
+
+    Runs are of the deployment if runtime, precision and machine are equal, at any batch.
 
     Args:
         more: arrays of the weights.
@@ -206,7 +216,7 @@ def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tup
 
 def numbers_of(weights: Artefact) -> Mapping[int, int]:
     """Return the number of each fitted graph by its `network_id`."""
-    return {one: i for i, one in enumerate(weights.more.get(NETWORKS, np.zeros(0)).tolist())}
+    return {graph: i for i, graph in enumerate(weights.more.get(NETWORKS, np.zeros(0)).tolist())}
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,7 @@
 """Time of a training step of a convolutional network from its kernels, fitted to published steps.
 
 ``T = Σ factor · kernel``. Single convolutions were not measured on tensor cores of these GPUs, and
-gradients of convolutions nowhere, but whole steps were published. The factor of a kernel is the
+gradients of convolutions on no GPU, but whole steps were published. The factor of a kernel is the
 product of the factors of its traits. Factors are the same on all GPUs; estimates of kernels depend
 on the GPU.
 """
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 FILE = Path(__file__).with_suffix(".toml")
+"""The shipped fit."""
 PRODUCTS = frozenset({Kind.MATMUL, Kind.ATTENTION})
 """Kinds of kernels without traits, whose factor is 1."""
 DISTANCE_DTYPE = "f16"
@@ -45,7 +46,7 @@ VECTOR = "f32"
 UNMEASURED = Band(*constants_next_to(__file__)["unmeasured_step"].numbers)
 """Interval of the logarithm of measured over predicted time on a GPU without fitted steps."""
 VOLUME = 3
-"""Number of axes of a convolution for which libraries have no Winograd transforms."""
+"""Number of axes of a convolution from which on libraries have no Winograd transforms: 3D."""
 
 
 class KernelTrait(Enum):
@@ -62,6 +63,7 @@ class KernelTrait(Enum):
     VOLUME = "convolution_volume"
     """A convolution over three axes on vector units."""
     DEPTHWISE = "convolution_depthwise"
+    """A convolution with one channel per group."""
     OTHER_VECTOR = "other_f32"
     """Neither convolution nor product, in an f32 step."""
     OTHER_MATRIX = "other_narrow"
@@ -113,7 +115,7 @@ def read(text: str) -> StepLaw:
 
 
 def traits_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:
-    """Return the traits of a kernel.
+    """Return the traits of a kernel; () for products and attention.
 
     Args:
         kernel: kernel of a step.
@@ -160,9 +162,10 @@ def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
 
 
 def is_measured_here(table: PredictionTable) -> bool:
-    """Return True if estimates use kernels measured on this machine, unlike those of the fit.
+    """Return True if the user's measurements on this machine correct estimates of kernels.
 
-    ``correction`` is the factor that such measurements give; 1 without any.
+    ``correction`` is the factor by which they do so, 1 without measurements. The law was fitted to
+    estimates without corrections.
     """
     return any(k.correction != 1.0 for k in table.launched)
 

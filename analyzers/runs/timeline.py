@@ -1,9 +1,10 @@
 """Timeline of a run: its host and its device as two queues.
 
 ``host += host_time(launch); start = max(host, device + gap); device = start + time(launch)``: a
-device that is faster than its host waits. Every kernel has three parts: time on the device, gap
-between launches, and wait for the host. With the fixed time of the run they add up to the time of
-the run. If measured runs give another time, all parts are scaled in proportion (`spread`).
+device that is faster than its host waits. The time of a kernel has three parts: on the device, the
+gap between launches, and the wait for the host. The parts of all kernels and the fixed time add up
+to the time of the run. If measured runs give another time, all parts are scaled in proportion
+(`spread`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LEAST_S = 1e-15
 """Least denominator, for runs whose lower bounds are all 0."""
 ROUNDING = 1e-9
-"""Relative difference of sums that is rounding."""
+"""Relative difference of two sums up to which they count as equal, as floats are rounded."""
 
 
 @frozen
@@ -52,9 +53,9 @@ class RunHost:
     def ways_s(self, device_s: Sequence[float], factor: float = 1.0) -> Array:
         """Return the seconds of host and device on each path through the run, ``[kernels, 2]``.
 
-        On the path of a kernel, the host launches all up to it, then the device runs its last
-        launch and all kernels after it. The longest path is the time of the run, which begins with
-        the first launch done: hosts of repeated runs are ahead by it.
+        On the path of a kernel, the host launches all kernels up to this one, then the device runs
+        the kernel's last launch and all later kernels. The longest path is the time of the run. It
+        begins after the first launch: in repeated runs the host is one launch ahead.
 
         Args:
             device_s: time of each kernel on the device, including gaps between launches.
@@ -62,14 +63,20 @@ class RunHost:
         """
         launches, times_s = np.array(self.launches), np.array(device_s)
         host_s = self.launch.mid * factor * (np.cumsum(launches) - 1.0)
+        # device time before the last launch of each kernel; its launches take equally long
         done_s = np.cumsum(times_s) - times_s / np.maximum(launches, 1.0)
         return np.column_stack([host_s, times_s.sum() - done_s])
 
     def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> list[float]:
-        """Return the time that the device waits for the host before each kernel, as `ways_s`."""
+        """Return the time that the device waits for the host before each kernel.
+
+        The arguments are those of `ways_s`.
+        """
+        # by how much the path of each kernel is longer than the device's time without waits
         late_s = self.ways_s(device_s, factor) @ [1.0, 1.0] - math.fsum(device_s)
         # differences of the order of rounding are no waits
         late_s[late_s < ROUNDING * math.fsum(device_s)] = 0.0
+        # a wait delays all later kernels: each waits only for what exceeds all waits before
         return list(np.diff(np.maximum.accumulate(late_s), prepend=0.0).tolist())
 
 
@@ -82,12 +89,12 @@ def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate
     """
     if host is None:
         return [*kernels]
+    # equal kernels keep one estimate; kernels of equal time count as equal
     equal: dict[float, list[float]] = {}
     for kernel, wait_s in zip(kernels, host.waits_s([k.time_s for k in kernels]), strict=True):
         equal.setdefault(kernel.time_s, []).append(wait_s)
-    # equal kernels keep one estimate
     waits = {time_s: math.fsum(waits_s) / len(waits_s) for time_s, waits_s in equal.items()}
-    # waits grow with the time per launch, whose interval they take
+    # waits grow with the time per launch, so that they have its relative interval
     relative = host.launch * (1 / host.launch.mid) if host.launch.mid else Interval.exactly(1.0)
     delayed = {id(k): k.waiting(relative * waits[k.time_s]) for k in kernels if waits[k.time_s]}
     return [delayed.get(id(kernel), kernel) for kernel in kernels]
@@ -110,12 +117,13 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
         floors_s = np.array([k.floor_s for k in kernels])
         # kernels on several streams overlap, so that their bounds may exceed the run's time
         floors_s *= min(run.time_s / max(float(floors_s.sum()), LEAST_S), 1.0)
+        # without kernels the fixed time is all of the run
         fixed_s *= min(run.time_s / sum_s, 1.0) if times_s.any() else run.time_s / sum_s
         ends_s = above_floors(times_s, floors_s, run.time_s - fixed_s).tolist()
         # kernels at their bounds leave less for the fixed time
         if math.fsum(ends_s) > (run.time_s - fixed_s) * (1 + ROUNDING):
             fixed_s = max(run.time_s - math.fsum(ends_s), 0.0)
-        equal: dict[tuple[int, float], Estimate] = {}
+        equal: dict[tuple[int, float], Estimate] = {}  # kernels with one estimate keep one
         for i, (kernel, end_s) in enumerate(zip(kernels, ends_s, strict=True)):
             key = id(kernel), end_s
             if key not in equal:
@@ -142,11 +150,11 @@ def changed_ratio(
         launch_factor: multiplier of the host's time per launch.
     """
 
-    def total_s(each_s: Sequence[float], factor: float) -> float:
+    def total_s(kernels_s: Sequence[float], factor: float) -> float:
         """Return the time of a run with these times of kernels and this factor of launches."""
-        waits_s = () if host is None else host.waits_s(each_s, factor)
-        return math.fsum([*each_s, *waits_s])
+        waits_s = () if host is None else host.waits_s(kernels_s, factor)
+        return math.fsum([*kernels_s, *waits_s])
 
     before_s = total_s(times_s, 1.0)
-    then_s = [changed_s.get(i, time_s) for i, time_s in enumerate(times_s)]
-    return total_s(then_s, launch_factor) / before_s if before_s else 1.0
+    after_s = [changed_s.get(i, time_s) for i, time_s in enumerate(times_s)]
+    return total_s(after_s, launch_factor) / before_s if before_s else 1.0
