@@ -184,8 +184,7 @@ def tabulated(
     module = execution.module
     assert module is not None
     kernels, bounds, alone = execution.kernels, execution.bounds, table.timeline
-    # distinct kernels by their first index; their launches and times are summed below
-    first = dict[int, int]()
+    first = dict[int, int]()  # of equal kernels, whose launches and times are summed below
     for i, bound in enumerate(bounds.kernels):
         first.setdefault(bound.kernel.identity, i)
     indices = [*first.values()]
