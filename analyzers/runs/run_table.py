@@ -201,8 +201,7 @@ def tabulated(
     launches, device_s = max(float(counts.sum()), 1.0), float(np.sum(times_s))
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
-    # one path without a host: seconds of host and device
-    ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
+    ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s  # seconds of host and device
     if not kernels.runtime.has_parts:
         # measured runs of the runtime do not separate the parts: all counts as device time
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
