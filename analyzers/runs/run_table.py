@@ -202,8 +202,7 @@ def tabulated(
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
     ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s  # seconds of host and device
-    if not kernels.runtime.has_parts:
-        # measured runs of the runtime do not separate the parts: all counts as device time
+    if not kernels.runtime.has_parts:  # its measured runs are whole: all counts as device time
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
@@ -213,7 +212,6 @@ def tabulated(
         kernels.runtime.library,
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),  # 2.09 before 2.10
-        # `architecture`: vendor and major number; Ada has half a number more than Ampere
         vendor(sheet) * 100 + math.floor(sheet.generation) + (sheet.generation == ADA) / 2,
         kernels.once("network", {}, lambda: network_id(module)),
         np.array(
