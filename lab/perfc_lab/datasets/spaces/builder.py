@@ -1,6 +1,7 @@
-"""Builds a network in the IR, layer by layer; types are inferred from those of the operands.
+"""Build networks in the IR layer by layer, with types inferred from those of the operands.
 
-Families and search spaces call it; the result is a `Module` with a symbolic batch.
+The families and search spaces of this folder use it. The result is a `Module` with a symbolic
+batch.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ BATCH = "batch"
 
 
 class ArchitectureError(PerfcError):
-    """A string that names no architecture of its space."""
+    """Error for a text that is no architecture of its search space."""
 
 
 class NetworkBuilder:
-    """A network under construction.
+    """A network under construction; methods append operators and return their result.
 
     Args:
         name: name of the graph.
-        image: channels, height and width of its input, or the features of a vector.
+        image: channels, height and width of the input, or the number of features of a vector.
     """
 
     def __init__(self, name: str, image: tuple[int, ...]) -> None:
@@ -51,7 +52,7 @@ class NetworkBuilder:
         self.weights: list[Value] = []
 
     def apply(self, op: Op, *inputs: Value) -> Value:
-        """Return the first result of an operator."""
+        """Append an operator, and return its first result."""
         ins: Inputs = inputs
         kind = op.infer(ins)[0]
         out = Value(f"v{len(self.nodes)}", kind)
@@ -59,7 +60,7 @@ class NetworkBuilder:
         return out
 
     def weight(self, *shape: int) -> Value:
-        """Return a stored tensor: its size alone, as no network is run."""
+        """Return a stored tensor without content, as no network is run."""
         kind = TensorType(ELEMENT, shape)
         nbytes = kind.nbytes
         assert isinstance(nbytes, int)
@@ -68,7 +69,7 @@ class NetworkBuilder:
         return value
 
     def constant(self, *numbers: int) -> Value:
-        """Return whole numbers that are known before a run, as shapes and axes are."""
+        """Return whole numbers that are known before a run, such as shapes and axes."""
         kind = TensorType(DType.I64, (len(numbers),))
         known = Known((len(numbers),), numbers)
         return Value(f"c{len(self.nodes)}_{len(numbers)}", kind, known, Weight(8 * len(numbers)))
@@ -78,7 +79,7 @@ class NetworkBuilder:
         return self.extents(x)[0]
 
     def extents(self, x: Value) -> tuple[int, ...]:
-        """Return the extents of a value behind the batch, which are numbers."""
+        """Return the extents of a value after the batch, which are numbers and not symbols."""
         assert isinstance(x.type, TensorType)
         assert x.type.shape is not None
         shape = x.type.shape[1:]
@@ -88,7 +89,7 @@ class NetworkBuilder:
     def conv(
         self, x: Value, channels: int, window: int = 1, stride: int = 1, groups: int = 1
     ) -> Value:
-        """Return a square convolution without bias that keeps the size, but for its stride."""
+        """Return a square convolution without bias, whose padding keeps the size at stride 1."""
         pad = window // 2  # keeps the size for odd windows
         op = Conv(
             group=groups,
@@ -100,9 +101,9 @@ class NetworkBuilder:
         return self.apply(op, x, self.weight(channels, self.channels(x) // groups, window, window))
 
     def patch(self, x: Value, channels: int, size: int) -> Value:
-        """Return a convolution of windows that do not overlap.
+        """Return a convolution of windows that do not overlap, a patch embedding.
 
-        What is left at the edges is cut off.
+        Pixels at the edges that fill no window are dropped.
         """
         op = Conv(group=1, kernel_shape=(size,) * 2, pads=(0,) * 4, strides=(size,) * 2)
         return self.apply(op, x, self.weight(channels, self.channels(x), size, size))
@@ -125,7 +126,7 @@ class NetworkBuilder:
         return self.mul(x, self.sigmoid(x))
 
     def hard_swish(self, x: Value) -> Value:
-        """Return SiLU by straight lines."""
+        """Return hard swish, SiLU made of straight lines."""
         return self.apply(HardSwish(), x)
 
     def gelu(self, x: Value) -> Value:
@@ -137,7 +138,7 @@ class NetworkBuilder:
         return self.apply(Mul(), x, y)
 
     def scaled(self, x: Value, *shape: int) -> Value:
-        """Return a product with a stored tensor."""
+        """Return the product with a stored tensor of some shape."""
         return self.mul(x, self.weight(*shape))
 
     def layer_norm(self, x: Value) -> Value:
@@ -146,7 +147,7 @@ class NetworkBuilder:
         return self.apply(LayerNormalization(axis=-1), x, self.weight(width), self.weight(width))
 
     def dense(self, x: Value, width: int) -> Value:
-        """Return a product of the last axis with stored weights, and a bias."""
+        """Return a dense layer on the last axis, a product with stored weights and a bias."""
         product = self.apply(MatMul(), x, self.weight(self.extents(x)[-1], width))
         return self.apply(Add(), product, self.weight(width))
 
@@ -159,15 +160,17 @@ class NetworkBuilder:
         return self.apply(Softmax(axis=-1), x)
 
     def reshape(self, x: Value, *extents: int) -> Value:
-        """Return the elements with other extents behind the batch; 0 keeps the batch as it is."""
+        """Return the elements with other extents after the batch."""
+        # 0 leaves the extent of the batch as it is
         return self.apply(Reshape(), x, self.constant(0, *extents))
 
     def merged(self, x: Value, *extents: int) -> Value:
-        """Return the last extents as given, all before them merged with the batch."""
+        """Return the elements with the given last extents; axes before merge with the batch."""
+        # the extent of -1 follows from the others
         return self.apply(Reshape(), x, self.constant(-1, *extents))
 
     def transpose(self, x: Value, *order: int) -> Value:
-        """Return the axes in another order, the batch included."""
+        """Return the tensor with its axes in another order; the batch is axis 0."""
         return self.apply(Transpose(perm=order), x)
 
     def mean(self, x: Value, *axes: int, keepdims: bool = False) -> Value:
@@ -175,27 +178,29 @@ class NetworkBuilder:
         return self.apply(ReduceMean(keepdims=int(keepdims)), x, self.constant(*axes))
 
     def add(self, *terms: Value) -> Value:
-        """Return the sum, term by term."""
+        """Return the sum of several values, by one operator for each further term."""
         total = terms[0]
         for term in terms[1:]:
             total = self.apply(Add(), total, term)
         return total
 
     def zero(self, x: Value) -> Value:
-        """Return a product with nought, as frameworks write the operator that is none."""
+        """Return a product with 0, as frameworks write the operator that passes nothing on."""
+        # the factor 0 is stored
         return self.apply(Mul(), x, self.weight(1))
 
     def plus_zero(self, x: Value) -> Value:
-        """Return a sum with nought, as sums over lists begin."""
+        """Return a sum with 0, with which Python's sum over a list begins."""
+        # the 0 is stored
         return self.apply(Add(), x, self.weight(1))
 
     def concat(self, parts: Sequence[Value]) -> Value:
-        """Return the feature maps one after the other."""
+        """Return the feature maps of all parts, joined along the channels."""
         return self.apply(Concat(axis=1), *parts)
 
     def first_channels(self, x: Value, count: int) -> Value:
-        """Return the first feature maps."""
-        # start, end and axis; `constant` would name the three the same, as no node is between them
+        """Return the first feature maps of a value."""
+        # start, end and axis; `constant` would give all three one name, as no node is between them
         ends = [
             Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
             for i, v in enumerate(map(self.constant, (0, count, 1)))
@@ -203,7 +208,7 @@ class NetworkBuilder:
         return self.apply(Slice(), x, *ends)
 
     def shuffle(self, x: Value, groups: int) -> Value:
-        """Return the feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
+        """Return one feature map of each group in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
         channels, height, width = self.extents(x)
         # a matrix of groups by channels of a group, transposed
         split = self.constant(0, groups, channels // groups, height, width)
@@ -212,7 +217,7 @@ class NetworkBuilder:
         return self.apply(Reshape(), transposed, self.constant(0, channels, height, width))
 
     def max_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
-        """Return the largest of each window."""
+        """Return the maximum of each window."""
         op = MaxPool(kernel_shape=(window,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
         return self.apply(op, x)
 
@@ -236,6 +241,6 @@ class NetworkBuilder:
         return self.apply(Gemm(transB=1), x, weight, self.weight(classes))
 
     def module(self, output: Value) -> Module:
-        """Return the network with one output."""
+        """Return the network, with a value as its output."""
         graph = Graph(self.name, (self.x,), (output,), tuple(self.nodes), tuple(self.weights))
         return Module(graph, (SymbolDecl(BATCH, 1),))

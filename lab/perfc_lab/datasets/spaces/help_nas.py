@@ -1,7 +1,7 @@
-"""Latencies of search spaces on several machines, as HELP published them.
+"""Base of data sets of search spaces, with the latencies that HELP published.
 
 Source: Lee et al., "HELP: Hardware-Adaptive Efficient Latency Prediction for NAS via
-Meta-Learning", NeurIPS 2021. Versions of the framework are not given; products are in f32.
+Meta-Learning", NeurIPS 2021. It gives no version of the framework; products are in f32.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...tables import read_parquet
 
 LATENCIES, ARCHITECTURES = "help_nas_latency.parquet", "help_nas_archs.parquet"
 SETTING = Setting(Precision.F32, version=(1, 8))
-"""Eager f32; the version is assumed."""
+"""Eager runs in f32; the version of PyTorch, 1.8, is assumed."""
 TARGETS: Mapping[str, str] = {
     "1080ti": "gtx1080ti",
     "2080ti": "rtx2080ti",
@@ -32,18 +32,19 @@ TARGETS: Mapping[str, str] = {
     "titanx": "titan-x-pascal",
     "titanxp": "titan-xp",
 }
-"""Graphics processors; times of ``titanx`` beside those of ``1080ti`` fit Pascal, not Maxwell."""
+"""Target by graphics processor of the table. The table does not say which Titan X ``titanx`` is:
+its times, compared with those of ``1080ti``, fit the one of Pascal and not that of Maxwell."""
 MOST_ARCHITECTURES = 1500
-"""Architectures of a space that are lowered."""
+"""Maximum architectures of a space in the data set."""
 
 
 class SearchSpace(GraphDataset):
-    """One space of the tables; of its architectures the first ``MOST_ARCHITECTURES`` by digest."""
+    """Rows of one search space; `architectures` chooses which."""
 
     files: ClassVar[tuple[str, ...]] = (LATENCIES, ARCHITECTURES)
     space: ClassVar[str]
     network: Callable[[str], Module]
-    """Function from a string of the table to its network."""
+    """Function that builds the network of an architecture from its text in the table."""
 
     def rows(self, folder: Path) -> list[GraphRow]:
         """Return the rows on graphics processors."""
@@ -56,7 +57,7 @@ class SearchSpace(GraphDataset):
         return [
             GraphRow(
                 f"{self.name}-{index}",
-                f"{self.name}-{index}",
+                f"{self.name}-{index}",  # architecture: held out as a whole
                 SETTING,
                 TARGETS[str(device)],
                 int(batch),
@@ -67,19 +68,20 @@ class SearchSpace(GraphDataset):
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """Return the network of a row's architecture."""
-        # "fbnet-123": the index of the table behind the name of the space
+        # the name is "fbnet-123", with the index of the table at its end
         arch = architectures(folder, self.space).get(int(graph.rpartition("-")[2]))
         return None if arch is None else encode_module(graph, self.network(arch), settings)
 
 
 @lru_cache(4)
 def architectures(folder: Path, space: str) -> Mapping[int, str]:
-    """Return the strings by index, the first `MOST_ARCHITECTURES` in the order of their digests.
+    """Return at most `MOST_ARCHITECTURES` texts of a space by their index in the table.
 
-    That order is as good as random, and the same on every machine.
+    They are the first in the order of their digests, which is as good as random and the same on
+    every machine.
 
     Raises:
-        DataError: no table.
+        DataError: the table is missing, or has no architecture of the space.
     """
     frame = read_parquet(folder / ARCHITECTURES, ["space", "arch_index", "arch"])
     frame = frame[frame["space"] == space]

@@ -1,6 +1,7 @@
-"""Measure the time of a whole training by the papers' recipes, from one epoch at their width.
+"""Estimate the time of whole trainings by the papers' recipes, from one epoch at the papers' width.
 
-On a processor the epoch is that of a tenth of the architectures, times as many rows as they leave.
+Without a GPU the epoch is measured on a tenth of the architectures, and its time is multiplied by
+all rows over these.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..networks.train import device
 from .published import PaperTable, PublishedLine, RowSelection
 from .runs import PRESETS, Job, chosen_rows
 
+# predictors whose recipes are timed
 NETWORKS = (
     "pmgns",
     "trappm:without-embedding",
@@ -28,7 +30,8 @@ NETWORKS = (
     "mlp-node",
     "brp-nas",
 )
-"""TraPPM without its first phase, which depends on the pool and not on the rows."""
+"""Predictors of the papers; TraPPM without its first phase, whose time depends on the pool, not on
+rows."""
 COLUMNS = columns(
     ("network", "name"),
     ("width", "width", "d"),
@@ -45,15 +48,15 @@ CPU_SHARE = 0.1
 
 @frozen
 class EpochCost:
-    """One epoch of a network, and the whole of its recipe.
+    """Time of one epoch of a network, and of all epochs of its recipe.
 
     Args:
         name: name of the predictor.
         width: width of its layers.
-        parameters: weights.
-        timed: rows of the epoch that was timed.
-        rows: trained on.
-        epoch_s: processor time of an epoch of all rows, its validation included.
+        parameters: number of weights.
+        timed: training rows of the epoch that was measured.
+        rows: training rows of a whole epoch.
+        epoch_s: estimated processor time of a whole epoch, with its validation.
         epochs: number of epochs of the recipe.
     """
 
@@ -72,8 +75,8 @@ class EpochCost:
 
 
 def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
-    """Yield one epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
-    # a table without lines, for its choice of rows alone
+    """Yield the cost of each network at the paper's width, on the rows of PerfSeer's tables."""
+    # a table and a line without content, as the rows of a job are those of its table
     rows = PaperTable("", "", "", "", RowSelection.BOTH, (), ())
     data = chosen_rows(
         Job(rows, PublishedLine("", ""), 0, graphs, PRESETS["paper"], is_faithful=True)
@@ -83,12 +86,12 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
     timed, checked = thinned(fold, share).train, fold.validation
     architectures = checked.architectures[: max(round(share * len(checked.architectures)), 1)]
     checked = checked.where(lambda row: row.architecture in architectures)
-    # the time of an epoch grows with its rows, those of validation included
+    # the time of an epoch is taken as proportional to its rows, with those of validation
     row_ratio = (len(fold.train) + len(fold.validation)) / (len(timed) + len(checked))
     for name in names:
         model = predictor(name)
         assert isinstance(model, NetworkPredictor)
-        # seed 0, and so much time that the one epoch ends the training
+        # seed 0, and a time limit beyond one epoch, which ends the training
         model.fit(timed, checked, TrainingBudget(0, 1e9, is_faithful=True, epochs=1), say)
         assert model.made is not None
         assert model.trained is not None

@@ -1,6 +1,6 @@
-"""Adapt a trained predictor to few rows of a new machine or family, and score it at each number.
+"""Adapt a trained predictor to few rows of a new machine or family, and score it.
 
-Also the folds of a paper's table, with at most as many tested rows as it states.
+`tested_folds` returns the folds of a paper's table, with the number of tested rows limited.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .published import PaperTable
 
 
 def tested_folds(table: PaperTable, data: Measurements, seed: int) -> Iterator[Fold]:
-    """Yield the folds of a table: of its machines, with no more tested rows than it asks for."""
+    """Yield the folds that test machines of a table, with its maximum of tested rows."""
     most_seen = max((table.samples, *table.curve))
     for fold in folds(data, table.protocol, (seed,), most_seen):
         machines = {row.target for row in fold.test.rows}
@@ -29,7 +29,7 @@ def tested_folds(table: PaperTable, data: Measurements, seed: int) -> Iterator[F
 
 
 def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """Sample at most ``most`` rows, in their order; all if it is 0."""
+    """Return at most ``most`` rows, drawn at random and in their order; all rows for 0."""
     if not most or len(data) <= most:
         return data
     chosen = sorted(random.Random(seed).sample(range(len(data)), most))
@@ -37,20 +37,22 @@ def drawn(data: Measurements, most: int, seed: int) -> Measurements:
 
 
 class FewRows:
-    """A curve over rows of what is new; each point is a copy of one training.
+    """Scores at several numbers of rows of a new machine or family.
+
+    A training is copied for each number, and the copy adapted to so many rows.
 
     Args:
-        counts: rows that are seen; fewer ones are the first of more.
+        counts: numbers of rows; a smaller number has the first rows of a larger one.
     """
 
     def __init__(self, counts: tuple[int, ...]) -> None:
         self.scores: dict[int, list[Scored]] = {count: [] for count in counts}
 
     def score(self, model: GraphPredictor, fold: Fold) -> tuple[GraphPredictor, Scored]:
-        """Adapt and test at every count, or at all rows that the fold shows where there is none.
+        """Adapt and test a model with each number of rows, or without numbers with all of the fold.
 
         Returns:
-            The model of the most rows, and how it was scored.
+            The model with the most rows, and its scores.
         """
         if not self.scores:
             adapted_model = adapted(model, fold)
@@ -63,6 +65,7 @@ class FewRows:
         return adapted_model, scores[-1]
 
     def slices(self, name: str) -> dict[str, Score]:
-        """Return the figures of all tested rows, under ``32 rows``."""
+        """Return the figure of all tested rows at each number of rows, by ``32 rows``."""
         lines = {count: figures(name, scores) for count, scores in self.scores.items() if scores}
+        # the first figure is that of all tested rows
         return {f"{count} rows": next(iter(of_count)) for count, of_count in lines.items()}

@@ -1,6 +1,6 @@
-"""Embeddings of graphs on a plane (TraPPM's Figure 5.4).
+"""Show embeddings of graphs on a plane (TraPPM's Figure 5.4).
 
-t-SNE of what TraPPM's auto-encoder sums over operators.
+An embedding is the sum over operators of TraPPM's auto-encoder; t-SNE maps it to two dimensions.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LEAST_GRAPHS = 8
-"""Minimum graphs of a plane: fewer have no neighborhoods."""
+"""Minimum graphs of a chart: fewer form no groups."""
 PERPLEXITY = 15.0
-"""Neighbors that a place depends on, about; a quarter of few graphs."""
+"""Perplexity of t-SNE, about the number of neighbours that a place depends on; a quarter of the
+graphs if these are few."""
 Place = tuple[float, float, str]
 """Place of a graph on the plane, and its family."""
 
 
 def places(model: GraphPredictor, data: Measurements) -> list[Place]:
-    """Return t-SNE of the auto-encoder's summed embeddings by graph; none of other predictors.
+    """Return the places of TraPPM's embeddings of graphs on a plane; none for other predictors.
 
-    Van der Maaten and Hinton, JMLR 2008, as scikit-learn has it.
+    Source: van der Maaten and Hinton, "Visualizing Data using t-SNE", JMLR 2008; scikit-learn.
     """
     from ..trappm import Trappm
 
     if not isinstance(model, Trappm) or model.encoder is None:
         return []
+    # one row for each graph
     chosen = {row.graph: row for row in data.rows}
     if len(chosen) < LEAST_GRAPHS:
         return []
@@ -53,7 +55,7 @@ def places(model: GraphPredictor, data: Measurements) -> list[Place]:
 
 
 def plane_chart(title: str, points: list[Place]) -> Mapping[str, object]:
-    """Return a chart of the plane, families by color."""
+    """Return a chart of places, colored by family."""
     x, y = ({"field": name, "type": "quantitative", "axis": None} for name in "xy")
     values = [{"x": x, "y": y, "family": name} for x, y, name in points]
     mark = {"type": "circle", "aria": False}

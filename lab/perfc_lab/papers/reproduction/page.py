@@ -1,4 +1,4 @@
-"""Lay out the papers' tables with the papers' numbers and ours, as a page of Markdown."""
+"""Lay out the papers' tables as a page of Markdown, with published numbers and those of perfc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .published import PaperTable, PublishedColumn, PublishedLine, PublishedMetr
 from .verdict import convergence, is_adequate, verdict
 
 Result = Mapping[str, Any]
-# cell of trainings that end before they converge
+# text of a cell whose trainings ended before they converged
 OPEN = "not converged"
 INTRODUCTION = (
     "Predictors as their papers have them, trained on the rows that perfc can fetch. Each cell is "
@@ -33,7 +33,7 @@ INTRODUCTION = (
 
 @record
 class Done:
-    """A line with its results, one a seed."""
+    """A line of a table with the results of its trainings, one for each seed."""
 
     line: PublishedLine
     results: tuple[Result, ...]
@@ -48,9 +48,9 @@ def board(
     """Return the board of the papers' tables.
 
     Args:
-        tables: with what was trained for them.
-        introduction: a paragraph.
-        charts: names of files by the keys of tables.
+        tables: tables, each with the results of its lines.
+        introduction: text at the start of the page.
+        charts: names of the files of charts, by the key of a table.
         title: title of the page.
     """
     each = (table(published, done, charts.get(published.key, ())) for published, done in tables)
@@ -58,7 +58,7 @@ def board(
 
 
 def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = ()) -> BoardTable:
-    """Return a table with its rows and its charts."""
+    """Return a table of the page with its rows, verdicts and charts."""
     if published.families:
         titles = ("family", *(name for d in done for name in (d.line.label, "paper")))
         rows = by_family(published, done)
@@ -78,12 +78,12 @@ def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = (
 
 
 def standing(results: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
-    """Return sentences on the share of the whole that was trained and on its time.
+    """Return sentences on how many trainings have a result, and on their time.
 
     Args:
         results: results by the key of their training.
-        wanted: trainings of all seeds.
-        seeds: results of each seed.
+        wanted: number of trainings of all seeds.
+        seeds: number of results of each seed.
     """
     hours = sum(r["processor_s"] for r in results.values()) / 3600
     mean_s = 3600 * hours / max(len(results), 1)
@@ -96,7 +96,7 @@ def standing(results: Mapping[str, Result], wanted: int, seeds: Mapping[int, int
 
 
 def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ...]]:
-    """Return a line for each family, predictors next to each other."""
+    """Return a row for each family: measured and published error of each predictor."""
     rows = []
     for family, figures in published.families.items():
         row = [family]
@@ -109,7 +109,7 @@ def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ..
 
 
 def head(published: PaperTable) -> tuple[str, ...]:
-    """Return the names of the columns."""
+    """Return the titles of the columns."""
     names: list[str] = [published.paper]
     for i, column in enumerate(published.columns):
         names += [column.label, "paper"] if published.states(i) else [column.label]
@@ -117,7 +117,7 @@ def head(published: PaperTable) -> tuple[str, ...]:
 
 
 def verdicts(published: PaperTable, done: Sequence[Done]) -> Iterator[str]:
-    """Yield whether each column with numbers of the paper has their order, as a sentence."""
+    """Yield a sentence on the order of lines for each column with published numbers."""
     for i, column in enumerate(published.columns):
         if published.states(i):
             numbers = [next(iter(d.line.published[i : i + 1]), None) for d in done]
@@ -126,7 +126,7 @@ def verdicts(published: PaperTable, done: Sequence[Done]) -> Iterator[str]:
 
 
 def numbers_of(done: Done, column: PublishedColumn) -> list[float]:
-    """Return the numbers of a column, one a seed; none of trainings that are not converged."""
+    """Return the numbers of a column, one for each seed; none if a training is not converged."""
     if column.metric.is_of_training or all(map(is_adequate, done.results)):
         return [n for r in done.results if (n := number(r, column)) is not None]
     return []
@@ -145,17 +145,17 @@ def progress(done: Done) -> str:
 
 
 def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
-    """Return one line of the table."""
+    """Return the cells of a line of the table."""
     row = [done.line.label]
     for i, column in enumerate(published.columns):
         numbers = numbers_of(done, column)
-        # trained, but not long enough to stand for the paper's
+        # there are results, but of trainings too short to be compared with the paper
         is_open = not numbers and any(number(r, column) is not None for r in done.results)
         row.append(OPEN if is_open else spread(numbers, column.metric))
         if not published.states(i):
             continue
         value = done.line.published[i] if i < len(done.line.published) else None
-        # the papers state root mean squares in milliseconds
+        # papers have root mean squares in milliseconds
         scale = 1e-3 if column.metric is PublishedMetric.RMSE else 1.0
         row.append("–" if value is None else shown(value * scale, column.metric))
     weights = max((r["parameters"] for r in done.results), default=0)
@@ -164,9 +164,9 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 
 
 def number(result: Result, column: PublishedColumn) -> float | None:
-    """Return a column of a result; None where no row was of its slice, or it is undefined.
+    """Return the number of a column in a result; None without rows of its slice, or if undefined.
 
-    The order of answers that are all equal is, for one.
+    Kendall's τ is undefined for predictions that are all equal, for example.
     """
     if column.metric.is_of_training:
         of_training = result.get(column.metric.value)
@@ -177,7 +177,7 @@ def number(result: Result, column: PublishedColumn) -> float | None:
 
 
 def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:
-    """Return the mean and deviation of the seeds."""
+    """Return the mean over seeds as text, with the deviation if there are several."""
     if not numbers:
         return "–"
     middle = shown(mean(numbers), metric)
@@ -185,7 +185,7 @@ def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:
 
 
 def shown(value: float, metric: PublishedMetric) -> str:
-    """Return a number as its metric is written."""
+    """Return a number as text in the format of its metric."""
     match metric:
         case PublishedMetric.MAPE | PublishedMetric.WITHIN_10 | PublishedMetric.FAILURES:
             return f"{value:.1%}"

@@ -1,6 +1,6 @@
-"""A paper's table as data: its numbers, our predictors and rows that stand for the paper's.
+"""Tables of papers as data: published numbers, with the predictors and rows that repeat them.
 
-The files of `tables` declare one `PaperTable` each or more; `runs` trains their lines.
+The modules of `tables` declare each a tuple of `PaperTable`; `runs` trains their lines.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class PublishedMetric(Enum):
     RMSE = "rmse"
     TAU = "tau"
     FAILURES = "failures"
-    """Answers of a language model that are no number."""
+    """Share of the answers of a language model that are no number."""
     PROCESSOR = "processor_s"
     """Time of a training and its test."""
 
     @property
     def is_of_training(self) -> bool:
-        """Return True if it is of a whole training, whichever rows are tested."""
+        """Return True if the number is of a whole training, whichever rows are tested."""
         return self in (PublishedMetric.FAILURES, PublishedMetric.PROCESSOR)
 
 
 class RowSelection(Enum):
-    """Which rows stand for those of a paper: one machine, as the papers have it."""
+    """Rows that stand for those of a paper, in words for its page; most are of one machine."""
 
     STEPS = "training steps on the RTX 3090"
     RUNS = "inference on the RTX 3090"
@@ -59,7 +59,7 @@ class RowSelection(Enum):
 
     @property
     def dataset(self) -> str:
-        """Return the data set that has them."""
+        """Return the name of the data set with the rows."""
         match self:
             case RowSelection.ENERGY:
                 return "ecnas"
@@ -74,25 +74,25 @@ class RowSelection(Enum):
 
     @property
     def is_needed(self) -> bool:
-        """Return True if the rows must exist; tables of others are left out if not built."""
+        """Return True if the data set must be built; tables of others are left out without it."""
         return self not in (RowSelection.MEMORY, RowSelection.CELLS, *RELEASED)
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
-        """Return a predicate that selects the rows."""
+        """Return a function that is True for the rows of the data set that are selected."""
         return KEPT[self]
 
 
 RELEASED = (RowSelection.DIPPM, RowSelection.TRAPPM, RowSelection.PERFSEER)
-"""Rows that `perfc data import` reads."""
-# the one machine and way of running of most tables
+"""Rows that papers' authors released, which `perfc data import` reads."""
+# mode and machine of most tables
 EAGER = (RunMode.EAGER,)
 MACHINE = "rtx3090"
 FEW_OPERATORS = frozenset(
     {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
 )
-"""Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
-# `True` where every row of the data set stands for the paper's
+"""Families of timm whose graphs are short in JSON, as AlexNet's is (thesis, Section 7.5.1)."""
+# conditions of rows by selection; `True` selects all rows of the data set
 KEPT: Mapping[RowSelection, Callable[[GraphRow], bool]] = {
     RowSelection.STEPS: lambda r: r.target == MACHINE and r.setting.mode is RunMode.TRAINING,
     RowSelection.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
@@ -114,12 +114,12 @@ KEPT: Mapping[RowSelection, Callable[[GraphRow], bool]] = {
 
 @record
 class PublishedColumn:
-    """A number of every line.
+    """A column of a table.
 
     Args:
-        label: as the paper calls it.
-        slice: slice of the tested rows, as the bench names them; ``all rows`` by default.
-        metric: of them.
+        label: name of the column in the paper.
+        slice: slice of the tested rows by its name in results; ``all rows`` by default.
+        metric: metric of these rows.
     """
 
     label: str
@@ -129,14 +129,14 @@ class PublishedColumn:
 
 @record
 class PublishedLine:
-    """A predictor, and what the paper says of it.
+    """A line of a table: a predictor, and its published numbers.
 
     Args:
-        label: as the paper calls it.
-        predictor: ours of the same, ``NAME`` or ``NAME:VARIANT``.
-        published: one number a column; None where the paper has none.
-        share: share of the architectures that it is trained on.
-        epochs: that the paper trains; None for the recipe's.
+        label: name of the predictor in the paper.
+        predictor: predictor of perfc that repeats it, ``NAME`` or ``NAME:VARIANT``.
+        published: a number for each column, None without one; further columns have none.
+        share: share of the training architectures that are used.
+        epochs: epochs in the paper; None for those of the recipe.
     """
 
     label: str
@@ -151,24 +151,24 @@ class PaperTable:
     """A table or a figure of a paper.
 
     Args:
-        key: unique, a file name.
-        paper: it is from.
-        name: ``Table 4.4, page 48``.
-        title: what it shows.
-        rows: that stand for the paper's.
-        columns: columns of every line.
-        lines: predictors.
+        key: unique name, also of files of charts.
+        paper: name of the paper.
+        name: place in the paper, ``Table 4.4, page 48``.
+        title: title of the table.
+        rows: rows that stand for the paper's.
+        columns: columns of all lines.
+        lines: lines of the table.
         protocol: how rows are held out.
         quantity: predicted quantity.
-        samples: rows of a new machine that are seen, where the protocol has any.
-        note: how it differs from the paper's.
-        curve: rows of what is new that are seen, in turn, by copies of one training; none for
-            ``samples`` alone. Columns are of slices named ``32 rows``.
-        machines: new ones that are tested; all by default.
-        most_tested: rows, drawn; 0 for all.
+        samples: rows of a new machine or family that are trained on, if the protocol has any.
+        note: difference from the paper, in sentences.
+        curve: several such numbers of rows, each for a copy of one training; empty for ``samples``
+            alone. Columns have slices named ``32 rows``.
+        machines: new machines that are tested; all by default.
+        most_tested: maximum tested rows, drawn at random; 0 for all.
         has_embeddings: whether a chart of the graphs' embeddings is drawn.
-        families: mean errors that the paper states of each line by family; the table then has a
-            line a family.
+        families: published errors by family, one for each line; the page then has a row for each
+            family.
     """
 
     key: str
@@ -189,14 +189,13 @@ class PaperTable:
     families: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def states(self, column: int) -> bool:
-        """Return True if the paper has a number of a column."""
-        # lines may have fewer numbers than there are columns
+        """Return True if the paper has a number in a column."""
+        # a line may have fewer numbers than columns
         return any(x is not None for line in self.lines for x in line.published[column:][:1])
 
     @property
     def has_order(self) -> bool:
-        """Return True if the paper has numbers of two lines or more in a column."""
-        # one number has no order
+        """Return True if some column has published numbers of two lines, which have an order."""
         columns = zip_longest(*(line.published for line in self.lines))
         return any(sum(x is not None for x in column) > 1 for column in columns)
 
@@ -216,12 +215,12 @@ def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
 
 
 def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
-    """Return the tables without those of rows that need not be there and are not."""
+    """Return the tables whose rows are needed or built; the others are left out."""
     return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
 
 
 @cache
 def every_table() -> tuple[PaperTable, ...]:
-    """Return the tables that the files of the folder ``tables`` declare, in their order."""
+    """Return the tables that the modules of the folder ``tables`` declare, in their order."""
     here = modules("perfc_lab.papers.reproduction.tables")
     return tuple(table for module in here for table in getattr(module, "TABLES", ()))

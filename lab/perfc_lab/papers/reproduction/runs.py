@@ -33,24 +33,25 @@ from .published import PaperTable, PublishedLine, RowSelection
 from .verdict import convergence
 
 MOST_POINTS = 400
-"""Maximum measured and predicted numbers that a run stores for its chart."""
+"""Maximum pairs of measured and predicted numbers in a result, for charts."""
 RESULT_FORMAT = 4
-"""Recipes of the papers, since PMGNS and TraPPM read what their authors' programs read."""
+"""Version of the papers' recipes, which is part of a result's key. In this version PMGNS and TraPPM
+read the tables that their authors' programs read; results of earlier versions are not used."""
 REPEATED = 4.0
-"""Time limit of a repeated training over the preset's."""
+"""Time limit of a repeated training, over that of the preset."""
 LEAST_OF_FAMILY = 5
-"""Tested rows that a family needs for a separate error."""
+"""Minimum tested rows of a family for an error by itself."""
 
 
 @record
 class Preset:
-    """Time limits of a training.
+    """Size and time of trainings.
 
     Args:
-        scale: scale of the papers' hidden size.
-        limit_s: processor time of one training.
-        epochs: most of one; None for the recipe's.
-        pretrained: folder of what was learned beforehand; None for none.
+        scale: factor on the papers' hidden units.
+        limit_s: maximum processor time of a training.
+        epochs: maximum epochs; None for those of the recipe.
+        pretrained: folder of stages that trainings begin from; None for none.
         learned: digest of that folder.
     """
 
@@ -74,12 +75,12 @@ class Job:
     """One training.
 
     Args:
-        table: it is for.
+        table: table that the training is for.
         line: line of the table.
         seed: random seed of the split and of the training.
         graphs: folder of the data sets.
-        preset: width and time.
-        is_faithful: whether by the paper's recipe.
+        preset: size and time.
+        is_faithful: whether the recipe is the paper's.
     """
 
     table: PaperTable
@@ -92,6 +93,7 @@ class Job:
     @property
     def key(self) -> str:
         """Return the name of its result, the same for all tables that share the training."""
+        # every setting that the result depends on
         t, x, p = self.table, self.line, self.preset
         parts: list[object] = [
             x.predictor,
@@ -107,18 +109,17 @@ class Job:
             p.epochs,
             self.is_faithful,
         ]
-        # only faithful recipes changed with the format: other results keep their names
+        # the version is of the papers' recipes alone, so that other results keep their names
         parts += [RESULT_FORMAT] if self.is_faithful else []
-        # only where a table has one of them: other results keep their names
+        # settings that were added later: results of jobs without any of them keep their names
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
     def budget(self, limit_s: float) -> TrainingBudget:
-        """Return the preset's budget within a time limit; none for a line with given epochs."""
+        """Return the budget of a training; a line with given epochs has no time limit."""
         chosen = self.preset
-        # as many epochs as the line names, however long they take
         limit_s = limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         return TrainingBudget(
@@ -126,7 +127,7 @@ class Job:
             limit_s,
             None,  # no folder of checkpoints
             chosen.scale,
-            None,  # nobody watches the progress
+            None,  # no display of the progress
             self.is_faithful,
             unlabelled_graphs(self.graphs),
             min(epochs, default=None),
@@ -141,7 +142,7 @@ def jobs(
     preset: Preset,
     is_faithful: bool,
 ) -> Iterator[Job]:
-    """Yield every training that the tables need, those that several need once."""
+    """Yield every training that the tables need; one that several tables share comes once."""
     seen: set[str] = set()
     for table in tables:
         for line in table.lines:
@@ -158,7 +159,7 @@ def result_path(folder: Path, job: Job) -> Path:
 
 
 def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
-    """Return the result of a training; None where there is none, or one of other rows."""
+    """Return the stored result of a training; None without one, or if its rows have changed."""
     path = result_path(folder, job)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -169,7 +170,7 @@ def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
 
 
 def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
-    """Train, test and write the result; a training that is not converged is repeated, longer."""
+    """Train, test and write the result; a training that did not converge is repeated, longer."""
     content = stored(folder, job)
     if content is None:
         content = tested(job, job.preset.limit_s, say)
@@ -185,18 +186,19 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
 def is_final(job: Job, content: Mapping[str, Any]) -> bool:
     """Return True if a training needs no repetition.
 
-    Annealed trainings end with their limit, and those of few epochs need not converge. One
-    that is far from its extrapolated error is not repeated either.
+    Only trainings by the papers' recipes are repeated, as perfc's recipes anneal the learning rate
+    to the time limit. A preset with a number of epochs need not converge. A training far from
+    its extrapolated error would not converge in the longer time either.
     """
-    came = convergence(content)  # None of a predictor without epochs, as trees are
-    is_short = not job.is_faithful or job.preset.epochs is not None
-    if came is None or is_short or content.get("is_repeated"):
+    progress = convergence(content)  # None for predictors without epochs, such as trees
+    has_fixed_end = not job.is_faithful or job.preset.epochs is not None
+    if progress is None or has_fixed_end or content.get("is_repeated"):
         return True
-    return came.is_adequate or not came.is_near
+    return progress.is_adequate or not progress.is_near
 
 
 def is_open(folder: Path, job: Job) -> bool:
-    """Return True if a training, or its repetition, is still to be run."""
+    """Return True if a training, or its repetition, has yet to run."""
     content = stored(folder, job)
     return content is None or not is_final(job, content)
 
@@ -211,7 +213,8 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
     data = chosen_rows(job)
     start = clock_s()
     scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
-    models, last, few = [], None, FewRows(job.table.curve)
+    # charts show the first fold, of the first model
+    models, first_fold, few = [], None, FewRows(job.table.curve)
     for fold in tested_folds(job.table, data, job.seed):
         shown = thinned(fold, job.line.share)
         model = learned(job.line.predictor, shown, job.table.quantity, job.budget(limit_s), say)
@@ -220,7 +223,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
         for quantity, other in scored_besides(model, scored).items():
             scores.setdefault(quantity, []).append(other)
         models.append(model)
-        last = last or fold
+        first_fold = first_fold or fold
     name, requested = job.line.predictor, scores.pop(job.table.quantity)
     besides = {q.value: next(iter(figures(name, each))) for q, each in scores.items()}
     every = {**{f.slice: f for f in figures(name, requested)}, **besides, **few.slices(name)}
@@ -235,7 +238,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
         "curve": curve(models[0]) if models else [],
         "validation": validation(models[0]) if models else [],
         "planned_epochs": planned_epochs(models[0], job) if models else 0,
-        "places": places(models[0], last.test) if last else [],
+        "places": places(models[0], first_fold.test) if first_fold else [],
         "points": points(requested),
         "points_besides": {q.value: points(each) for q, each in scores.items()},
         "parameters": parameters(models[0]) if models else 0,
@@ -245,7 +248,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
 
 
 def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, Scored]:
-    """Return the scores of a network's other quantities, where they were measured."""
+    """Return the scores of the other quantities that a network predicts, on rows that have them."""
     from ..networks.several import SeveralQuantities
 
     if not isinstance(model, SeveralQuantities):
@@ -264,25 +267,25 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
 
 
 def curve(model: GraphPredictor) -> list[tuple[float, float]]:
-    """Return the epoch and loss of a network; nothing of others."""
+    """Return epoch and loss of each epoch of a network; nothing for other predictors."""
     trained = getattr(model, "trained", None)
-    return [] if trained is None else [(line[0], line[2]) for line in trained.history]
+    return [] if trained is None else [(epoch, loss) for epoch, _, loss, *_ in trained.history]
 
 
 def validation(model: GraphPredictor) -> list[float]:
-    """Return the validation error of each epoch of a network; nothing of others."""
+    """Return the validation error of each epoch of a network; nothing for other predictors."""
     trained = getattr(model, "trained", None)
-    return [] if trained is None else [line[3] for line in trained.history]
+    return [] if trained is None else [error for _, _, _, error, _ in trained.history]
 
 
 def planned_epochs(model: GraphPredictor, job: Job) -> int:
-    """Return the epochs of a line, else of a network's recipe; 0 for others."""
+    """Return the epochs of a line, else those of a network's recipe; 0 for other predictors."""
     recipe = getattr(model, "recipe", None)
     return job.line.epochs or (recipe.epochs if isinstance(recipe, TrainRecipe) else 0)
 
 
 def parameters(model: GraphPredictor) -> int:
-    """Return the weights of a network that learn; 0 of others."""
+    """Return the number of trained weights of a network; 0 for other predictors."""
     network = getattr(model, "made", None)
     if network is None:
         return 0
@@ -302,17 +305,18 @@ def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
 
 @cache
 def _whole(graphs: Path, dataset: str) -> Measurements:
-    # cached: its graphs are in memory once, whatever rows of it a table has
+    """Return a data set; cached, so that tables of different rows share its graphs in memory."""
     return load(graphs, dataset)
 
 
 @cache
 def _rows(graphs: Path, rows: RowSelection) -> Measurements:
+    """Return the selected rows of a data set."""
     return _whole(graphs, rows.dataset).where(rows.keeps)
 
 
 def chosen_rows(job: Job) -> Measurements:
-    """Return the rows of the table, of which its quantity was measured.
+    """Return the rows of a job's table that have its quantity.
 
     Raises:
         DataError: the data set is not built.

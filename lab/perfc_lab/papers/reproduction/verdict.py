@@ -1,6 +1,6 @@
-"""Convergence of a training, and the order of our results against a paper's column.
+"""Judge whether a training has converged, and whether results have the order of a paper's column.
 
-The page has a verdict for each column with two numbers of the paper or more.
+The page has a verdict for each column with two published numbers or more.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from perfc.ir.record import frozen
 
 Result = Mapping[str, Any]
 LEAST_SHARE = 0.8
-"""Share of the extrapolated error in the reached one from which a training counts as converged."""
+"""Minimum ratio of the extrapolated error to the reached one for a training to count as
+converged."""
 REPEATED_SHARE = 0.5
-"""The same share from which a longer training is expected to converge."""
+"""Minimum of the same ratio for a longer training to be expected to converge."""
 LEAST_EPOCHS = 20
-"""Fewer epochs have no curve to extrapolate."""
+"""Minimum epochs of a curve that is extrapolated."""
 LEAST_SEEDS = 2
-"""Seeds of each line that an order needs."""
+"""Minimum seeds of each line for an order, as one seed has no range."""
 LEAST_AGREEMENT = 0.8
-"""Share of the decided pairs that must agree with the paper's order, or disagree."""
+"""Share of the decided pairs of lines that must agree with the paper's order, or disagree, for a
+verdict."""
 MOST_DECAY = 0.7
-"""Gain of a doubling of the epochs over the gain of the one before, at most: an error that falls
-with the square root of the epochs."""
+"""Maximum ratio of the gains of two successive doublings of the epochs: that of an error which
+falls with the square root of the epochs, 2^-0.5."""
 
 
 class OrderVerdict(Enum):
-    """Outcome of a column against the paper's."""
+    """Outcome of the order of lines in a column, against the paper's order."""
 
     REPRODUCED = "reproduced"
     REVERSED = "order reversed"
@@ -40,13 +42,13 @@ class OrderVerdict(Enum):
 
 @frozen
 class Convergence:
-    """Convergence of a training.
+    """Progress of a training towards its final error.
 
     Args:
-        epochs: epochs that were run.
+        epochs: number of epochs that were run.
         planned: epochs of the recipe, or of the line of the table.
-        reached: least validation error.
-        expected: that error after all planned epochs, extrapolated; NaN where no curve allows it.
+        reached: smallest validation error.
+        expected: extrapolated validation error after all planned epochs; NaN for a short curve.
     """
 
     epochs: int
@@ -66,7 +68,7 @@ class Convergence:
 
 
 def convergence(result: Result) -> Convergence | None:
-    """Return how far the training of a result came; None without epochs, as of trees."""
+    """Return the convergence of a result's training; None without epochs, as for trees."""
     errors = [float(e) for e in result.get("validation", ()) if math.isfinite(float(e))]
     if not errors:
         return None
@@ -81,10 +83,10 @@ def is_adequate(result: Result) -> bool:
 
 
 def extrapolated(errors: Sequence[float], epochs: int) -> float:
-    """Return the least error after more epochs, from the gains of the last two doublings.
+    """Return the smallest error after more epochs, from the gains of the last two doublings.
 
-    Each further doubling gains a constant part of the gain before, as a power law of the epochs
-    with an offset does. NaN for fewer than `LEAST_EPOCHS` errors.
+    The gain of each further doubling is a constant part of the gain before, as for a power law of
+    the epochs with an offset. NaN for fewer than `LEAST_EPOCHS` errors.
 
     Args:
         errors: validation error of each epoch.
@@ -94,16 +96,17 @@ def extrapolated(errors: Sequence[float], epochs: int) -> float:
     >>> round(extrapolated(errors, 256), 4)
     0.1039
     """
-    # validation errors go up and down: the weights of the best epoch so far are what stays
+    # validation errors go up and down, and a training ends with the weights of its best epoch
     best = list(accumulate(errors, min))
     count = len(best)
     if count < LEAST_EPOCHS:
         return math.nan
+    # errors after a quarter, a half and all of the epochs
     first, second, last = best[count // 4 - 1], best[count // 2 - 1], best[-1]
     earlier, gain = first - second, second - last
     decay = min(gain / earlier, MOST_DECAY) if earlier > 0 else MOST_DECAY
     doublings = max(math.log2(epochs / count), 0.0)
-    # gain · (decay + decay² + … ), a geometric series of as many terms as doublings are left
+    # gain · (decay + decay² + … ), a geometric series with a term for each remaining doubling
     further = gain * decay * (1 - decay**doublings) / (1 - decay) if gain > 0 else 0.0
     return max(last - further, 0.0)
 
@@ -111,14 +114,14 @@ def extrapolated(errors: Sequence[float], epochs: int) -> float:
 def verdict(
     published: Sequence[float | None], measured: Sequence[Sequence[float]]
 ) -> tuple[OrderVerdict, str]:
-    """Return whether lines have the order of the paper's column, and why.
+    """Return the verdict on the order of lines in a column, and its cause in words.
 
-    Pairs of lines count whose ranges over the seeds do not overlap. The order is the paper's if
-    `LEAST_AGREEMENT` of them agree, and reversed if as many disagree.
+    A pair of lines is decided if their ranges over the seeds do not overlap. The order is the
+    paper's if `LEAST_AGREEMENT` of the decided pairs agree, and reversed if so many disagree.
 
     Args:
-        published: the paper's number of each line; None where it has none.
-        measured: our numbers of each line, one per seed; empty without an adequate training.
+        published: published number of each line; None without one.
+        measured: numbers of each line, one for each seed; empty without an adequate training.
     """
     lines = [(p, f) for p, f in zip(published, measured, strict=True) if p is not None]
     if len(lines) < 2:
@@ -127,7 +130,7 @@ def verdict(
         return OrderVerdict.NOT_COMPARABLE, "trainings are not converged"
     if any(len(f) < LEAST_SEEDS for _, f in lines):
         return OrderVerdict.NOT_COMPARABLE, "one seed has no range"
-    # +1 for a pair of lines in the paper's order, -1 for one in the other
+    # +1 for a pair of lines in the paper's order, -1 for a pair in the reverse order
     decided = [
         math.copysign(1.0, (p - q) * (mean(f) - mean(g)))
         for (p, f), (q, g) in combinations(lines, 2)
