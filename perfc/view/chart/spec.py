@@ -174,7 +174,9 @@ def _roof_labels(chart: Chart) -> Json:
         {"x": line.end[0], "y": y, "text": f"{line.text} {_kind(line)}"}
         for line, y in zip(roofs, heights, strict=True)
     ]
-    return _text(chart, rows, align="right", baseline="bottom", dx=-4, dy=-2, color=ROOF_COLOUR)
+    return _text(
+        chart, rows, align="right", baseline="bottom", dy=-2, dx=-4, fontSize=10, color=ROOF_COLOUR
+    )
 
 
 def decades(chart: Chart) -> float:
@@ -205,7 +207,9 @@ def _slope_labels(chart: Chart) -> Json:
         for line in labelled(chart)
         if line.level is not None
     ]
-    return _text(chart, rows, align="left", baseline="top", dx=6, dy=3, angle=angle(chart))
+    return _text(
+        chart, rows, align="left", baseline="top", dx=6, dy=3, fontSize=10, angle=angle(chart)
+    )
 
 
 def angle(chart: Chart) -> float:
@@ -221,7 +225,7 @@ def _text(chart: Chart, rows: list[Json], **more: Json) -> Json:
     encoding = {**_axes(chart), "text": _nominal("text")}
     if "color" not in more:
         encoding["color"] = _nominal("colour", scale=None, legend=None)
-    mark: Json = {"type": "text", "fontSize": 10, **more}
+    mark: Json = {"type": "text", **more}
     return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
