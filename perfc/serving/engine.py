@@ -318,7 +318,7 @@ class Engine:
         """Return the memory plan of one rank for requests of these lengths."""
         capacity, kind = capacity_of(self.machine, self.reserve), self.kind
         usable = capacity.usable_bytes if capacity is not None else 0
-        # larger limits of an engine reserve no more activations; both caps are assumed
+        # limits of an engine above these two numbers reserve no more activations
         demand = self.cost.demand(
             isl + osl, min(kind.token_budget, 1 << 16), min(kind.max_num_seqs, 256)
         )

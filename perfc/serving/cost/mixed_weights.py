@@ -20,10 +20,10 @@ from perfc.frontend.config.mixers import Attention, Experts
 from perfc.frontend.config.model import LanguageModel, mixers
 from perfc.ir import DType, TensorType
 
-# type of what no mix quantizes: norms, biases, routers, convolutions
 WIDE = next(t for t in TYPES.values() if t.dtype is DType.F32)
-# number of the layer in the name of a weight
+"""Type of weights that no mix quantizes: norms, biases, routers, convolutions."""
 LAYER = re.compile(r"(?:layers|decoder)\.(\d+)\.")
+"""Number of the layer in the name of a weight."""
 
 
 @lru_cache(maxsize=32)
@@ -36,7 +36,7 @@ def mix_of(model: LanguageModel, name: str) -> WeightMix:
         if isinstance(v.type, TensorType) and v.is_parameter
     }
     mix = _Mix(model, name, is_tied=not any(n.endswith(".head.weight") for n in shapes))
-    return WeightMix({n: mix.stored(n, shape) for n, shape in shapes.items()}, {})
+    return WeightMix({n: mix.stored(n, shape) for n, shape in shapes.items()}, tensors={})
 
 
 class _Mix:
@@ -55,8 +55,8 @@ class _Mix:
         # llama.cpp has rules for models of eight experts, as Mixtral (``n_expert == 8``)
         self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in all_mixers)
         # llama.cpp recognizes 70B models by these numbers
-        few = any(m is not None and m.kv_heads <= 8 for m in self.attention)
-        self.is_large = self.count == 80 and few
+        has_few_heads = any(m is not None and m.kv_heads <= 8 for m in self.attention)
+        self.is_large = self.count == 80 and has_few_heads
 
     def stored(self, name: str, shape: tuple[int, ...]) -> StoredWeight:
         """Return one weight of the lowered model with the bytes of its tensors in the mix."""
@@ -66,7 +66,7 @@ class _Mix:
         sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
         largest, _ = tensors[sizes.index(max(sizes))]
         is_uniform = all(t is largest for t, _ in tensors)
-        return StoredWeight(largest, math.prod(shape), sum(sizes), (), is_uniform)
+        return StoredWeight(largest, math.prod(shape), sum(sizes), is_uniform=is_uniform)
 
     def _parts(self, name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, int]]:
         """Yield type and elements of each tensor of a weight; type "" for unquantized floats."""

@@ -29,7 +29,6 @@ from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness, LivenessTable
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.roofline.cost import Cost
 from perfc.passes.roofline.roofline import (
     KernelBound,
     RooflineTable,
@@ -64,7 +63,7 @@ class KernelCost:
     energy_j: float
 
     def __add__(self, other: KernelCost) -> KernelCost:
-        """Return the cost of both, one after the other."""
+        """Return the cost of two groups of kernels that run one after the other."""
         return KernelCost(*map(add, astuple(self), astuple(other)))
 
 
@@ -95,14 +94,13 @@ class Program:
         """Return the program of a lowered configuration."""
         am = Analyses()
         typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
-        am.get(Cost(), typed)
         whole = am.get(Fuse(runtime), typed)
         # kernels of one identity have the same work at all sizes: one of them is estimated
         count = Counter(k.identity for k in whole.kernels)
         firsts: dict[int, Kernel] = {}
         for kernel in whole.kernels:
             firsts.setdefault(kernel.identity, kernel)
-        table = KernelTable(whole.runtime, tuple(firsts.values()), ())
+        table = KernelTable(whole.runtime, tuple(firsts.values()), host=())
         counts = tuple([count[a] for a in firsts])
         # other outputs are rows of the KV cache, whose memory the pool counts already
         first_output = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
@@ -140,7 +138,7 @@ class Program:
         No cache holds all of them. More tokens touch more experts.
         """
         has_experts = any(isinstance(k.problem, Experts) for k in self.table.kernels)
-        table = KernelTable(self.table.runtime, self.whole, ())
+        table = KernelTable(self.table.runtime, self.whole, host=())
         # without experts every step reads the same weights: one size is enough
         envs = [{"decodes": 1 << i, "context": 1} for i in range(OCTAVES if has_experts else 1)]
         return tuple(
@@ -256,7 +254,7 @@ def estimated_parts(
     if not wanted:
         return [[KernelCost(*[0.0] * 5)] * len(envs) for _ in parts]
     table = KernelTable(
-        program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ()
+        program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), host=()
     )
     kernels = tuple([b for env in envs for b in bounds(table, machine, env).kernels])
     # all sizes are estimated at once, side by side

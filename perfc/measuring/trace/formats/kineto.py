@@ -45,7 +45,7 @@ LONGEST_LITERAL = 200
 """Maximum characters of a number, a truth value or a list in text."""
 ATEN = "aten::"  # namespace of PyTorch's operators
 COLLECTIVE, NCCL = "Collective name", "nccl:"  # key of its arguments; start of its range's name
-_ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")  # one per argument
+_ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")  # by argument
 EVENTS, DEVICES = "traceEvents", "deviceProperties"  # lists of the file that are read
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 """Categories of events on a device; names differ by version of Kineto."""
