@@ -83,7 +83,7 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
     """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
     n = len(values)
     # The Bayesian information criterion, σ²·ln(n) per parameter, for the two parameters of a piece,
-    # its end and its level. Three times that makes pieces fewer.
+    # its end and its level. Three times that, an assumption, makes pieces fewer.
     price = 2 * math.log(n) * NOISE**2 * 3
     # prefix sums give the squared deviation of any piece at once
     total, square = [0.0], [0.0]

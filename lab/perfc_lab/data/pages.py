@@ -226,6 +226,7 @@ class PageSource(PublicSource):
             fields["precision"].lower(),
             "inference",
             model,
+            # the shape of one input: channels (3, of a color image, by default), height, width
             f"{fields.get('channels', '3')}x{sides}" if size else None,
             count(fields, "seq_len", path) if "seq_len" in fields else None,
             batch,
@@ -236,7 +237,7 @@ class PageSource(PublicSource):
             "A" if is_plain else "C",
             fields["file"],
             graph,
-            # whether the graph has the extents of the row: any sequence suits one without a size
+            # which rows the graph fits: those of its size, or of any length of the sequence
             None if graph is None else "same" if size else "any seq",
         )
 

@@ -187,12 +187,12 @@ def seer_rows(
     """Return a row of a training step and one of inference; times of a sample become a batch's."""
     return tuple(
         GraphRow(
-            name,
-            name,
-            SETTINGS[phase],
-            TARGET,
-            batch,
-            batch * sample_ms / 1e3,
+            graph=name,
+            architecture=name,
+            setting=SETTINGS[phase],
+            target=TARGET,
+            batch=batch,
+            time_s=batch * sample_ms / 1e3,
             memory_bytes=MIB * highest_mib,
             sm_active=mean_percent / 100,
         )

@@ -79,10 +79,14 @@ def dippm(
     """
     if len(static) != 5 or len(y) != 3 or not static[0] >= 1:
         raise FetchError("no batch and MACs, or other than three labels", where=member.name)
+    batch, giga_macs, *_ = static
+    time_ms, energy_j, memory_mb = y
     places = x[:, :16].argmax(1)
     named = x[:, :16].max(1) > 0  # zeros alone: an operator outside of the list
-    ops = [DIPPM_OPS[i] if has else "" for i, has in zip(places.tolist(), named, strict=True)]
-    ops = [op or "other" for op in ops]
+    ops = [
+        (DIPPM_OPS[i] if is_named else "") or "other"
+        for i, is_named in zip(places.tolist(), named, strict=True)
+    ]
     # columns: 16 of the one-hot, 12 attributes, 4 extents of the parameter
     facts = dict(zip(DIPPM_ATTRIBUTES, x[:, 16:28].T, strict=True))
     # our columns have the sum of both sides
@@ -95,19 +99,19 @@ def dippm(
     products = np.array([op in ("conv", "conv_transpose", "gemm", "matmul") for op in ops])
     # without a product all operators share the MACs, so that none are lost
     products = products if products.any() else np.ones(len(x), bool)
-    facts["mac"] = products * (1e9 * static[1] / products.sum())
+    facts["mac"] = products * (1e9 * giga_macs / products.sum())
     row = GraphRow(
-        member.stem,
-        member.stem,
-        DIPPM_SETTING,
-        A100,
-        round(static[0]),
-        y[0] / 1e3,
-        memory_bytes=MB * y[2],
-        energy_j=y[1],
+        graph=member.stem,
+        architecture=member.stem,
+        setting=DIPPM_SETTING,
+        target=A100,
+        batch=round(batch),
+        time_s=time_ms / 1e3,
+        memory_bytes=MB * memory_mb,
+        energy_j=energy_j,
     )
-    whole = {"parameters": float(facts["weight_elements"].sum())}
-    return row, PartialGraph(ops, facts, edges, whole, {})
+    parameters = float(facts["weight_elements"].sum())
+    return row, PartialGraph(ops, facts, edges, {"parameters": parameters}, {})
 
 
 def trappm(
@@ -126,15 +130,16 @@ def trappm(
     facts |= {f"out_{i}": x[:, 104 + i] for i in range(6)}
     facts |= {"mac": x[:, 110], "weight_elements": x[:, 111], "read_bytes": x[:, 112]}
     target = V100 if "V100" in member.name.split("/") else A100
+    memory_mib, power_w, _, _, time_ms, *_ = y
     row = GraphRow(
-        f"{target}-{member.stem}",
-        re.sub(r"_\d+$", "", member.stem),  # without the batch
-        TRAPPM_SETTING,
-        target,
-        round(static[0]),
-        y[4] / 1e3,
-        memory_bytes=MIB * y[0],
-        power_w=y[1],
+        graph=f"{target}-{member.stem}",
+        architecture=re.sub(r"_\d+$", "", member.stem),  # without the batch
+        setting=TRAPPM_SETTING,
+        target=target,
+        batch=round(static[0]),
+        time_s=time_ms / 1e3,
+        memory_bytes=MIB * memory_mib,
+        power_w=power_w,
     )
     return row, PartialGraph(ops, facts, edges, {"parameters": float(static[8])}, {})
 

@@ -75,7 +75,14 @@ def tpu_graph(member: ReleaseMember) -> tuple[GraphRow, PartialGraph]:
     # of layout/xla/random/train/NAME.npz the last four parts: the release has a NAME in several
     # folders
     graph = "-".join(PurePosixPath(member.name).with_suffix("").parts[-4:])
-    row = GraphRow(graph, member.stem, setting, TARGET, 1, float(times.min()) * NS)
+    row = GraphRow(
+        graph=graph,
+        architecture=member.stem,
+        setting=setting,
+        target=TARGET,
+        batch=1,  # a program does not say which of its extents is the batch
+        time_s=float(times.min()) * NS,
+    )
     return row, PartialGraph(
         [MNEMONICS.get(n, n.replace("-", "_")) for n in names], facts, pairs, {}, tensors
     )

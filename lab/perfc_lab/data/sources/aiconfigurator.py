@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 # folders of the repository that may hold the tables
 SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/systems")
-# columns of its tables: published names, each with ours
+# Columns of its tables by their published names, each with our name; the first are in every table,
+# power in some.
 ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
 POWER = {"power": "power_w"}
+# of products, of attention, and of attention with a cache of keys and values
 GEMM = {"gemm_dtype": "dtype", "m": "m", "n": "n", "k": "k"}
 HEADS = {
     "batch_size": "batch_size",
@@ -45,7 +47,9 @@ HEADS = {
     "attn_dtype": "attn_dtype",
 }
 CACHED = {"num_key_value_heads": "num_key_value_heads", "kv_cache_dtype": "kv_cache_dtype"}
+# cached tokens before a step, and the sliding window; tables without them have neither
 STEP = {"step": "kv_step", "window_size": "window_size"}
+# of mixtures of experts
 ROUTED = {
     name: name
     for name in (
@@ -60,6 +64,7 @@ ROUTED = {
         "distribution",
     )
 }
+# of attention over latents (MLA), and of the products that take its projections into the attention
 LATENTS = {
     name: name
     for name in ("mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step")
@@ -70,6 +75,7 @@ ABSORBED = {
     "num_heads": "num_heads",
     "op_name": "op_name",
 }
+# of layers with a state; `SCANNED` are those of Mamba-2, `CORRECTED` those of gated delta nets
 STATES = {
     name: name for name in ("phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name")
 }
@@ -93,6 +99,7 @@ PLAIN = {
     "aic_gdn": ("gdn_perf", CORRECTED),
 }
 """Tables whose columns are those of files: table, stem of the files and columns."""
+# of collectives
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
 """Its tables have milliseconds, ours microseconds."""
@@ -273,9 +280,11 @@ def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
         # `unit` is one of ours in the unit of the data sheet, such as 10¹² operations a second
         return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
 
+    # a sheet without a rate of bf16 has one of f16, which counts as that of bf16
     half = "bfloat16_tc_flops" if holds(sheet, path, "gpu", "bfloat16_tc_flops") else ""
     return {
         "system": path.stem,
+        # required, unlike the others
         "mem_bw_gbps": number(sheet, path, "gpu", "mem_bw") / 1e9,
         "mem_bw_empirical_scale": of("gpu", "mem_bw_empirical_scaling_factor"),
         "mem_const_latency_us": of("gpu", "mem_empirical_constant_latency", 1e-6),
