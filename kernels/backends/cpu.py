@@ -157,6 +157,7 @@ class Cpu:
         import numpy as np
 
         kernel = probe.id.replace(".", "_")
+        # a task has addresses of a result and two operands, their bytes, and the repeats
         rounds = reference.STEPS // self.steps
         if probe.quantity is ProbeQuantity.VECTOR:
             x = _aligned(given["x"])

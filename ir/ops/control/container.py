@@ -119,7 +119,7 @@ class SequenceEmpty(Container):
 
     mnemonic = "sequence_empty"
     onnx = "SequenceEmpty"
-    dtype: int = 1
+    dtype: int = 1  # ONNX's number of f32
 
     def infer(self, ins: Inputs) -> Types:
         dtype = next((d for d in DType if d.onnx == self.dtype), DType.UNKNOWN)

@@ -23,6 +23,7 @@ from ... import (
     count,
     first_dtype,
     frozen,
+    has,
     known,
     single,
     tensor,
@@ -337,7 +338,7 @@ class Clip(Elementwise):
             return ()
         for index, limit in ((1, exact.maximum), (2, exact.minimum)):
             # either limit may be missing
-            if index >= len(ins) or ins[index] is None:
+            if not has(ins, index):
                 continue
             bound = known(ins, index)
             if bound is None or len(bound.items) != 1:

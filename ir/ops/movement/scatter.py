@@ -22,6 +22,7 @@ from ... import (
     Work,
     count,
     frozen,
+    has,
     indices,
     known,
     normal_axis,
@@ -197,8 +198,7 @@ class TensorScatter(Op):
 
     def _bytes(self, ins: Inputs) -> tuple[Dim | None, Dim | None]:
         """Return bytes of the update and of the indices; None if unknown."""
-        has_indices = len(ins) > 2 and ins[2] is not None
-        return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if has_indices else 0
+        return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if has(ins, 2) else 0
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         update, index_bytes = self._bytes(ins)

@@ -27,6 +27,7 @@ from ... import (
     dim_min,
     first_counted,
     frozen,
+    has,
     indices,
     interval,
     known,
@@ -95,8 +96,7 @@ class Compress(Op):
         taken_extent = or_data(None if positions is None else len(positions), hi)
         if self.axis is None or data.shape is None:
             return single(data.dtype, (taken_extent,))
-        shape = (*data.shape[:axis], taken_extent, *data.shape[axis + 1 :])
-        return single(data.dtype, shape)
+        return single(data.dtype, (*data.shape[:axis], taken_extent, *data.shape[axis + 1 :]))
 
     def _taken(self, ins: Inputs, extent: Dim | None) -> list[int] | None:
         """Return the selected positions; a condition may be longer than the axis."""
@@ -382,7 +382,7 @@ class NonMaxSuppression(Op):
         scores = tensor(ins, 1).shape
         limit = known(ins, 2)
         # without the operand ONNX selects no box; None if its content is unknown
-        most = 0 if len(ins) < 3 or ins[2] is None else None if limit is None else limit.item
+        most = 0 if not has(ins, 2) else None if limit is None else limit.item
         if isinstance(most, int) and most <= 0:
             return single(I64, (0, 3))
         if scores is None:

@@ -23,6 +23,7 @@ from ... import (
     count,
     dim_max,
     frozen,
+    has,
     interval,
     known,
     single,
@@ -229,7 +230,7 @@ class Range(Op):
         """Return start, limit and delta, of which the default is 1; None where unknown."""
         contents = [known(ins, i) for i in range(3)]
         items = [None if k is None else k.item for k in contents]
-        return items[0], items[1], items[2] if len(ins) > 2 and ins[2] is not None else 1
+        return items[0], items[1], items[2] if has(ins, 2) else 1
 
     def _extent(self, start: Item, limit: Item, delta: Item, dtype: DType) -> Dim | None:
         """Return the number of elements of a range, None if unknown."""

@@ -19,6 +19,7 @@ from ... import (
     dim_max,
     element_count,
     frozen,
+    has,
     interval,
     known,
     normal_axis,
@@ -171,7 +172,7 @@ class Squeeze(View):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        content = elements(ins, 1) if len(ins) > 1 and ins[1] is not None else ()
+        content = elements(ins, 1) if has(ins, 1) else ()
         if data.shape is None or content is None:
             return single(data.dtype, None)
         if not content:

@@ -136,17 +136,24 @@ def eval_command(
     pool = _pool(graphs)
     place = results or output / "results"
     board = opened(
-        chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s, known, not no_plots
+        chosen_tables(keys),
+        seeds or SEEDS,
+        graphs=graphs,
+        folder=place,
+        stages=stages,
+        limit_s=limit_s,
+        known=known,
+        has_charts=not no_plots,
     )
     path = evaluate(
         board,
-        0 if page_only else processes,
-        output,
-        written_by(ctx),
-        pool,
-        large_models(),
-        known,
-        complain,
+        processes=0 if page_only else processes,
+        output=output,
+        origin=written_by(ctx),
+        pool=pool,
+        large=large_models(),
+        known=known,
+        say=complain,
     )
     say(str(path))
 

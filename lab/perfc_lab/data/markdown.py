@@ -139,6 +139,7 @@ def number_of(cell: str, path: Path) -> float:
         number = float(cell.replace(",", ""))
     except ValueError:
         number = -1.0  # fails the check below
+    # NaN and infinity fail it too
     if not 0 <= number < 1e300:
         raise FetchError(f"{cell[:40]!r} is no number", where=str(path))
     return number
