@@ -111,7 +111,7 @@ def host_copy(call: OperatorCall, work: CallWork, machine: Machine) -> OperatorF
     nbytes = min(work.counts.read_bytes, work.counts.write_bytes)
     if link is None or call.operator != "aten::copy_":
         return None
-    return OperatorFloor(0.0, nbytes, nbytes / link.value, "host link")
+    return OperatorFloor(flop=0.0, nbytes=nbytes, floor_s=nbytes / link.value, limit="host link")
 
 
 def target_of(facts: DeviceFacts) -> Machine | None:

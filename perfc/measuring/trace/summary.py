@@ -289,7 +289,21 @@ def device_times(
         name = machine.name if machine else ""
         # without a time line, the sum of the kernels is all that is known
         if rows.start_ns[order[0]] == UNKNOWN_NS:
-            times.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
+            times.append(
+                DeviceTime(
+                    str(key),
+                    facts,
+                    name,
+                    len(order),
+                    span_ns=0,
+                    busy_ns=0,
+                    kernel_ns=kernel_ns,
+                    late_ns=0,
+                    pending_ns=0,
+                    unknown_ns=0,
+                    exposed_ns=0,
+                )
+            )
             continue
         # by_device gives the rows in the order of their begin, which gaps require
         gaps = Gaps()

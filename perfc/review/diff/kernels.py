@@ -233,14 +233,14 @@ class Loads:
         for t in side:
             kernel, repeat = t.kernel, at(t.kernel.repeat)
             total += TotalCost(
-                t.prediction.time_s,
-                t.bound.floor_s,
-                at(kernel.work.flop) * repeat,
-                at(kernel.work.mac) * repeat,
-                at(kernel.traffic.nbytes) * repeat,
-                None if t.energy is None else t.energy.energy_j,
-                self.parameters(kernel.nodes),
-                max((self.live.get(n, 0) for n in kernel.nodes), default=0),
+                time_s=t.prediction.time_s,
+                floor_s=t.bound.floor_s,
+                flop=at(kernel.work.flop) * repeat,
+                mac=at(kernel.work.mac) * repeat,
+                nbytes=at(kernel.traffic.nbytes) * repeat,
+                energy_j=None if t.energy is None else t.energy.energy_j,
+                parameters=self.parameters(kernel.nodes),
+                live_bytes=max((self.live.get(n, 0) for n in kernel.nodes), default=0),
             )
         return total
 

@@ -104,7 +104,7 @@ def read_on_host(program: Program, wanted: Sequence[int], env: Env, host: Machin
         totals_s = [a + max(b, product_s) for a, b in zip(totals_s, reads_s, strict=True)]
     mid_s, low_s, high_s = totals_s
     # bound and energy are 0: `on_host` takes the device's bound, and adds energy of its wait
-    return KernelCost(mid_s, low_s, high_s, 0.0, 0.0)
+    return KernelCost(mid_s, low_s, high_s, floor_s=0.0, energy_j=0.0)
 
 
 def on_host(

@@ -225,7 +225,13 @@ class Skew:
         begins = sorted((a.begin_ns, a.rank) for a in together)
         (first, _), (before, _), (last, last_rank) = begins[0], begins[-2], begins[-1]
         waiting = {rank: time - shortest for rank, time in times.items()}
-        return cls(shortest, waiting, last - first, last_rank, last - before)
+        return cls(
+            transfer_ns=shortest,
+            waiting_ns=waiting,
+            skew_ns=last - first,
+            last=last_rank,
+            late_ns=last - before,
+        )
 
 
 def compared(kind: CollectiveKind) -> bool:

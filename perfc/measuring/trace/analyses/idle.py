@@ -244,4 +244,12 @@ def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]])
         length, last = length + change, time
         longest = max(longest, length)
     span = max(last - begin, 1)
-    return QueueLength(device, stream, len(queue), area / span, longest, empty / span, full / span)
+    return QueueLength(
+        device,
+        stream,
+        len(queue),
+        mean=area / span,
+        maximum=longest,
+        empty_share=empty / span,
+        full_share=full / span,
+    )

@@ -149,11 +149,11 @@ class DistributedJob:
 
     Args:
         times: times of each device of each rank.
-        arrivals: collectives of each, in order.
-        worlds: size of the job that the trace of each records; None without one.
+        arrivals: collectives of each device, in order.
+        worlds: size of the job that the trace of each device records; None without one.
         machine: target whose links are compared; that of the first known device if None.
         is_absolute: all clocks count from 1970.
-        notes: ranks by what their traces lack.
+        notes: names of files by the sentence that is about them.
     """
 
     times: list[RankTime]
@@ -165,7 +165,7 @@ class DistributedJob:
 
     @property
     def world_size(self) -> int | None:
-        """Return the size of the job of most traces, the larger of two; None if not recorded."""
+        """Return the most frequent size, of equally frequent ones the largest; None without one."""
         counts = Counter(w for w in self.worlds if w is not None)
         return max(counts, key=lambda w: (counts[w], w), default=None)
 
@@ -194,9 +194,10 @@ class DistributedJob:
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
             # communication is exposed where it alone makes the device busy
             span, exposed = end - rows.start_ns[order[0]], busy - compute
-            parts = busy, compute, exposed, communication - exposed, span - busy
-            busy_s, compute_s, exposed_s, overlapped_s, idle_s = (part * 1e-9 for part in parts)
-            times = span * 1e-9, busy_s, compute_s, exposed_s, overlapped_s, idle_s
+            overlapped, idle = communication - exposed, span - busy
+            # as the fields of `RankTime` from `span_s` on, in seconds
+            parts = span, busy, compute, exposed, overlapped, idle
+            times = (part * 1e-9 for part in parts)
             place = len(self.times)
             self.times.append(RankTime(rank, name, str(key), len(order), *times))
             self.arrivals.append([])

@@ -263,6 +263,7 @@ def ordered(
     for chain in sums:
         if chain:
             children.setdefault(chain[:-1], []).append(chain)
+    # ascending, as the last of a list is the next to yield
     for listed in children.values():
         listed.sort(key=lambda c: (sums[c].time_ns, c[-1].name))
     waiting = [(chain, "", 0) for chain in children.get((), ())]

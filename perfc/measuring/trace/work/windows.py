@@ -47,25 +47,19 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
         out_extents.append((size - 1) * step - 2 * p + span if is_transposed else forward)
     # filters are [out, in / groups, ...], of transposed convolutions [in, out / groups, ...]
     out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
-    form = (
-        WindowOperation.POOL
-        if is_pool
-        else WindowOperation.TRANSPOSED
-        if is_transposed
-        else WindowOperation.CONVOLUTION
-    )
+    form = WindowOperation.TRANSPOSED if is_transposed else WindowOperation.CONVOLUTION
     return SlidingWindow(
         batch,
         channels,
         out_channels,
-        tuple(spatial),
-        tuple(out_extents),
-        tuple(filters[2:]),
-        stride,
-        dilation,
-        tuple((p, p) for p in pad),
+        in_extents=tuple(spatial),
+        out_extents=tuple(out_extents),
+        extents=tuple(filters[2:]),
+        strides=stride,
+        dilations=dilation,
+        pads=tuple((p, p) for p in pad),
         groups=groups,
-        form=form,
+        form=WindowOperation.POOL if is_pool else form,
     )
 
 
@@ -86,6 +80,7 @@ def seen(image: OperandTensor, window: SlidingWindow) -> OperandTensor:
         strict=True,
     )
     spatial = numbers(touched(*axis) for axis in axes)
+    # of a transposed convolution all; an expanded image has fewer elements in memory already
     if window.is_transposed or image.held is not None:
         return image
     return OperandTensor(image.dtype, (*image.sizes[:2], *spatial))
@@ -98,7 +93,8 @@ def convolved(o: CallOperands) -> CallWork:
     image, filters, window = o.one("i"), o.one("k"), window_of(o)
     extents = (window.batch, window.out_channels, *window.out_extents)
     result = OperandTensor(image.dtype, numbers(extents))
-    # each element there meets one filter's taps in the channels of its group
+    # each element of the result, or of the image of a transposed convolution, meets the taps of one
+    # filter in the channels of its group
     source = image if window.is_transposed else result
     mac = float(source.numel * math.prod(filters.sizes[1:]))
     added = o.with_roles("r")
@@ -120,8 +116,9 @@ def gradients(o: CallOperands) -> CallWork:
     """
     grad, image, filters = o.one("g"), o.one("i"), o.one("k")
     mask, stride, taps = o.value("M"), o.value("S"), math.prod(filters.sizes[2:])
-    ends = ((grad, filters.sizes[0]), (image, filters.sizes[0]))
-    source = min((t.numel for t, channels in ends if t.sizes[1] == channels), default=0)
+    # the end whose channels are the first extent of the filters, or the smaller one of both
+    ends = [t for t in (grad, image) if t.sizes[1] == filters.sizes[0]]
+    source = min((t.numel for t in ends), default=0)
     positions = grad.numel // grad.sizes[1]
     # windows that do not touch read no more of the image than their taps
     part = OperandTensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
