@@ -288,6 +288,7 @@ class _Cut:
         if share == 1:
             return rate
         is_measured = rate.origin is Origin.MEASURED
+        # the weaker of the two origins, which are in order of certainty
         origin = Origin.ASSUMED if is_measured else max(rate.origin, self.partition.source.origin)
         source = "+".join(dict.fromkeys((*rate.source.split("+"), SOURCE)))
         note = f"{share:.4g} of the card's"

@@ -173,12 +173,13 @@ class Lowering:
     def sparse_weight(self, sparse: proto.SparseTensor, scope: NameScope) -> Value:
         """Return the value of a stored tensor in coordinate form."""
         content = sparse_content(sparse)
-        assert content is not None
+        assert content is not None  # None is returned only for None
         return self._store(sparse.values.name, content, scope)
 
     def _store(
         self, name: str, content: Content, scope: NameScope, *, is_parameter: bool = True
     ) -> Value:
+        """Return a stored tensor with its content as a value of the graph."""
         tensor = content.tensor
         location = (tensor.external or {}).get("location", "")
         # hashing small contents costs more than parsing them: only parameters get a digest
@@ -309,12 +310,12 @@ class Lowering:
             ModelError: the operator needs one that is missing, or cannot have one.
         """
         graphs: tuple[Graph, ...] = ()
+        # a list is faster than `any` here, and most nodes have no subgraph
         if [a for a in source.attribute if a.g is not None or a.graphs]:
             graphs = tuple([self.region(g, scope) for g in ordered_subgraphs(source)])
-        if len(graphs) < cls.least_regions or (graphs and cls.kind in _FLAT):
-            what = (
-                "lacks a subgraph" if len(graphs) < cls.least_regions else "cannot have a subgraph"
-            )
+        is_lacking = len(graphs) < cls.least_regions
+        if is_lacking or (graphs and cls.kind in _FLAT):
+            what = "lacks a subgraph" if is_lacking else "cannot have a subgraph"
             raise ModelError(f"{source.op_type} {what}", where=f"node {label(source)!r}")
         return graphs
 

@@ -219,14 +219,14 @@ class LayerCall(OperandEmitter):
         counts = [s for s in sizes if isinstance(s, int)]
         total, block, axis, shape = math.prod(counts), None, None, tuple[int, ...]()
         if total > 1:
-            rank, leading = len(given), [i for i, s in enumerate(sizes) if s != 1]
-            if len(leading) > 1 and len(sizes) >= rank and isinstance(given[-1], int):
+            rank, scaled = len(given), [i for i, s in enumerate(sizes) if s != 1]
+            if len(scaled) > 1 and len(sizes) >= rank and isinstance(given[-1], int):
                 # several axes with more than one scale: channels, and groups along the last axis
                 block, axis = given[-1] // counts[rank - 1], tuple(perm).index(rank - 1)
                 shape = tuple(counts[a] for a in perm)
             else:
-                # one axis has the scales; if a scale has more axes than the tensor, the first one
-                axis, shape = tuple(perm).index(leading[0] if leading[0] in perm else 0), (total,)
+                # one axis has the scales: the first one if the tensor lacks the axis of the scales
+                axis, shape = tuple(perm).index(scaled[0] if scaled[0] in perm else 0), (total,)
         # values of scales are not read: only their number counts
         scale = self.builder.filled(shape, stored.real)
         zero = self.builder.filled(shape, stored.meta.dtype) if stored.zero is not None else ""

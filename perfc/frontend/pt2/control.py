@@ -151,14 +151,12 @@ def steps_of(
     # the condition must be one comparison of a state, and the body change that state by a fixed
     # step; any other form lacks one of the entries below
     try:
-        (test,), formal = (
-            condition["nodes"],
-            names_in(condition["inputs"]),
-        )
+        (test,) = condition["nodes"]
         compared = {str(a["name"]): a["arg"] for a in test["inputs"]}
-        at = formal.index(compared["self"]["as_tensor"]["name"])
-        after = names_in(body["outputs"])[at]
-        before = names_in(body["inputs"])[at]
+        counter = compared["self"]["as_tensor"]["name"]
+        state = names_in(condition["inputs"]).index(counter)
+        after = names_in(body["outputs"])[state]
+        before = names_in(body["inputs"])[state]
         change = next(n for n in body["nodes"] if after in names_of(n["outputs"][0]))
         changed = {str(a["name"]): a["arg"] for a in change["inputs"]}
         # targets are as torch.ops.aten.lt.Scalar
@@ -173,7 +171,8 @@ def steps_of(
         limit = size_of(condition["sym_int_values"][value["as_name"]]) if is_size else int(value)
     except (LookupError, ValueError, TypeError, StopIteration):
         return ""
-    ends = (c.size(limit), c.cast(c.scope.values[states[at]], c.scope.meta(states[at]).dtype, I64))
+    raw = states[state]
+    ends = (c.size(limit), c.cast(c.scope.values[raw], c.scope.meta(raw).dtype, I64))
     upper, lower = ends if is_up else ends[::-1]
     # ceil((upper - lower) / step); for le and ge, which run at the limit too, floor(...) + 1
     rounding = abs(step) - int(operators[0] in ("lt", "gt"))

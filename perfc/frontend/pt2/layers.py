@@ -325,14 +325,10 @@ def _affine_grid(c: AtenCall) -> str:
 def _upsample(c: AtenCall) -> str:
     x = "input" if "input" in c.args else "self"
     kind = next(m for m in ("nearest", "cubic", "linear") if m in c.operator)
-    is_aligned = c.flag("align_corners")
-    coordinates = (
-        "align_corners"
-        if is_aligned
-        else "asymmetric"
-        if kind == "nearest"
-        else "pytorch_half_pixel"
-    )
+    # how positions of the result map to the operand, which changes neither shapes nor costs
+    coordinates = "asymmetric" if kind == "nearest" else "pytorch_half_pixel"
+    if c.flag("align_corners"):
+        coordinates = "align_corners"
     # equal extents need no node
     if c.meta(x).sizes == c.result.sizes:
         return c.tensor(x)
@@ -393,7 +389,8 @@ def _im2col(c: AtenCall) -> str:
             raise ValueError("windows of symbolic extents")
         reach = extent + 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1
         counts.append(reach // strides[axis] + 1)
-        # windows are lookups: the contents of the index do not change shapes or costs
+        # windows are lookups, each of which replaces an axis by two: the elements of a window and
+        # the windows. The contents of the index do not change shapes or costs
         places = c.scope.builder.filled((kernel[axis], counts[axis]), DataType.INT64)
         value = c.emit("Gather", value, places, axis=2 + 2 * axis)
     value = c.emit("Transpose", value, perm=(0, 1, 2, 4, 3, 5))

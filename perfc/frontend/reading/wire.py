@@ -171,7 +171,7 @@ class WireDecoder:
     ) -> None:
         """Store one number: ``value`` of a varint, ``data`` the bytes of any wire type."""
         if spec.kind is FieldKind.INT and wire == _VARINT:
-            fields.pop(spec.name, None)
+            fields.pop(spec.name, None)  # the last of a oneof's members wins: put it last
             fields[spec.name] = value - (1 << 64) if value >> 63 else value
         elif spec.kind is FieldKind.FLOAT and wire == _FIXED32:
             fields[spec.name] = struct.unpack("<f", data)[0]
@@ -206,7 +206,7 @@ class WireDecoder:
                 return
         if spec.many:
             values = fields.setdefault(spec.name, [])
-            if isinstance(values, list):
+            if isinstance(values, list):  # not if an earlier element was left unread
                 values.append(value)
         else:
             # The last of a oneof's members wins: put it last.

@@ -285,6 +285,7 @@ def _numbers(text: str) -> dict[str, list[int]]:
 def _dot(c: HloCall) -> None:
     listed = _numbers(c.attribute("dot_dimension_numbers", ""))
     ranks = c.given.rank, c.meta(1).rank
+    # by operand: the axes that both have in common, and the axes that products are summed over
     batches = [listed.get(f"{s}_batching_dimensions", []) for s in ("lhs", "rhs")]
     sums = [
         listed.get(f"{s}_contracting_dimensions", d)
@@ -305,8 +306,8 @@ def _dot(c: HloCall) -> None:
     # any other contraction is an Einsum: a letter for each pair of axes, and for each free axis
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     sides: list[list[str]] = [[""] * ranks[0], [""] * ranks[1]]
-    for left, right_axis in chain(zip(*batches, strict=True), zip(*sums, strict=True)):
-        sides[0][left] = sides[1][right_axis] = next(letters)
+    for left_axis, right_axis in chain(zip(*batches, strict=True), zip(*sums, strict=True)):
+        sides[0][left_axis] = sides[1][right_axis] = next(letters)
     batch = [sides[0][a] for a in batches[0]]
     free = []
     for side in sides:

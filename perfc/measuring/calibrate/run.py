@@ -69,7 +69,7 @@ _QUICK = {
     "cpu": MeasurementBudget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
     "cuda": MeasurementBudget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
 }
-"""Budget of a quick measurement by kind of device, in the same order."""
+"""Budget of a quick measurement, which ends within 20 s, by kind of device in the same order."""
 
 
 class UncertainError(MeasurementError):

@@ -55,7 +55,7 @@ Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
 LOAD_S = 0.2
 """Seconds during which the load of other programs is observed before and after a measurement."""
 LEAST_SHARE = 0.5
-"""Minimum fraction of a profile's time that must be attributed to the model."""
+"""Minimum fraction of a profile's time in kernels of the model; below, it is of another model."""
 
 
 def measure(
@@ -332,6 +332,7 @@ def read_profile(
             where=os.fspath(path),
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
+    # a profile has neither version nor threads: the profiler's name and 0 stand for them
     setting = RuntimeSetting(framework.value, profile.source.value, profile.device or device, 0)
     return Measurement(
         report,

@@ -27,7 +27,7 @@ MOST_ITEMS = 20_000_000
 LONGEST_KEY = 200
 """Maximum characters of a key with the blanks and brackets after it."""
 MOST_OTHERS = 1_000_000
-"""Maximum items of a list of events that are no events, or empty ones."""
+"""Maximum items of an array that are no objects, or objects without a key."""
 LOOSE = 16 << 20
 """Unpacked bytes of a gzip file that are read whatever their ratio to its size."""
 MOST_RATIO = 64
@@ -108,7 +108,7 @@ class Items:
         self.blanks = 0
         self.is_over = False
         self.rest = b""
-        self.decoder = json.JSONDecoder(strict=False)
+        self.decoder = json.JSONDecoder(strict=False)  # texts may have control characters
         self.closers: str | None = None
         self.is_cut = False
         self.outside: list[str] = []
@@ -285,8 +285,8 @@ def arrays(
     Args:
         path: path of the file, gzipped or not.
         keys: keys of the arrays.
-        on_cut: called if the file ends in the middle.
-        on_rest: called with the text outside of the arrays, of which the beginning is bounded.
+        on_cut: called if the file ends in the middle; the default, `bool`, does nothing.
+        on_rest: called with the text outside of the arrays, at most ``LARGEST_ITEM`` characters.
 
     Raises:
         ParseError: no such array, or not JSON.

@@ -24,7 +24,7 @@ MOST_REPEATS = 200
 LONGEST = 200
 """Maximum characters of an error message."""
 ROOM = 3.0
-"""Memory that results and workspaces may take, as a multiple of that of the operands."""
+"""Memory that operands, results and workspaces may take together, as a multiple of the operands."""
 Given = Mapping[str, Any] | None
 """Recorded argument, by one of the keys ``tensor``, ``list`` (of tensors) and ``value``; None if it
 was not recorded."""
@@ -81,11 +81,11 @@ class ReplayRun(TorchProcess):
         self.given = {a.name: g for a, g in zip(arguments, given, strict=True)}
         self.call, self.args, self.named = overload, [], {}
         for argument in arguments:
-            made = self.operand(argument, self.given[argument.name])
+            operand = self.operand(argument, self.given[argument.name])
             if argument.kwarg_only:
-                self.named[argument.name] = made
+                self.named[argument.name] = operand
             else:
-                self.args.append(made)
+                self.args.append(operand)
 
     def operand(self, argument: Any, given: Given) -> Any:
         """Return an argument in the form that the overload accepts."""
@@ -118,11 +118,11 @@ class ReplayRun(TorchProcess):
         if dtype.is_floating_point or dtype.is_complex:
             # PyTorch draws no 8-bit floats
             drawn = dtype if dtype.itemsize > 1 else torch.float16
-            made = torch.randn(shape, dtype=drawn, **place).to(dtype)
+            storage = torch.randn(shape, dtype=drawn, **place).to(dtype)
         else:
             high = 2 if dtype is torch.bool else self.rows(name, at)
-            made = torch.randint(high, shape, dtype=dtype, **place)
-        return made.as_strided(sizes, strides) if strides else made
+            storage = torch.randint(high, shape, dtype=dtype, **place)
+        return storage.as_strided(sizes, strides) if strides else storage
 
     def rows(self, name: str, at: int) -> int:
         """Return the number of values, from 0, that integers may have to be valid indices."""

@@ -142,6 +142,7 @@ class TorchRun(TorchProcess):
         values = {**self.values, **self.feeds}
         for s in self.graph:
             results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
+            # nodes may leave out their last outputs
             named = dict(zip(s.outputs, results, strict=False))
             values.update(named)
             # shapes are fixed by those of the inputs, and so are values computed from them and from
@@ -204,6 +205,7 @@ class TorchRun(TorchProcess):
             args = {"op_name": s.op, "provider": self.device}
             name = f"{s.name}_kernel_time"
             event = {"cat": "Node", "name": name, "dur": duration * 1e6, "args": args}
+            # readers use time stamps only for the order of events
             self.events.append({**event, "ts": len(self.events), "ph": "X"})
         self.events.append({"cat": "Session", "name": "model_run", "dur": run_s * 1e6, "ts": 0})
 
@@ -268,6 +270,7 @@ class NodeStep:
             elif isinstance(value, onnx.TensorProto):
                 value = run.tensor(onnx.numpy_helper.to_array(value))
             attributes[a.name] = value
+        # for functions of several operators; no attribute of ONNX begins with an underscore
         attributes["_op"] = node.op_type
         attributes["_outputs"] = len(node.output)
         attributes["_device"] = run.device

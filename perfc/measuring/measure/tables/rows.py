@@ -129,25 +129,25 @@ class ModelRow(RunColumns):
 
     Args:
         time_s: median of whole runs, without profiling.
-        iqr_s: distance of their quartiles.
-        best_s: shortest of them.
-        runs: number of runs that the median is of.
+        iqr_s: distance of the quartiles of whole runs.
+        best_s: time of the shortest whole run.
+        runs: number of whole runs.
         kernel_s: time inside kernels, in the profiled session.
-        attributed: fraction of it attributed to ONNX nodes.
+        attributed: fraction of ``kernel_s`` that is attributed to ONNX nodes.
         peak_rss_bytes: highest memory of the process; with several bindings, up to this one.
         base_rss_bytes: memory of the process before it had a model.
-        floor_s: lower bound on ``target``.
-        sustained_s: at the rates of ``target``.
+        floor_s: lower bound of a run's time on ``target``.
+        sustained_s: time of a run at the measured or nominal rates of ``target``.
         target: machine of ``floor_s`` and ``sustained_s``.
         nodes: number of nodes of the file.
         kernels: number of analyzed kernels.
         runtime_kernels: number of kernels of the runtime.
         mac: multiply-accumulates.
         flop: floating-point operations.
-        read_bytes: compulsory, kernel by kernel.
-        write_bytes: compulsory, kernel by kernel.
-        weight_bytes: stored tensors.
-        activation_bytes: highest sum of live activations.
+        read_bytes: sum of the compulsory bytes that each kernel reads.
+        write_bytes: sum of the compulsory bytes that each kernel writes.
+        weight_bytes: bytes of stored tensors.
+        activation_bytes: highest sum of the bytes of live activations.
         date: date of the measurement.
         table: fusion table that stands for the run, ``eager`` or ``inductor``.
         precision: precision of tensors and products, ``f16`` or ``amp-f16``; empty for the model's

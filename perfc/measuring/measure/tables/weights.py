@@ -101,7 +101,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     from perfc.frontend.reading.onnx_file import read_model
 
     where = os.fspath(path)
-    if where.endswith((".tflite", ".pt2")):
+    if where.endswith((".tflite", ".pt2")):  # these formats hold their weights
         return Runnable(Path(where).resolve(), 0, False)
     model = read_model(where)
     # profiles call kernels by the names of nodes, so names must be there and differ
@@ -109,6 +109,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     outside = list(external(model.graph))
     home = Path(where).resolve().parent
     is_there = all(_stored_at(t, home) for t in outside)
+    # runtimes do not read gzip or ONNX text, which `read_model` does
     if is_there and where.endswith(".onnx") and not renamed:
         return Runnable(Path(where).resolve(), sum(map(_nbytes, outside)), False)
     own_constants(model.graph)
