@@ -139,7 +139,7 @@ def run(args: list[str]) -> int:
     """Run ``args`` and return the exit code; errors are one line on standard error."""
     # words behind ``--`` are arguments, even if they look like options
     end = args.index("--") if "--" in args else len(args)
-    debug, no_code = (option in args[:end] for option in ANYWHERE)  # in its order
+    debug, no_code = (option in args[:end] for option in ANYWHERE)  # in that order
     args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
     # restored at the end: servers and tests call this several times in a process
     before = os.environ.get(NO_CODE)

@@ -106,8 +106,11 @@ def read_engine_args(text: str) -> EngineArgs:
     if prefill_args:
         # replicas, as dp, are part of the number of GPUs
         degrees = [f"{k}={n}" for k, n in prefill_args[0].parallel.items() if k != "dp"]
-        prefill_parallel = ",".join(degrees) or "tp=1"
-        options = {**options, "prefill_gpus": gpus, "prefill_parallel": prefill_parallel}
+        options = {
+            **options,
+            "prefill_gpus": gpus,
+            "prefill_parallel": ",".join(degrees) or "tp=1",
+        }
     replicas = decoding.replicas * decode_args.parallel.get("dp", 1)
     parallel = {**decode_args.parallel, **({"dp": replicas} if replicas > 1 else {})}
     return EngineArgs(
@@ -264,7 +267,7 @@ class _FlagReader:
         # SGLang's tensor ranks include those of its attention groups
         if "attention-dp" in self.switched and data > 1:
             degrees |= {"tp": max(tensor // data, 1), "attention_dp": data, "dp": 1}
-        # TensorRT-LLM's switch makes each tensor rank a group of its own for attention
+        # TensorRT-LLM's switch makes each tensor rank a separate group for attention
         if "attention-tp" in self.switched and tensor > 1:
             degrees |= {"tp": 1, "attention_dp": tensor}
         return {key: n for key, n in degrees.items() if n > 1}

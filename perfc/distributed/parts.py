@@ -162,7 +162,7 @@ class PartCost:
 
     @property
     def floor_s(self) -> float:
-        """Lower bound of forward and backward, in seconds."""
+        """Return the lower bound of both passes, in seconds."""
         return self.floors.forward_s + self.floors.input_s + self.floors.weight_s
 
     @property

@@ -118,7 +118,7 @@ def scale(
     # a number of devices that the model cannot be divided among is a point without cost
     for n in sorted(set(numbers)):
         try:
-            cost = _at(work, parallel, training, n, numbers, is_weak, law)
+            cost = _cost_on(work, parallel, training, n, numbers, is_weak=is_weak, law=law)
             cost = covering(cost, work, others)
         except PerfcError as error:
             failed = failed or error
@@ -211,12 +211,13 @@ def largest_micro_batch(
     return largest
 
 
-def _at(
+def _cost_on(
     work: TrainingWork,
     parallel: Parallel,
     training: Training,
     gpus: int,
     wanted: Sequence[int],
+    *,
     is_weak: bool,
     law: RunLaw | None,
 ) -> DividedStepCost:

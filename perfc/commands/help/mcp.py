@@ -23,13 +23,13 @@ from ..shared.listing import examples
 from . import _patches, _prompts, _tools
 
 TIMEOUT_S = 300.0
-"""Longest run of a command."""
+"""Seconds after which a command is stopped, so that an agent gets an answer."""
 MOST_CHARACTERS = 20_000
-"""Maximum characters of an answer."""
+"""Maximum characters of an answer, which an agent reads as a whole."""
 WIDTH = "200"
 """Characters in a line of an answer, so wide that tables hide none of their columns."""
 PARALLEL = 2
-"""Commands that run at the same time."""
+"""Commands that run at the same time, each in a process; further ones wait."""
 INSTRUCTIONS = (
     "perfc predicts time, memory and cost of deep-learning models on machines without running "
     "them. Answers state units; a predicted number has an interval, a lower bound is computed. "

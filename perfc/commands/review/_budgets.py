@@ -62,8 +62,7 @@ def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> 
         return []
     # git's paths are relative to the root of the repository
     names = {os.path.relpath(os.path.abspath(f), root): f for f in files}
-    moved = renamed(root, revision).items()
-    former = [str(root / old) for new, old in moved if new in names]
+    former = [str(root / old) for new, old in renamed(root, revision).items() if new in names]
     groups = by_project(options, former, about(options)) if former else []
     return [in_group(project, models) for project, models in groups if project.file is not None]
 

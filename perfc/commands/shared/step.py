@@ -101,13 +101,13 @@ def step_of(options: DeploymentOptions) -> StepSettings:
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(
         target,
-        option_value(options, "runtime", ""),
-        option_value(options, "dtype", ""),
-        option_value(options, "train", TRAIN),
-        option_value(options, "checkpointing", ""),
-        int(seq[:9] or 0),
-        rank_of(options),
-        options.held_back,
+        runtime=option_value(options, "runtime", ""),
+        dtype=option_value(options, "dtype", ""),
+        train=option_value(options, "train", TRAIN),
+        checkpointing=option_value(options, "checkpointing", ""),
+        seq=int(seq[:9] or 0),
+        lora_rank=rank_of(options),
+        reserve=options.held_back,
     )
 
 

@@ -168,12 +168,12 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
                         usual["currency"].upper(),
                         usual["source"],
                         usual["date"],
-                        terms,
-                        cloud,
-                        name,
-                        int(gpus),
-                        pue,
-                        market,
+                        terms=terms,
+                        cloud=cloud,
+                        instance=name,
+                        gpus=int(gpus),
+                        pue=pue,
+                        market=market,
                     ),
                 )
 

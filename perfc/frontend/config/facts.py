@@ -82,8 +82,7 @@ def weight_bytes(
 
     With a model's file (GGUF), only its tensors count: llama.cpp loads no others.
     """
-    step = ForwardStep.PREFILL
-    module = lower(model, step, precision, parallel, stage=stage)
+    module = lower(model, ForwardStep.PREFILL, precision, parallel, stage=stage)
     # tables that are computed as they are used are stored nowhere
     weights = module.graph.weights
     sizes = (v.nbytes for v in weights if v.weight is None or v.weight.nbytes != 0)

@@ -123,8 +123,8 @@ class KeyScope:
             case ast.Attribute(inner, name):
                 result = self._of(inner)
                 return result.get(name) if isinstance(result, dict) else None
-            case ast.Subscript(inner, at):
-                return self._item(self._of(inner), self._of(at))
+            case ast.Subscript(inner, index):
+                return self._item(self._of(inner), self._of(index))
             case ast.IfExp(test, yes, no):
                 return self._of(yes) if self._of(test) else self._of(no)
             case ast.BoolOp(op, parts):
@@ -143,11 +143,11 @@ class KeyScope:
                 return self._binary(left, op, right)
         raise AssertionError(ast.dump(node))
 
-    def _item(self, result: Any, at: Any) -> Any:
+    def _item(self, result: Any, index: Any) -> Any:
         """Return an item of a list or object; any other value stands for each item."""
         if isinstance(result, dict):
-            return result.get(at)
-        return result[at] if isinstance(result, list | str) else result
+            return result.get(index)
+        return result[index] if isinstance(result, list | str) else result
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Any:
         """Return the value of ``a | b`` or of arithmetic, with errors that name the key."""

@@ -231,9 +231,8 @@ class _RowReader:
         """Return the layers; equal ones are one object."""
         bound = self.scope.bound
         distinct: dict[Layer, Layer] = {}
-        kinds = self.kinds(count)
         result = []
-        for i, kind in enumerate(kinds):
+        for i, kind in enumerate(self.kinds(count)):
             bound |= {"i": i, "layer": kind}
             layer = tuple(self.residual(entry, norm) for entry in self.row["residuals"])
             # a layer may lack a part, as an MLP; its residual is then empty

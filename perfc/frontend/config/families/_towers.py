@@ -53,13 +53,12 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     """Return Gemma 3's tower: one size, patches averaged to a fixed number of tokens."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     image, norm = vision.whole("image_size", default=896), layer_norm(hidden)
-    along = image // patch
     mlp = biased_mlp(vision, usual="gelu_pytorch_tanh")
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
     embedding = PatchEmbedding(image, patch, channels=3, extra=0, has_positions=True)
     # patches are averaged in squares, whose edge follows from the number of tokens that result
     tokens = keys.whole("mm_tokens_per_image", default=256)
-    merge = keys.divided(along, max(1, round(tokens**0.5)), "tokens along an edge")
+    merge = keys.divided(image // patch, max(1, round(tokens**0.5)), "tokens along an edge")
     layers = (layer,) * vision.layers("num_hidden_layers")
     projector = Projector(merge, (Projection(width),), is_mean=True, after=rms(hidden))
     return Tower(Stack("image", hidden, embedding, layers, norm), projector, ImageScaling.FIXED)
@@ -98,9 +97,9 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
     along = vision.whole("window_size", default=112) // patch
     whole = vision.wholes("fullatt_block_indexes") or (7, 15, 23, 31)
     norm = rms(hidden)
-    count = vision.layers("depth")
     layers = tuple(
-        pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)
+        pre_norm(norm, full if i in whole else _windowed(full, along), mlp)
+        for i in range(vision.layers("depth"))
     )
     # a still image is two frames of a film
     channels = 3 * vision.whole("temporal_patch_size", default=2)

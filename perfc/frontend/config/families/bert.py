@@ -68,7 +68,6 @@ def text_heads(
 def bert(keys: Keys) -> tuple[Stack, ...]:
     """Return BERT, RoBERTa or ELECTRA: norms behind, tables of positions and of token types."""
     hidden = keys.whole("hidden_size")
-    family = keys.text("model_type")
     if keys.text("position_embedding_type", "absolute") != "absolute":
         raise keys.unsupported("BERT with relative positions is not modeled")
     attention = own_attention(keys, hidden)
@@ -83,7 +82,7 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
         is_projection_biased=True,
     )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
-    has_pooler = family != "electra"
+    has_pooler = keys.text("model_type") != "electra"
     heads = text_heads(keys, hidden, has_pooler=has_pooler, width=width)
     return encoder(keys, layers, embedding, hidden, heads)
 

@@ -45,7 +45,6 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     count = keys.layers("num_layers")
     decoder_count = keys.layers("num_decoder_layers", default=count)
     embedding = TokenEmbedding(vocab, hidden)
-    tied = keys.flag("tie_word_embeddings", default=True)
     encoder = Stack(
         "encoder", hidden, embedding, layers(bidirectional, count, is_crossed=False), norm
     )
@@ -56,7 +55,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
         embedding,
         layers(causal, decoder_count, is_crossed=True),
         norm,
-        (OutputHead(vocab, is_tied=tied),),
+        (OutputHead(vocab, is_tied=keys.flag("tie_word_embeddings", default=True)),),
         is_decoder=True,
     )
     return encoder, decoder

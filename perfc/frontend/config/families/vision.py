@@ -46,8 +46,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
 def vit(keys: Keys) -> tuple[Stack, ...]:
     """Return ViT or DeiT, with the head that the configuration's class has."""
     # DeiT has a distillation token besides the class token
-    is_distilled = keys.text("model_type") == "deit"
-    stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
+    stack = tower(keys, extra=2 if keys.text("model_type") == "deit" else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):
         raise keys.unsupported("ViT without 'qkv_bias' is not modelled")
     # transformers writes a name per label, or its default of two labels
@@ -68,11 +67,10 @@ def clip(keys: Keys) -> tuple[Stack, ...]:
     width = keys.whole("projection_dim", default=512)
     words = _text(text, is_causal=True)
     picture = tower(image, extra=1, is_patch_biased=False, has_first_norm=True)
-    project = (OutputHead(width, is_first_token=True),)
     # only the class token is normalised behind the last layer
     last = layer_norm(picture.hidden)
     return (
-        replace(words, heads=project),
+        replace(words, heads=(OutputHead(width, is_first_token=True),)),
         replace(picture, norm=None, heads=(OutputHead(width, is_first_token=True, before=last),)),
     )
 

@@ -64,6 +64,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         if gate_width or a.rotary_dim or a.norm is not QueryKeyNorm.NONE:
             b.refuse("attention whose keys alone have no bias is neither rotated nor normalised")
         return _separate(b, x, a, run, name, hidden)
+    # modules have separate products; families that merge them are lowered there only with `code`,
+    # whose attention takes separate queries, keys and values
     if b.writes_out and not (b.family.startswith(MERGED) and b.code is None):
         return _separate(b, x, a, run, name, hidden)
     columns = q + gate_width + k + v
@@ -170,12 +172,12 @@ def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
         shape = (a.head_dim,) if a.norm is QueryKeyNorm.HEAD else (heads, a.head_dim)
     scale = b.weight(f"{name}.weight", shape) if a.is_norm_scaled else None
     if a.norm_kind is NormKind.RMS:
-        normed = b.rms(x, scale, shape, name)
+        result = b.rms(x, scale, shape, name)
     else:
         # the operator needs a scale: ones where none is stored
         ones = f"ones.{'x'.join(map(str, shape))}"
-        normed = b.node(LAYER, (x, scale or b.buffer(ones, shape, b.half)), name)
-    return normed if a.norm is QueryKeyNorm.ALL else b.shaped(normed, (-1, width), f"{name}.join")
+        result = b.node(LAYER, (x, scale or b.buffer(ones, shape, b.half)), name)
+    return result if a.norm is QueryKeyNorm.ALL else b.shaped(result, (-1, width), f"{name}.join")
 
 
 def rotated(b: Builder, x: Value, heads: int, a: Attention, run: Running, name: str) -> Value:
@@ -355,14 +357,14 @@ def reach(a: Attention, cached: Dim) -> Dim:
 
 
 def caches(
-    b: Builder, name: str, sequences: Dim, held: Dim, sizes: tuple[int, int, int]
+    b: Builder, name: str, sequences: Dim, length: Dim, sizes: tuple[int, int, int]
 ) -> tuple[Value, Value]:
     """Return the cached keys and values of some sequences, as inputs of the module."""
     kv_heads, head_dim, value_dim = sizes
     cached = b.precision.cached
     return (
-        b.input(f"{name}_key", cached, (sequences, kv_heads, held, head_dim)),
-        b.input(f"{name}_value", cached, (sequences, kv_heads, held, value_dim)),
+        b.input(f"{name}_key", cached, (sequences, kv_heads, length, head_dim)),
+        b.input(f"{name}_value", cached, (sequences, kv_heads, length, value_dim)),
     )
 
 

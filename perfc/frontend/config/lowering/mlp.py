@@ -109,7 +109,8 @@ def chosen_experts(
     # without expert parallelism all ranks divide the columns of every expert
     all_ranks = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else all_ranks.share(e.inner, "inner columns", b.name)
-    # 0 for few ranks, all of which get every row; else a row goes to the ranks of its experts
+    # 0 for few ranks, all of which get every row; among more, if the experts are divided among just
+    # these, a row goes to the ranks of its experts
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
@@ -247,7 +248,7 @@ def _xielu(b: Builder, x: Value, name: str) -> Value:
 def _operator(activation: Activation) -> Op:
     """Return the operator of an activation that has one."""
     match activation:
-        case Activation.RELU | Activation.SQUARED_RELU:
+        case Activation.RELU:
             return Relu()
         case Activation.GELU:
             return Gelu()
@@ -259,5 +260,5 @@ def _operator(activation: Activation) -> Op:
             return Swish()
         case Activation.TANH:
             return Tanh()
-        case Activation.XIELU | Activation.IDENTITY:
+        case Activation.SQUARED_RELU | Activation.XIELU | Activation.IDENTITY:
             raise AssertionError(activation)

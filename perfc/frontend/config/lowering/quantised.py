@@ -120,6 +120,7 @@ def block_product(
         K=k,
         N=n,
         bits=stored.type.bits,
+        # 0 elements share a scale if most bytes of a weight of several types are floats
         block_size=max(stored.type.scaled, 1),
         stored_bits=stored.bits,
     )

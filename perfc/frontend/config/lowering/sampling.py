@@ -58,9 +58,8 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
 def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
     """Return the scores, with those outside the top-p set masked, in their original order."""
     # with the vocabulary as k, it sorts all scores
-    sort = TopK()
     ordered, places = b.several(
-        sort, (scores, b.numbers((vocab,))), f"{NAME}.sorted", ("values", "places")
+        TopK(), (scores, b.numbers((vocab,))), f"{NAME}.sorted", ("values", "places")
     )
     shares = b.node(Softmax(), (ordered,), f"{NAME}.sorted_probabilities")
     sums = b.node(CumSum(), (shares, b.numbers((1,))), f"{NAME}.sums")
