@@ -34,12 +34,14 @@ SERVED, SERVED_TYPE = "tokenwise", "bf16"
 """Class of `TOKENWISE` kernels of serving frameworks, and the only type of its measured rows: they
 are memory-bound, so that the type of their arithmetic does not matter."""
 ATTENTION = frozenset({"attention_prefill", "attention_decode"})
-"""Classes of fused attention, whose kernels take 16-bit operands where products take integers."""
+"""Classes of fused attention. Their kernels take 16-bit operands even in models whose matrix
+products take 8-bit integers."""
 INSIDE = Protocol.GRAPH
-"""Protocol of kernels that are not launched one by one: time in a recorded graph, with the launch
-on the device."""
+"""Protocol of kernels that the host does not launch one by one: time in a recorded graph, which
+includes the launch on the device."""
 PROFILED = frozenset({"matmul"})
-"""Classes with profiled rows of many machines; those of others are few, or of other libraries."""
+"""Classes with profiled rows of many machines. Other classes have few profiled rows, or rows of
+libraries that their frameworks do not call."""
 
 
 def is_narrow_product(row: Lowered) -> bool:
@@ -49,11 +51,12 @@ def is_narrow_product(row: Lowered) -> bool:
 
 
 def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
-    """Return a product of 8 bits as one in 16 bits, as deep as their rates differ: half as deep.
+    """Return the 16-bit product that takes as long as a product of 8 bits.
 
-    Its operands are as many bytes and its multiplications take as long. Products that were measured
-    (`aic_gemm`, SmoothQuant and fp8) quantise their left operand first, in separate launches:
-    with the law of such a conversion, half as deep a product gives 0.92 to 1.11 of fp8 rows over
+    Where the 8-bit rate is twice the 16-bit rate, that product is half as deep: its operands have
+    as many bytes and its multiplications take as long. Products that were measured (`aic_gemm`,
+    SmoothQuant and fp8) quantise their left operand first, in separate launches. With the law of
+    that conversion, a product of half the depth gives 0.92 to 1.11 of the time of fp8 rows over
     50 µs on five machines.
     """
     whole, half = (machine.entry(Unit.MATRIX, t).nominal.value for t in (row.dtype, "f16"))
@@ -69,26 +72,28 @@ def weighted(
     ``serves`` is True if the framework's custom kernels for serving are known (`serves_on`).
     """
     # rows without an extent "tokens" are reductions, whose operand is larger than the result
-    if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
+    is_tokenwise = row.class_name in TOKENWISE and "tokens" in row.parameters
+    if serves and is_tokenwise and row.dtype in STORED:
         return SERVED, SERVED_TYPE
-    # the class of its arithmetic if that has weights, else its own
-    choices = (computed(row, machine, tf32=tf32), row[:2])
+    # class and type of the arithmetic if they have weights, else those of the row
+    choices = (computed(row, machine, tf32=tf32), (row.class_name, row.dtype))
     return next((choice for choice in choices if choice[0] in known), None)
 
 
 def serves_on(machine: Machine, framework: str, folder: Path) -> bool:
-    """Return True if custom kernels of a framework for serving were measured.
+    """Return True if custom kernels of a framework for serving were measured on a machine.
 
-    Frameworks' kernels differ by three times, and other classes know more machines.
+    Only those rows count: times of other frameworks' kernels differ by up to three times, and
+    the weights of other classes have rows of more machines.
     """
     return predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
 
 
 def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
-    """Return the class and the element type that products are done in.
+    """Return the class and the element type of the weights for a kernel's arithmetic.
 
-    Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
-    machine has no bf16 as fast. Products of f32 without TF32 are a separate class.
+    Products of f16 count as bf16, of which there are more rows and which runs on the same units,
+    unless the machine's bf16 is slower. Products of f32 without TF32 are a separate class.
     """
     name, dtype, parameters = row
     if name in ATTENTION and dtype == "i8" and (Unit.MATRIX, "i8") in machine.compute:
@@ -105,14 +110,15 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
 def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
     """Return the timing protocol whose measurements predict the kernels of a run.
 
-    `Protocol.KERNELS`, times by a profiler, if the class has no other rows, if the host launches
-    each kernel and the class is in `PROFILED`, or if the target has no other rows; else `INSIDE`.
+    It is `Protocol.KERNELS`, times by a profiler, if the class has no other rows, if the host
+    launches each kernel and the class is in `PROFILED`, or if the target has no other rows;
+    otherwise it is `INSIDE`.
     """
     if card.protocols == (Protocol.KERNELS,):
         return Protocol.KERNELS
     if card.class_name in PROFILED and Protocol.KERNELS in card.protocols:
         return Protocol.KERNELS if launch is LaunchMode.EAGER else INSIDE
-    of_target = {one.protocol for one in card.implementations if one.target == target}
+    of_target = {i.protocol for i in card.implementations if i.target == target}
     return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE
 
 

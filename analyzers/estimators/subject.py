@@ -1,7 +1,7 @@
 """Describe a kernel for laws of processors: operators, extents and counts as plain numbers.
 
-Laws are fitted to rows of datasets and applied to analysed kernels: `of_texts` reads the former,
-`of_bound` the latter, both to an equal `KernelSubject`.
+Laws are fitted to rows of datasets and applied to analysed kernels. `of_texts` reads a row,
+`of_bound` an analysed kernel; for the same kernel both return an equal `KernelSubject`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 LONGEST_OP = 400
-"""Maximum characters of an operator in a row."""
+"""Maximum characters of an operator in a row; datasets store no more of its text."""
 MOST_OPERANDS = 8
-"""Number of operands of which a subject has the extents; further ones count in its bytes."""
+"""Number of operands of which a subject has the extents. A concatenation may have many more; they
+count in its bytes only."""
 
-# patterns of a row's cells; `re` compiles them on first use, as few runs read rows
+# patterns of a row's cells, such as ``f32[64,64]w``, ``pads=[0, 0]`` and ``group=1``; they are
+# text, so that `re` compiles them on first use: few runs read rows
 _TYPE = r"([a-z0-9?]+)\[([\d,]*)\](w?)"
 _INTEGERS = r"(\w+)=\[([-\d, ]*)\]"
 _SCALARS = r"(\w+)=(-?\d+|true|false|\"[^\"]*\")"
@@ -49,7 +51,8 @@ class Operand:
     @property
     def nbytes(self) -> int:
         """Return the size in bytes, with at least one byte per element."""
-        # the first number of a name is the width: 8 of f8e4m3, 16 of bf16; a bool has none
+        # the first number of a name is its width in bits: 8 of f8e4m3, 16 of bf16; a bool has no
+        # number and takes one byte
         digits = re.sub(r"\D.*", "", self.dtype.lstrip("abcdefiu") or "8")
         return self.numel * max(int(digits or 8), 8) // 8
 
@@ -100,16 +103,19 @@ class KernelSubject:
 
     @property
     def name(self) -> str:
-        """Return the names of all operators, or the mnemonic of the anchor if there are none."""
+        """Return the names of all operators, or the mnemonic of the anchor if there are none.
+
+        Names of long chains are cut to 60 characters.
+        """
         return "+".join(self.ops)[:60] or self.op
 
     @property
     def elements(self) -> float:
-        """Return the elements of the first result; if its type is unknown, those of f32."""
+        """Return the elements of the first result; if its type is unknown, written bytes as f32."""
         return self.write_bytes / 4 if self.result is None else float(self.result.numel)
 
     def operand(self, index: int) -> Operand | None:
-        """Return an operand, None where it is missing."""
+        """Return the operand at a position; None where it is missing."""
         return self.operands[index] if index < len(self.operands) else None
 
     @property
@@ -179,7 +185,8 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
     attributes, words = attributes_of(op)
     read, written = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
     if isinstance(op, ConvGrad):
-        # tensors of the forward pass: maps and filters, one of which is the result here, and dY
+        # the gradient reads dY and either filters or maps, and writes the gradient of the other:
+        # with dY as the result, they are the operands (maps, filters) of the forward convolution
         sides = (written[0], read[1]) if isinstance(op, ConvDataGrad) else (read[1], written[0])
         read, written = sides, read[:1]
     return KernelSubject(
@@ -202,7 +209,7 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
 
 
 def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-    """Return the attributes that differ from the default: numbers (or lists), and text."""
+    """Return the attributes that differ from the default: first numbers and lists, then text."""
     attributes: dict[str, tuple[int, ...]] = {}
     words: dict[str, str] = {}
     for f in fields(op):
@@ -240,7 +247,18 @@ def of_texts(
     results: str,
     n: LaunchAmounts,
 ) -> KernelSubject:
-    """Return the kernel of a dataset's row, whose operator and types are text."""
+    """Return the kernel of a dataset's row, whose operator and types are text.
+
+    Args:
+        kind: kind of the kernel.
+        op: mnemonic and attributes of the anchor, as ``str`` of an operator has them.
+        ops: ONNX operators that are not views, joined by ``+``.
+        view_count: number of nodes that move no data.
+        dtype: element type of the multiply-accumulates.
+        operands: operands of the anchor, as `types` wrote them.
+        results: results of the kernel, as `types` wrote them.
+        n: launches, and work of one launch.
+    """
     name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
         k: tuple(int(x) for x in v.replace(" ", "").split(",") if x)
@@ -276,13 +294,13 @@ def views(kernel: Kernel) -> int:
 
 
 def operators(kernel: Kernel) -> tuple[str, ...]:
-    """Return ONNX operators of a kernel that are not views."""
+    """Return the ONNX operators of a kernel that are neither views nor folded into others."""
     real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
     return tuple([n.loc.op_type or n.op.mnemonic for n in real])
 
 
 def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | None, ...]:
-    """Return the first tensors of a node; None for a missing one or one of unknown shape."""
+    """Return the first `MOST_OPERANDS` tensors; None for one that is missing or has no shape."""
     result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
@@ -296,7 +314,10 @@ def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | Non
 
 
 def types(values: Sequence[Operand | None]) -> str:
-    """Return operands in one cell: ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for none."""
+    """Return operands as text of one cell, such as ``f32[1,64,56,56] f32[64,64,3,3]w``.
+
+    A missing operand is ``-``; ``w`` marks a tensor that is stored in the model.
+    """
     cells = [
         "-"
         if o is None

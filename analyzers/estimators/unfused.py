@@ -1,8 +1,9 @@
 """Bound the time of fused attention by its operators, in types without measured fused kernels.
 
-A framework fuses attention to save the traffic of its scores, so that the fused kernel takes no
-longer than its operators one by one, which were measured in that type: the product of scores,
-scaling, mask, softmax, and the product with the values.
+The operators are the product of queries and keys (scores), scaling, mask, softmax, and the product
+with the values; kernels of these classes were measured in the type. A framework fuses attention to
+save the traffic of its scores, so that the fused kernel takes no longer than its operators one by
+one.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ FUSED = frozenset({"attention_prefill", "attention_decode"})
 
 
 def parts(row: Lowered) -> Iterator[Lowered]:
-    """Yield scores, scaling, mask, softmax and context of an attention, without skipped pairs.
+    """Yield the rows of the operators of an attention: scores, scaling, mask, softmax, context.
+
+    No pair of query and key is skipped, as operators compute scores that a mask then hides.
 
     >>> heads = {"batch": 2.0, "heads": 12.0, "query_len": 8.0, "kv_len": 9.0, "head_dim": 64.0}
-    >>> [one.class_name for one in parts(Lowered("attention_prefill", "f32", heads))]
+    >>> [part.class_name for part in parts(Lowered("attention_prefill", "f32", heads))]
     ['matmul', 'elementwise', 'elementwise', 'softmax', 'matmul']
     """
     given = row.parameters
     count = given["batch"] * given["heads"]
-    # decode has one query and states the cached tokens before the new one
+    # a decode row has no "query_len", as it has one query, and counts tokens before the new one
     queries = given.get("query_len", 1.0)
     keys = given.get("kv_len", given.get("cached_len", 0.0) + 1)
     value_dim = given.get("value_dim") or given["head_dim"]
@@ -42,12 +45,15 @@ def parts(row: Lowered) -> Iterator[Lowered]:
 
 
 def product(dtype: str, m: float, n: float, k: float, batch: float) -> Lowered:
-    """Return a batched product."""
+    """Return the row of a batched matrix product."""
     return Lowered("matmul", dtype, {"m": m, "n": n, "k": k, "batch": batch})
 
 
 def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
-    """Return an elementwise kernel whose operands are as large as its result."""
+    """Return an elementwise kernel of one operation per element.
+
+    Its operands are as large as its result.
+    """
     nbytes = elements * bits_of(dtype) / 8
     parameters = {
         "operands": float(operands),
@@ -61,7 +67,9 @@ def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
 
 
 def bounded(time: Interval, others: Iterable[Interval]) -> Interval:
-    """Return an interval whose upper end is at most the sum of those of others.
+    """Return an interval whose upper end is at most the sum of the upper ends of others.
+
+    It is never below the interval's middle.
 
     >>> bounded(Interval(1, 4, 16), [Interval(1, 2, 4), Interval(1, 3, 6)])
     Interval(low=1, mid=4, high=10)

@@ -20,20 +20,22 @@ if TYPE_CHECKING:
     from .classes import Array
 
 VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
-"""Coordinate of each vendor with measured machines: so far from each other that measurements of one
-do not count as near for another."""
+"""Coordinate of each vendor with measured machines. They are so far from each other that machines
+of one vendor never count as near to machines of another."""
+OTHER_VENDOR = 16.0
+"""Coordinate of vendors without measured machines, as far from AMD as AMD is from NVIDIA."""
 SAME_CHIP = 0.2
-"""Distance within which machines have the same chip, or nearly so: memory, power and form factor
-differ."""
+"""Distance within which machines have the same chip or nearly the same one, such as boards that
+differ in memory, power limit and form factor."""
 USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
 """Power limit of a board whose data sheet declares none."""
 
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
-    """Return the rates, sizes and power that set the speed of kernels, as logarithms to base two.
+    """Return the rates, sizes and power that determine the speed of kernels, and the vendor.
 
-    The last is the vendor. Power counts as a board of 72 W differs much from one of 350 W with
-    otherwise equal numbers.
+    All but the vendor, which is last, are logarithms to base two. Power is one of them because a
+    board of 72 W is much slower than one of 350 W with otherwise equal numbers.
     """
     # matrix and vector rate, bandwidth, last cache, multiprocessors, clock, power
     numbers = (
@@ -72,12 +74,15 @@ def place(target: str, dtype: str) -> tuple[float, ...]:
 
 
 def vendor(sheet: Sheet) -> float:
-    """Return the vendor as a coordinate; vendors without measured machines share one."""
-    return VENDORS.get(sheet.machine.vendor, 16.0)
+    """Return the coordinate of the vendor of a machine."""
+    return VENDORS.get(sheet.machine.vendor, OTHER_VENDOR)
 
 
 def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """Return the root mean square difference of two points; 1 is a factor of two in each number."""
+    """Return the root mean square of the differences between the coordinates of two points.
+
+    It is 1 if each number differs by a factor of two.
+    """
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / len(one))
 
 

@@ -1,8 +1,9 @@
 """Effective bandwidth of a board over whole networks, from its data sheet alone.
 
-The sheet has the rate of device memory. Kernels that a roofline calls memory-bound also take time
-in the multiprocessors that move the bytes, at the clock that the board's power limit allows. A
-board with twice the bandwidth and equal cycles per second is therefore not twice as fast.
+The data sheet has the rate of device memory. Kernels that a roofline calls memory-bound also take
+time in the multiprocessors that move the bytes, at the clock that the board's power limit allows. A
+board with twice the bandwidth, but as many multiprocessors at the same clock, is therefore not
+twice as fast.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from perfc.ir import frozen
 from .sheet import Sheet
 
 MEMORY_SHARE = constants_next_to(__file__)["memory_share"].number
-"""Weight of device memory in the logarithm of an effective bandwidth, besides multiprocessors."""
+"""Weight of device memory in the logarithm of an effective bandwidth; multiprocessors have the
+rest."""
 PORT_BYTES = 16 / 3
-"""Bytes per clock that a multiprocessor moves; only ratios between boards matter, as factors of
-laws include any constant."""
+"""Bytes per clock that a multiprocessor moves. Its value does not matter, as it is the same on all
+boards and factors of laws include any constant; only ratios between boards do."""
 
 
 @frozen

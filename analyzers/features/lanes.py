@@ -1,8 +1,8 @@
 """Physical estimate of FP32 products on the lanes of a GPU, without TF32.
 
 A product is cut into tiles, one per block of threads; blocks run in waves, one per multiprocessor.
-Each wave takes its products at the rate that shared memory and the board's power limit allow, plus
-the start and end of a block.
+A wave takes the time of its products, at the rate that shared memory and the board's power limit
+allow, plus the time of the start and end of a block.
 
 Tiles are those of the kernels named in NeuSight's tables, by generation; the time of a product is
 that of the fastest tile. Source of waves and tiles: NVIDIA, "Matrix Multiplication Background
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 ITEM = 4
 """Bytes of an f32 element."""
 VOLTA, AMPERE = 7.0, 8.0
-"""Compute capabilities from which the libraries have other tiles."""
+"""Compute capabilities of generations with which the tiles of the libraries changed."""
 BANKS = 32
 """Words that shared memory delivers per clock, on every generation."""
 MOST_LANES = 128
-"""Maximum lanes of a multiprocessor that read operands, also on behalf of matrix cores."""
+"""Maximum number of lanes of a multiprocessor that load operands. A peak rate of matrix cores
+corresponds to more lanes, but operands are loaded no faster."""
 SHARED_MEMORY_ORDER = 3
 """Order of the norm that combines the time of multiply-adds with the time of their loads."""
 _FITTED = constants_next_to(__file__)
 _CROSSED, _CACHED = _FITTED["crossed_reads"].by_name, _FITTED["cached_operands"].by_name
 ENERGY_PER_FLOP_J, REFERENCE_NODE_M = _FITTED["energy_per_flop_j"].number, 12e-9
-"""Energy of the whole board for an FP32 operation of a product, and the process node that it is
-of."""
+"""Energy that the whole board takes for an FP32 operation of a product, and the process node at
+which it takes this energy."""
 NODE_EXPONENT = _FITTED["node_exponent"].number
-"""Exponent by which that energy falls with the process node."""
+"""Exponent of that energy over the process node: the energy is less on smaller nodes."""
 OTHERS_SHARE = _FITTED["others_share"].number
 """Share of the peak rate that libraries of vendors other than NVIDIA reach."""
 BLOCK_S = _FITTED["block_s"].number
@@ -47,9 +48,10 @@ BLOCK_S = _FITTED["block_s"].number
 WARP_THREADS, BUSY_WARPS = 32, 6
 """Threads of a warp, and warps of a multiprocessor that keep its lanes busy."""
 DEPTH = 8
-"""Elements of the reduction that kernels stage at a time."""
+"""Elements of the reduction that kernels copy to shared memory at a time."""
 FAR_ROW, FAR_ROWS = _FITTED["far_rows"].numbers
-"""Length of stored rows, and how many, from which tiles that cross them slow down before Volta."""
+"""Length and number of stored rows from which tiles that read across them slow down, on GPUs before
+Volta."""
 CROSSED_SHARE, CROSSED_ROW = _CROSSED["share"], _CROSSED["row"]
 CROSSED_POWER, MOST_CROSSED = _CROSSED["exponent"], _CROSSED["most"]
 """Share of the rated bandwidth that reads across stored rows reach before Volta, the row length of
@@ -66,8 +68,9 @@ class LibraryTile:
         rows: number of rows of the result that a block computes.
         columns: number of columns of that result.
         threads: number of threads of a block.
-        words: words of shared memory that a thread loads per multiply–add.
-        share: share of the rate that the kernel reaches, besides the limit of shared memory.
+        words: words of shared memory that a thread loads per multiply–add, such as 16 for 64 where
+            it computes 8 by 8 elements of the result.
+        share: share of the rate that the kernel reaches, on top of the limit of shared memory.
     """
 
     rows: int
@@ -77,7 +80,7 @@ class LibraryTile:
     share: float = 1.0
 
 
-# rows, columns, threads, words per multiply–add
+# rows, columns, threads, words per multiply–add, share of the rate if it is not 1
 WIDE, TALL = LibraryTile(64, 128, 128, 0.25), LibraryTile(128, 64, 128, 0.25)
 LARGE, SMALL = LibraryTile(128, 128, 256, 0.25), LibraryTile(64, 64, 64, 0.25, 0.85)
 THIN, FLAT = LibraryTile(128, 32, 256, 0.5), LibraryTile(32, 128, 256, 0.5)
@@ -108,7 +111,9 @@ def single_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
 
 
 def power_share(sheet: Sheet) -> float:
-    """Return the share of the boost clock within the power limit, at least the base clock's share.
+    """Return the share of the boost clock at which a board stays within its power limit.
+
+    It is at least the share of the base clock.
 
     An operation takes 17 pJ at 12 nm and above (16 nm is nearly the same process), and less on
     smaller nodes, by the fourth root of their ratio.
@@ -132,9 +137,9 @@ def lane_share(sheet: Sheet, words: float) -> float:
     share: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
     if sheet.generation:
         return share
-    # other vendors: the measured share of large products, which have the largest tile
-    usual: float = (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
-    return OTHERS_SHARE * share / usual
+    # other vendors: large products, which have the largest tile, reach their measured share
+    of_large: float = (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
+    return OTHERS_SHARE * share / of_large
 
 
 def peak_flop_per_s(sheet: Sheet) -> float:
@@ -153,11 +158,13 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
         stored: 1 if the right operand is stored by columns.
         sheet: sheet of the machine.
     """
-    one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
-    many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
-    time_s: Array = np.where(batch > 1, many, one)
+    single_s = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
+    batched_s = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
+    time_s: Array = np.where(batch > 1, batched_s, single_s)
     if 0 < sheet.generation < VOLTA:
-        # longer and more stored rows slow down tiles that read across them, up to a bound
+        # tiles that read across stored rows slow down with the length of the rows, from half an
+        # octave below FAR_ROW to two octaves above it, by half of their time per octave; few rows
+        # slow them down less
         octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
         rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
         time_s = time_s * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
@@ -165,14 +172,15 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
 
 
 def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
-    """Return the time of repeated reads of operands that are both stored along the reduction.
+    """Return the time of repeated reads of operands, both of which are stored along the reduction.
 
-    Only GPUs before Volta need it; the result is 0 for others.
+    Only GPUs before Volta need this time; it is 0 for others.
 
-    A block stages a few elements of each of its rows at a time, so that every read is one sector of
-    another page of memory. Blocks of a wave are adjacent along the columns: the right operand is
-    read again for every row of tiles unless the last cache holds it, the left one for every wave
-    unless the cache holds the stripe that the wave shares. The tile with fewest bytes counts.
+    A block copies a few elements of each of its rows at a time, so that every read is one sector of
+    another page of memory. Blocks of a wave are adjacent along the columns. The right operand is
+    read again for every row of tiles unless the last cache holds it. The left operand is read again
+    for every wave unless the cache holds the stripe of rows that the blocks of a wave share. The
+    time is that of the tile with the fewest bytes.
     """
     if not 0 < sheet.generation < VOLTA:
         return np.zeros(m.shape)
@@ -201,10 +209,12 @@ def tiled_s(
     for tile in tiles:
         waves = np.ceil(batch * np.ceil(m / tile.rows) * np.ceil(n / tile.columns) / sheet.sm_count)
         warps = waves * (tile.threads / WARP_THREADS)
-        # few warps cannot hide latency: a smooth maximum of 1 and the missing warps' share
+        # few warps cannot hide latency: time grows by a smooth maximum of 1 and wanted over
+        # resident warps
         idle = (1 + (BUSY_WARPS / warps) ** 3) ** (1 / 3)
         rate = peak * min(lane_share(sheet, tile.words) * tile.share, powered)
         flop = 2 * sheet.sm_count * tile.rows * tile.columns * depth
+        # fewer threads than the 256 of `BLOCK_S` start sooner, by the square root of their ratio
         start_s = BLOCK_S * (tile.threads / 256) ** 0.5
         best = np.minimum(best, waves * (flop / rate * idle + start_s))
     return best

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 TOLERANCE = 0.01
-"""Relative difference between the products of the extents and the counted multiply-accumulates,
-above which a kernel is no plain product."""
+"""Relative difference between the product of the extents and the counted multiply-accumulates above
+which a kernel is not a plain matrix product."""
 LATENT = (576.0, 512.0)
-"""Extents of a key and a value that are one latent (DeepSeek's MLA)."""
+"""Extents of a key and a value where all heads share one latent (DeepSeek's latent attention)."""
 EXPANDED = (192.0, 128.0)
-"""Extents of key and value of that model if each head has separate ones."""
+"""Extents of a key and a value of DeepSeek's models where each head has separate ones."""
 ABSORBED = ((512.0, 128.0), (128.0, 512.0))
-"""Columns and depth of the products, one per head, that lead to latents and back."""
+"""Columns and depth of the products, one per head, that convert heads to latents and back."""
 TWIN = {"f16": "bf16"}
-"""Element type whose rows stand for another one, as libraries build the same kernels of attention
-and experts for both, at equal rates."""
+"""Element type whose rows stand for those of the key, as libraries build the same kernels of
+attention and experts for both types, at equal rates."""
 ROTARY = (RotaryEmbedding, GemmaRotaryEmbedding)
 """Operators that rotate queries and keys by their position."""
 MEASURED_STATES = frozenset({"bf16", "f16"})
@@ -53,8 +53,8 @@ MAPPING = {
 ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
 """Classes of kernels that reduce each row and then write it."""
 STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
-"""Kinds without measured rows; like gradients of normalizations they stream operands once, and
-elementwise kernels stand for them."""
+"""Kinds without measured rows. Rows of elementwise kernels stand for them, as for gradients of
+normalizations: all stream their operands once."""
 
 
 class Lowered(NamedTuple):
@@ -62,7 +62,7 @@ class Lowered(NamedTuple):
 
     Args:
         class_name: class name of `perfc.analyzers.features.classes`.
-        dtype: element type that is computed in.
+        dtype: element type of the arithmetic, or of stored tensors for kernels that stream them.
         parameters: extents of one launch.
     """
 
@@ -72,9 +72,9 @@ class Lowered(NamedTuple):
 
 
 def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
-    """Return the row of a kernel, or of the forward kernel of a gradient.
+    """Return the row of a kernel; a gradient has the row of the forward kernel.
 
-    None if it has no class, or an extent is zero.
+    The result is None if the kernel has no class, or an extent is zero.
     """
     if bound.counts.write_bytes <= 0:
         return None
@@ -84,7 +84,7 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
             return _product(problem, bound, at)
         case LinearAttention() as problem:
             return _linear_attention(problem, bound, at)
-        # before other convolutions: with a carried state, each sequence is a separate one
+        # a window with a carried state is a causal convolution over each sequence
         case SlidingWindow() as problem if problem.carried != 0:
             return _causal_convolution(problem, bound, at)
         case SlidingWindow() as problem if kind is Kind.CONV:
@@ -108,17 +108,17 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
 
 
 def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of a product; None if its extents do not give the counted products."""
+    """Return the row of a product; None if its extents do not give the counted operations."""
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.is_grouped:
-        # groups of different sizes count with their mean
+        # groups of different sizes count as groups of their mean size
         m = float(at(problem.m)) / max(batch, 1.0)
     mac, anchor = bound.counts.mac, bound.kernel.anchor
     if mac <= 0 or abs(batch * m * n * k - mac) > TOLERANCE * mac:
         return None
     parameters = {"m": m, "n": n, "k": k, "batch": batch}
     right = anchor.inputs[1] if len(anchor.inputs) > 1 else None
-    # through a view or cast inside the kernel to the stored tensor
+    # if a view or cast inside the kernel produces the right operand, the stored tensor is its input
     sources = [n.inputs[0] for n in bound.kernel.nodes if right in n.results and n is not anchor]
     right = sources[0] if sources else right
     if right is not None and right.weight is not None and not bound.is_gradient:
@@ -133,7 +133,7 @@ def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | Non
 
 
 def _causal_convolution(problem: SlidingWindow, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return mean tokens of a sequence, and channels; an ordinary convolution in other types."""
+    """Return a row of mean tokens per sequence and channels; a plain convolution in other types."""
     sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
     positions = float(at(problem.positions))
     dtype = stored_type(bound.kernel.writes[0])
@@ -152,7 +152,7 @@ def _causal_convolution(problem: SlidingWindow, bound: KernelBound, at: Numbers)
 
 
 def _linear_attention(problem: LinearAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return parameters of linear attention; None for unmeasured types and extents below 1."""
+    """Return the row of linear attention; None for unmeasured types and extents below 1."""
     sequences, tokens = float(at(problem.sequences)), float(at(problem.tokens))
     parameters = {
         "batch": sequences,
@@ -172,11 +172,11 @@ def _linear_attention(problem: LinearAttention, bound: KernelBound, at: Numbers)
 
 
 def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
-    """Return extents in two directions, all but the last folded into one; None if one is 0."""
+    """Return extents in two directions, all before the last folded into one; None if one is 0."""
     spatial = [int(at(d)) for d in problem.in_extents]
     (out_h, out_w), (kernel_h, kernel_w) = (
-        (math.prod(each[:-1]), each[-1] if each else 0)
-        for each in ([at(d) for d in ds] for ds in (problem.out_extents, problem.extents))
+        (math.prod(sizes[:-1]), sizes[-1] if sizes else 0)
+        for sizes in ([at(d) for d in ds] for ds in (problem.out_extents, problem.extents))
     )
     batch, filters, depth = (
         at(d) for d in (problem.batch, problem.out_channels, problem.in_channels)
@@ -184,7 +184,6 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
     if not spatial or not all((batch, filters, depth, out_h, out_w, kernel_h, kernel_w)):
         return None
     pads = problem.pads_before(spatial)
-    # directions that are folded into one have no common padding
     parameters = {
         "batch": batch,
         "in_channels": depth,
@@ -197,7 +196,7 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
         "kernel_w": kernel_w,
         "stride_h": math.prod(problem.strides[:-1]),
         "stride_w": problem.strides[-1],
-        "pad_h": pads[0] if len(spatial) == 2 else 0,
+        "pad_h": pads[0] if len(spatial) == 2 else 0,  # folded directions differ in padding
         "pad_w": pads[-1],
         "dilation_h": math.prod(problem.dilations[:-1]),
         "dilation_w": problem.dilations[-1],
@@ -208,7 +207,7 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
 
 
 def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of attention by its extents; one query per sequence is a decode step."""
+    """Return the row of an attention; one with one query per sequence is a decode step."""
     counted = {
         "batch": float(at(problem.batch)),
         "heads": float(at(problem.heads)),
@@ -237,7 +236,7 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered |
 
 
 def is_latent(parameters: Mapping[str, float]) -> bool:
-    """Return True if keys and values come from latents, judged by the extents of such models."""
+    """Return True if keys and values are latents or computed from them, judged by their extents."""
     extents, shared = (parameters["head_dim"], parameters["value_dim"]), parameters["kv_heads"]
     if extents == LATENT:
         return shared == 1
@@ -245,7 +244,7 @@ def is_latent(parameters: Mapping[str, float]) -> bool:
 
 
 def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of a mixed kernel; of one half if the other is empty."""
+    """Return the row of a kernel of prompts and decode steps, or of one if the other is empty."""
     chunk = _attention(problem.prefill, bound, at)
     tokens = _attention(problem.decode, bound, at)
     if chunk is None or tokens is None:
@@ -282,7 +281,7 @@ def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | Non
 
 
 def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of a collective; None without an exchange."""
+    """Return the row of a collective; None if nothing is exchanged."""
     parameters = exchange(problem, at)
     if parameters is None:
         return None
@@ -290,7 +289,7 @@ def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered
 
 
 def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
-    """Return the whole message of a rank and the number of ranks; None without an exchange."""
+    """Return the parameters of a collective; None without bytes or for a single rank."""
     from .classes.collective import Operation
 
     nbytes = float(at(problem.nbytes))
@@ -305,7 +304,7 @@ def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
 
 
 def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return number and length of rows; given statistics per channel, rows of the last axis."""
+    """Return the row of a kernel of rows; with statistics per channel, those of the last axis."""
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if problem.span is Span.CHANNEL:
@@ -319,7 +318,7 @@ def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
 
 
 def _mapping(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of an elementwise kernel, a copy or a look-up, by the elements it writes."""
+    """Return the row of an elementwise kernel, a copy or a look-up, of the elements it writes."""
     kernel = bound.kernel
     extents = shape(kernel.writes[0] if kernel.writes else None, at)
     if extents is None or not math.prod(extents):
@@ -338,7 +337,7 @@ def _mapping(bound: KernelBound, at: Numbers) -> Lowered | None:
 
 
 def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
-    """Return tokens, traffic and operation of a kernel; each row of the last axis is a token."""
+    """Return the parameters of a kernel on tokens; each row of the last axis is a token."""
     from .classes.tokenwise import TokenOperation
 
     kind, anchor, n = bound.kernel.kind, bound.kernel.anchor, bound.counts
@@ -361,7 +360,7 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
 
 
 def _streaming(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row of a reduction or pooling, as elementwise over its larger operand."""
+    """Return the row of a kernel of `STREAMING` or a gradient, as elementwise over an operand."""
     kernel = bound.kernel
     if not kernel.reads or not kernel.writes:
         return None

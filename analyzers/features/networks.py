@@ -1,7 +1,8 @@
 """Times of collectives from the latency and bandwidth of links, by algorithm.
 
-Every algorithm follows the alpha-beta model: steps that each wait for a message, and bytes that
-pass the narrowest link. NCCL takes the fastest for each size, and so does `time_s`.
+Every algorithm follows the alpha-beta model: its time is that of steps, each of which waits for a
+message, plus that of bytes that pass the slowest link. NCCL selects the fastest algorithm for each
+size, and so does `time_s`.
 
 Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
 in MPICH", 2005; NCCL's tuning model (``src/graph/tuning.cc``); P. Sanders, J. Speck, J. L. Träff,
@@ -19,7 +20,8 @@ from perfc.ir.problem import Exchange
 from perfc.machine import Cluster
 
 LOCAL_LATENCY_S = 1.5e-6
-"""One hop within a node: NCCL's tuning model has 1.2 to 1.9 µs for rings over NVLink."""
+"""Latency of one hop within a node: between the 1.2 and 1.9 µs that NCCL's tuning model has for
+rings over NVLink."""
 _FITTED = constants_next_to(__file__)
 LOCAL_EFFICIENCY = _FITTED["local_efficiency"].number
 """Share of NVLink's rate in one direction that messages reach."""
@@ -33,7 +35,7 @@ class LinkExchange:
 
     Args:
         exchange: kind of collective.
-        nbytes: the whole message of one rank, as `Collective` has it.
+        nbytes: bytes of the whole message of one rank, as in `Collective.nbytes`.
         ranks: number of ranks.
         nodes: number of nodes, with equally many ranks each.
         local_s: latency of one hop within a node.
@@ -65,25 +67,25 @@ class LinkExchange:
         nodes: int,
         cluster: Cluster,
     ) -> LinkExchange:
-        """Return an exchange on the links of a cluster; each rank has its part of the adapters.
+        """Return an exchange on the links of a cluster, whose ranks share its adapters equally.
 
         Args:
             exchange: kind of collective.
-            nbytes: the whole message of one rank.
+            nbytes: bytes of the whole message of one rank.
             ranks: number of ranks.
             nodes: number of nodes, with equally many ranks each.
             cluster: interconnects between the ranks.
         """
-        # a group of fewer ranks than a node has may use only their share of its adapters
-        each = max(ranks // nodes, 1)
-        share = min(each / cluster.gpus_per_node, 1.0)
+        # ranks that are a part of a node's GPUs use only that part of its adapters
+        per_node = max(ranks // nodes, 1)
+        share = min(per_node / cluster.gpus_per_node, 1.0)
         return cls(
             exchange,
             nbytes,
             ranks,
             nodes,
             LOCAL_LATENCY_S,
-            LOCAL_EFFICIENCY * cluster.local_bytes_per_s(each),
+            LOCAL_EFFICIENCY * cluster.local_bytes_per_s(per_node),
             cluster.network_latency_s,
             NETWORK_EFFICIENCY * share * cluster.network_bytes_per_s,
         )
@@ -92,28 +94,29 @@ class LinkExchange:
 def hierarchical_s(m: LinkExchange) -> float:
     """Return the time of exchanging parts within each node, then each part between nodes.
 
-    Between nodes the number of partners doubles each step (recursive halving), so that log₂ steps
-    wait. An all-reduce scatters and gathers; the others do one of both.
+    Between nodes the number of partners doubles in each step (recursive halving), so that there are
+    log₂ steps. An all-reduce is two rounds, a reduce-scatter and an all-gather; the other
+    collectives are one round.
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
-    each = m.per_node
-    # within the node: each - 1 hops, and (n - 1)/n of the message
-    time = rounds * (each - 1) * m.local_s
-    if each > 1:
-        time += rounds * m.nbytes * (each - 1) / each / m.local_bytes_per_s
+    # within a node of n ranks: n - 1 hops, and (n - 1)/n of the message
+    time = rounds * (m.per_node - 1) * m.local_s
+    if m.per_node > 1:
+        time += rounds * m.nbytes * (m.per_node - 1) / m.per_node / m.local_bytes_per_s
     if m.nodes > 1:
+        # parts of all ranks of a node pass its adapters, together the message
         time += rounds * math.ceil(math.log2(m.nodes)) * m.network_s
         time += rounds * m.nbytes * (m.nodes - 1) / m.nodes / m.network_bytes_per_s
     return time
 
 
 def pairwise_s(m: LinkExchange) -> float:
-    """Return the longer of local and network traffic between pairs of ranks, which overlap.
+    """Return the time of messages between pairs of ranks: the longer of local and network traffic.
 
-    Messages do not wait for each other, so that one latency counts.
+    Both overlap. Messages do not wait for each other, so that only one latency counts.
     """
     if m.exchange is Exchange.SEND_RECEIVE:
-        # one pair: its own link, or its own part of the node's adapters
+        # one message, over one rank's link or its part of the node's adapters
         if m.nodes > 1:
             return m.network_s + m.nbytes / m.network_bytes_per_s
         return m.local_s + m.nbytes / m.local_bytes_per_s
@@ -127,14 +130,14 @@ def pairwise_s(m: LinkExchange) -> float:
 
 
 def ring_s(m: LinkExchange) -> float:
-    """Return the time of a ring: ``n - 1`` steps of ``1/n`` of the message, twice if all-reduced.
+    """Return the time of a ring: ``n - 1`` steps, each of which sends ``1/n`` of the message.
 
-    Within a node each rank sends over a separate link. Between nodes there are as many parallel
-    rings as adapters, which share the bytes of one ring.
+    An all-reduce goes around the ring twice. Within a node each rank sends over a separate link.
+    Between nodes there are as many parallel rings as adapters, which share the bytes of one ring.
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
     nbytes = rounds * m.nbytes * (m.ranks - 1) / m.ranks
-    # a ring over several nodes crosses between nodes once per node; other hops are local
+    # a ring over several nodes leaves each node once; other hops are local
     hops = m.nodes if m.nodes > 1 else 0
     wait_s = rounds * ((m.ranks - 1 - max(hops - 1, 0)) * m.local_s + hops * m.network_s)
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []
@@ -147,9 +150,9 @@ def ring_s(m: LinkExchange) -> float:
 def tree_s(m: LinkExchange) -> float:
     """Return the time of NCCL's double tree: each rank sends and receives the message twice.
 
-    Ranks of a node form a chain, nodes a binary tree; both are passed up and down.
+    Ranks of a node form a chain, nodes form a binary tree. Messages pass both twice: up with
+    partial sums, down with the result.
     """
-    # 2: up with partial sums, down with the result
     wait_s = 2 * (m.per_node - 1) * m.local_s
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []
     if m.nodes > 1:
@@ -169,17 +172,17 @@ ALGORITHMS: Mapping[Exchange, tuple[Callable[[LinkExchange], float], ...]] = {
 
 
 def time_s(message: LinkExchange) -> float:
-    """Return the seconds that the fastest algorithm takes; 0 for a single rank."""
+    """Return the time in seconds of the fastest algorithm; 0 for a single rank."""
     if message.ranks < 2:
         return 0.0
     return min(seconds(message) for seconds in ALGORITHMS[message.exchange])
 
 
 def least_s(message: LinkExchange, cluster: Cluster) -> float:
-    """Return a lower bound: bytes that leave a node over the declared rate of its adapters.
+    """Return a lower bound of the time: bytes that leave a node over the rate of its adapters.
 
-    Even if switches add, a node sends its partial sum and receives the total. 0 within one node,
-    or if no file declares a network.
+    Even if switches compute sums, a node sends its partial sum and receives the total. The bound is
+    0 within one node, or if no file declares a network.
     """
     if message.nodes < 2 or cluster.is_assumed:
         return 0.0

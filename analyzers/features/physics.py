@@ -1,4 +1,4 @@
-"""Lower bound and roofline time of many kernels of one element type on one machine, as arrays."""
+"""Lower bounds and roofline times of many kernels of one element type on one machine, as arrays."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 GRAPH_LATENCY_S = constants_next_to(__file__)["graph_latency_s"].number
-"""Time of the shortest kernel in a recorded graph, for which data sheets have no number."""
+"""Time of the shortest kernel in a recorded graph, which no data sheet has."""
 
 
 def latency_s(protocol: Protocol, sheet: Sheet) -> float:
-    """Return the time of an empty kernel under a protocol, as an order of magnitude."""
+    """Return the time of a kernel without work under a protocol, as an order of magnitude."""
     match protocol:
         case Protocol.EAGER:
             return sheet.launch_s
@@ -33,21 +33,27 @@ def latency_s(protocol: Protocol, sheet: Sheet) -> float:
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Return the rated matrix rate of a type; TF32 is the type ``tf32``, never ``f32``."""
+    """Return the rated matrix rate of a type.
+
+    Products that run in TF32 have the type ``tf32``; those of type ``f32`` may not use it.
+    """
     return sheet.matrix_flop_per_s(dtype, tf32=dtype != "f32")
 
 
 def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
-    """Return the share of bytes from device memory.
+    """Return the share of bytes that pass device memory, as the last cache does not hold them.
 
-    It rises from 0 at half of the last cache's capacity to 1 at one and a half times that.
+    It rises from 0 at half of the capacity of the cache to 1 at one and a half times the capacity.
     """
     share: Array = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     return share
 
 
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
-    """Return the seconds under each ceiling at data sheet rates, with all bytes from memory."""
+    """Return the time under each ceiling of the roofline, at the rates of the data sheet.
+
+    All bytes count both for the last cache and for device memory.
+    """
     nbytes = amounts.read_bytes + amounts.write_bytes
     # vector units compute 8-bit and integer types in f32
     vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
@@ -61,7 +67,7 @@ def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
 
 
 def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """Return the time under the slowest ceiling."""
+    """Return the longest of the times of `ceilings_s`."""
     time_s: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
     return time_s
 

@@ -1,8 +1,8 @@
 """Rate of large products on matrix units within a board's power limit.
 
-A board at its power limit lowers its clock until its products per second take no more energy.
-``FLOP_PER_JOULE`` has the operations per joule of 16-bit products by the design of the
-multiprocessor, which determines its process. FP32 products on lanes have a separate limit
+A board lowers its clock until its products take no more power than the limit. ``FLOP_PER_JOULE``
+has the operations per joule of 16-bit products by compute capability, which stands for the design
+and the process of a multiprocessor. FP32 products on lanes have a separate limit
 (`lanes.power_share`).
 """
 
@@ -26,28 +26,28 @@ _FITTED = constants_next_to(__file__)
 FLOP_PER_JOULE: Mapping[float, float] = {
     float(capability): rate for capability, rate in _FITTED["flop_per_joule"].by_name.items()
 }
-"""Operations per joule of products in 16 bits, by compute capability, at the board's limit."""
+"""Operations per joule of products in 16 bits at the board's power limit, by compute capability."""
 AMD_FLOP_PER_JOULE: Mapping[str, float] = _FITTED["amd_flop_per_joule"].by_name
-"""The same by AMD's architectures, which have no base clock."""
+"""Operations per joule of such products by AMD's architectures, which have no base clock."""
 POWER_PER_SM_W: Mapping[float, float] = {
     float(capability): watts for capability, watts in _FITTED["power_per_sm_w"].by_name.items()
 }
-"""Power limit per multiprocessor of the boards that ``FLOP_PER_JOULE`` was measured on."""
+"""Power limit per multiprocessor of the board that gave ``FLOP_PER_JOULE``, by capability."""
 VOLTAGE_EXPONENT = _FITTED["voltage_exponent"].number
-"""Exponent of the energy of an operation over the power per multiprocessor."""
+"""Exponent of the energy of an operation in the power per multiprocessor."""
 NARROWER: Mapping[int, float] = {
     int(bits): ratio for bits, ratio in _FITTED["narrower"].by_name.items()
 }
-"""Products per joule relative to 16 bits, by bits of the factors."""
+"""Products per joule relative to products in 16 bits, by the bits of the factors."""
 TF32 = _FITTED["tf32_per_joule"].number
-"""Products per joule in TF32 relative to 16 bits; its factors have twice the bits."""
+"""Products per joule in TF32 relative to products in 16 bits."""
 ORDER = 4.0
-"""Order of the norm that combines the limits of units and of power: near both, a board reaches
-neither."""
+"""Order of the norm that combines the limits of units and of power. A board near both limits
+reaches neither: two equal limits give 0.84 of either."""
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Return the sustained rate of products: the rated one of the units within the power limit.
+    """Return the sustained rate of products: the rated rate of the units within the power limit.
 
     The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times this rate on
     nine boards, and 0.64 to 0.99 times the rated one (`lab/notes/products.md`).
@@ -58,7 +58,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     >>> [f"{matrix_flop_per_s('bf16', board) / 1e12:.0f}" for board in boards]
     ['114', '70']
     """
-    # the sheet holds the results, as features of every product read them
+    # the sheet caches the results, as features of every product read them
     known = sheet.sustained
     if dtype not in known:
         rates = physics.matrix_flop_per_s(dtype, sheet), flop_per_s(dtype, sheet)
@@ -68,7 +68,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 
 def flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Return the rate of products that the power limit allows; infinite if it is unknown.
+    """Return the rate of products that the power limit allows; infinite without a known limit.
 
     NVIDIA's boards never run below their base clock because of power.
 
@@ -83,6 +83,7 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
     per_joule = flop_per_joule(sheet) if amd is None else amd
     if gain is None or per_joule is None or sheet.power_w <= 0:
         return np.inf
+    # rate at the base clock, below which no board of NVIDIA runs
     least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype) if amd is None else 0.0
     return max(gain * per_joule * sheet.power_w, least)
 
@@ -91,8 +92,8 @@ def flop_per_joule(sheet: Sheet) -> float | None:
     """Return the operations per joule of the newest measured design up to this generation.
 
     A board with less power per multiprocessor than the measured one runs at a lower voltage, so
-    that an operation takes less energy. None if no design of the same major capability was
-    measured.
+    that an operation takes less energy. The result is None if no design of the same major
+    capability was measured.
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet
@@ -105,7 +106,7 @@ def flop_per_joule(sheet: Sheet) -> float | None:
     if not measured:
         return None
     newest = max(measured)
-    # at most 1: more power than the measured board does not raise the voltage in this fit
+    # at most 1: a board with more power than the measured one counts as running at its voltage
     share = sheet.power_w / sheet.sm_count / POWER_PER_SM_W[newest]
     return float(FLOP_PER_JOULE[newest] * min(share, 1.0) ** -VOLTAGE_EXPONENT)
 

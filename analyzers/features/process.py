@@ -1,13 +1,14 @@
 """Gaussian process of several terms that estimates a quantity from similar measured rows.
 
-Predictors of whole runs correct physical times by it: the logarithm of the correction is a sum of
-functions, one per term of a `SimilarityAspects`. The similarity of two rows in an aspect is from 0
-to 1; in a term it is the product over its aspects. Far from all rows the sum is 0.
+Predictors of whole runs correct physical times with it: the logarithm of the correction is a sum of
+functions, one per term of a `SimilarityAspects`. The similarity of two rows in an aspect is between
+0 and 1; in a term it is the product over the aspects of the term. Far from all rows the sum is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
 mean; equation 2.26, the deviation; equation 4.17, similarity with a length scale for each column;
-equation 4.9, with one for all. Gramacy and Apley, "Local Gaussian Process Approximation for Large
-Computer Experiments", 2015, section 2: few of the known rows determine the deviation of one.
+equation 4.9, similarity with one length scale for all columns. Gramacy and Apley, "Local Gaussian
+Process Approximation for Large Computer Experiments", 2015, section 2: a few similar rows are
+enough to compute the deviation of a row.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
 NOBODY = -1
 """Model number of a row that is predicted and belongs to no measured model."""
 NUMBERS = ("centre", "width", "amplitudes", "weights")
-"""Names of the arrays of a stored process that are no rows."""
+"""Names of the arrays of a stored process other than the noise and those of `RowPositions`."""
 NOISE = "noise"
+"""Name of the array of the noise, which a file may lack."""
 LOCAL = 50
-"""Number of the most similar known rows from which the deviation of a row is computed."""
+"""Number of the most similar known rows from which the deviation of a row is computed: the time to
+solve for them grows with its third power."""
 LEAST_DEVIATION = 1e-3
-"""Minimum deviation: of a known row, rounding may give a negative variance."""
+"""Minimum deviation: for a row that is itself measured, rounding may give a negative variance."""
 PLACED = ("kinds", "places")
 """Names of the arrays of `RowPositions`."""
 
@@ -50,11 +53,11 @@ class Near:
     Args:
         columns: columns of the places that it compares.
         has_each: True if each column has a separate length scale (a Matérn kernel of order 3/2),
-            False for one of all (a squared exponential).
+            False if all columns have one (a squared exponential).
         start: logarithm of the length scale from which the fit starts its search.
         is_one_unit: True if all columns have one unit, and are not divided by their deviations.
-        shared: least similarity of rows with the same number of ``group``.
-        group: index of that number among the kinds of a row.
+        shared: least similarity of rows of the same group.
+        group: index of the number of a row's group among the kinds of the row.
         is_share: True if the column is the share of the quantity to which the term applies: the
             covariance of two rows has the product of their shares.
     """
@@ -74,11 +77,12 @@ class SimilarityAspects:
 
     Args:
         terms: aspects of each term.
-        kinds: for aspects in which rows are equal or not, indices of the numbers that must agree.
+        kinds: for aspects in which rows are either equal or different, the indices of the kinds
+            that must agree.
         near: settings of the other aspects, in which rows are similar by distance.
         columns: number of columns of places.
-        model: aspect of rows of one model, whose number is the last of the kinds; a predicted row
-            has `NOBODY`.
+        model: aspect in which rows of the same model are equal. The number of a row's model is the
+            last of its kinds; it is `NOBODY` for a row that is predicted.
     """
 
     terms: tuple[tuple[Enum, ...], ...]
@@ -90,7 +94,7 @@ class SimilarityAspects:
     @property
     def numbers(self) -> int:
         """Return the number of kinds that a row has."""
-        return 1 + max(max(each) for each in self.kinds.values())
+        return 1 + max(max(indices) for indices in self.kinds.values())
 
 
 @entity
@@ -98,7 +102,7 @@ class RowPositions:
     """Positions of rows, by which they are compared.
 
     Args:
-        kinds: numbers of categories, ``[rows, numbers]``.
+        kinds: numbers of the categories of each row, ``[rows, numbers]``.
         places: coordinates, ``[rows, columns]``.
         memo: cache of `part`.
     """
@@ -128,23 +132,23 @@ def similarities(
     Args:
         form: aspects to compare.
         mine: rows, with places in units of length scales.
-        theirs: other rows, with such places.
+        theirs: other rows, with places in the same units.
     """
     equal = [a[:, None] == b for a, b in zip(mine.kinds.T, theirs.kinds.T, strict=True)]
     result: dict[Enum, Array] = {
-        aspect: reduce(and_, [equal[i] for i in each]).astype(np.float64)
-        for aspect, each in form.kinds.items()
+        aspect: reduce(and_, [equal[i] for i in indices]).astype(np.float64)
+        for aspect, indices in form.kinds.items()
     }
-    # rows of no model are not similar to each other by having none
+    # two rows without a model are not of the same model
     result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
     for aspect, near in form.near.items():
         if near.is_share:
-            each = [rows.part(near.columns)[0] for rows in (mine, theirs)]
-            # one column each, so that this is the product of both shares
-            result[aspect] = each[0] @ each[1].T
+            shares = [rows.part(near.columns)[0] for rows in (mine, theirs)]
+            # one column of each, so that the result is the product of both shares
+            result[aspect] = shares[0] @ shares[1].T
             continue
         square = squares(*mine.part(near.columns), *theirs.part(near.columns))
-        # equation 4.17, or 4.9 with the factor 1/2 in the length scale
+        # equation 4.17, or equation 4.9 with its factor 1/2 as a part of the length scale
         scaled = np.sqrt(3.0 * square)
         similar = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
         if near.shared:
@@ -172,7 +176,7 @@ class Process:
         amplitudes: standard deviation of each term.
         known: measured rows, with places less ``centre`` and over ``width``.
         weights: weight of each measured row, ``(K + noise²)⁻¹ y`` of equation 2.25.
-        noise: standard deviation that no aspect explains; NaN if it was not stored.
+        noise: standard deviation that no aspect explains; NaN if the file has none.
     """
 
     form: SimilarityAspects
@@ -196,8 +200,8 @@ class Process:
         kinds, places = (np.asarray(arrays[name], np.float32) for name in PLACED)
         rows, columns = len(weights), form.columns
         wanted = [(columns,)] * 2 + [(len(form.terms),), (rows, form.numbers), (rows, columns)]
-        # arrays of a file: another shape would broadcast without an error
-        if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
+        # arrays of another shape in a file could broadcast without an error
+        if [a.shape for a in (centre, width, amplitudes, kinds, places)] != wanted:
             raise ValueError("rows of another shape")
         (noise,) = np.asarray(arrays.get(NOISE, [np.nan]), np.float64).reshape(-1)
         return cls(
@@ -223,7 +227,7 @@ class Process:
         )
 
     def beyond(self, rows: RowPositions) -> Array:
-        """Return the expected logarithm of rows, ``[rows]``: that beyond the physical estimate."""
+        """Return the expected logarithm of the correction of each row, ``[rows]``."""
         expected: Array = self.with_known(rows) @ self.weights
         return expected
 
@@ -245,15 +249,18 @@ class Process:
     def prior(self, rows: RowPositions) -> Array:
         """Return the variance of rows without any measured row, ``[rows]``."""
         near = self.form.near.items()
-        shares = {a: rows.places[:, one.columns].T[0] ** 2 for a, one in near if one.is_share}
+        shares = {a: rows.places[:, n.columns].T[0] ** 2 for a, n in near if n.is_share}
         total: Array = np.full(len(rows.kinds), self.noise**2)
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
-            # a row is fully similar to itself, except for shares, whose square counts
-            total += amplitude**2 * term([one for one in aspects if one in shares], shares)
+            # the similarity of a row to itself is 1, but the square of the share for shares
+            total += amplitude**2 * term([a for a in aspects if a in shares], shares)
         return total
 
     def _known_of(self, covariance: Array) -> float:
-        """Return the variance that the most similar rows explain, from covariances with all."""
+        """Return the variance of a row that the rows most similar to it explain.
+
+        ``covariance`` has its covariances with all known rows.
+        """
         near = np.argsort(-covariance, kind="stable")[:LOCAL]
         local = self.known.take(near)
         # variance that is subtracted in equation 2.26

@@ -1,7 +1,7 @@
-"""Sustained over rated rates of kernels of common libraries, and the cost of an eager call.
+"""Sustained rates of kernels of common libraries relative to rated ones; times of eager calls.
 
-Rules with few constants (lab/notes/eager_kernels.md) for physical estimates, whose remaining error
-predictors learn. No lower bound depends on them.
+These are rules with few constants (lab/notes/eager_kernels.md). They give physical estimates, whose
+remaining error predictors learn; no lower bound depends on the rules.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from .sheet import Sheet
 
 USUAL_LAUNCH_S = 5e-6
-"""Launch overhead that target files assume where it was not measured, and that of the hosts of
-``EAGER_CALL_S``."""
+"""Launch overhead of the hosts of ``EAGER_CALL_S``, and of target files without a measured one."""
 _FITTED = constants_next_to(__file__)
 EAGER_CALL_S: Mapping[str, float] = _FITTED["eager_call_s"].by_name
-"""Time of one eager call by class, on the hosts that were measured."""
+"""Time of one eager call by kernel class, on hosts with a launch overhead of `USUAL_LAUNCH_S`."""
 VENDOR_CALLS: Mapping[str, float] = _FITTED["vendor_calls"].by_name
-"""Ratio of an eager call of a framework's kernels to one on NVIDIA GPUs, by vendor. Calls of
-libraries take as long as there."""
+"""Time of an eager call of a framework's kernels relative to one on NVIDIA GPUs, by vendor.
+Calls of libraries take as long as on NVIDIA GPUs."""
 NORM = _FITTED["call_norm"].number
 """Order of the norm that joins a call and its kernel, which overlap a little."""
 PLAIN_SHARE, POOR_SHARE = _FITTED["streamed_shares"].numbers
-"""Shares of the rated bandwidth that kernels reach: on Volta and later, on Pascal and Turing."""
+"""Shares of the rated bandwidth that elementwise kernels on large tensors reach: on Volta and later
+generations, and on Pascal and Turing."""
 OLD_SHARE = _FITTED["old_share"].number
-"""Ratio of FP32 products on Maxwell and Pascal to those on Volta and later."""
+"""Rate of FP32 products on Maxwell and Pascal relative to the rate on later generations."""
 UNIFIED_CACHE = 7.0
 """First compute capability whose shared memory is part of the first-level cache."""
 
@@ -44,8 +44,8 @@ UNIFIED_CACHE = 7.0
 def memory_bytes_per_s(sheet: Sheet) -> float:
     """Return the bandwidth of element-wise kernels on tensors far larger than the caches.
 
-    Volta and later data-centre machines reach 0.88 of the rated one, Pascal and Turing, whose
-    memory carries its error correction in band or has fewer loads in flight, 0.74.
+    Machines reach 0.88 of the rated bandwidth. Pascal and Turing reach 0.74, as their memory
+    transfers its error correction in band or they have fewer loads in flight.
     """
     # generation 0 is no CUDA machine; 7.5 is Turing
     poor = 0 < sheet.generation < UNIFIED_CACHE or sheet.generation == 7.5
@@ -55,14 +55,15 @@ def memory_bytes_per_s(sheet: Sheet) -> float:
 def single_flop_per_s(sheet: Sheet) -> float:
     """Return the sustained rate of FP32 products without TF32.
 
-    That is the peak rate times the root of base over boost clock, as boards of 70 W run near their
-    base clock under load; less if a multiprocessor has 128 lanes on shared memory for 64, or before
-    Volta, whose kernels are of another generation.
+    It is the peak rate times the square root of base over boost clock, as boards of 70 W run near
+    their base clock under load. It is less on a multiprocessor whose 128 lanes have the shared
+    memory of 64, and on GPUs before Volta, which have kernels of another generation.
     """
     peak = sheet.matrix_flop_per_s("f32", tf32=False)
     # FP32 multiply–adds of a multiprocessor per clock
     lanes = peak / (2 * sheet.sm_count * sheet.clock_hz)
     old = 0 < sheet.generation < UNIFIED_CACHE
+    # 128 lanes with the shared memory of 64 reach 2**-0.25 = 0.84 of their rate
     share = OLD_SHARE if old else (64 / max(lanes, 64.0)) ** 0.25
     return peak * float(sheet.base_clock_share**0.5 * share)
 
@@ -77,26 +78,27 @@ def read_cache_bytes(sheet: Sheet) -> float:
 
 
 def call_s(protocol: Protocol, sheet: Sheet, eager_s: float, *, is_own: bool = False) -> float:
-    """Return the time of a call that does no work.
+    """Return the time of a call of a kernel without work.
 
     Args:
-        protocol: how the call is timed.
+        protocol: protocol by which the call is timed.
         sheet: sheet of the machine; its launch overhead represents the host.
         eager_s: time of one eager call of the class on the measured hosts.
         is_own: True if the kernel is the framework's, False if it is a library's.
     """
     if protocol is Protocol.EAGER:
-        # a faster host has a shorter launch overhead, and all its calls are shorter by that ratio
+        # all calls of a host are shorter by the ratio by which its launch overhead is shorter
         share = VENDOR_CALLS.get(sheet.machine.vendor, 1.0) if is_own else 1.0
         return eager_s * share * sheet.launch_s / USUAL_LAUNCH_S
     return physics.latency_s(protocol, sheet)
 
 
 CATEGORIES = ("launch", "body")
-"""Kernels by the part that bounds them, calibrated separately, as no data sheet has the host's
-launch time."""
+"""Kernels whose time is mostly that of the call, and other kernels. Their intervals are calibrated
+separately, as no data sheet has the host's launch time."""
 LAUNCH_SHARE = 1 / 3
-"""Share of a call below which it hides the body."""
+"""Ratio of the time of a kernel's body to that of its call up to which the call mostly hides the
+body."""
 
 
 def category(body: Array, eager_s: float) -> NDArray[np.intp]:
@@ -110,6 +112,6 @@ def category(body: Array, eager_s: float) -> NDArray[np.intp]:
 
 
 def joined_s(call: Array | float, body: Array) -> Array:
-    """Return the time of a call and its kernel, joined by a norm."""
+    """Return the time of a call and the body of its kernel, joined by a norm of order `NORM`."""
     joined: Array = (call**NORM + body**NORM) ** (1 / NORM)
     return joined

@@ -9,7 +9,8 @@ from perfc.ir import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
 
 TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linear_attention"})
-"""Kernel classes of language models, whose rows are all of machines with bf16."""
+"""Kernel classes of language models. All their measured rows are of machines with bf16, and have
+its name as the element type, also rows of f16."""
 
 
 @frozen
@@ -17,20 +18,20 @@ class Sheet:
     """A machine as features: rates of its data sheet, never measured ones.
 
     Each property has a default for a number that the target file leaves out, so that a machine
-    without measurements needs a file of a few numbers only.
+    without measurements needs a file of a few numbers only. Defaults other than 0 are of the order
+    of magnitude of common GPUs.
     """
 
     machine: Machine
 
     @classmethod
     def of_class(cls, class_name: str, machine: Machine) -> Sheet:
-        """Return the data sheet that features of a kernel class are computed from.
+        """Return the data sheet from which features of a kernel class are computed.
 
-        Rows of `TWINNED` are labeled bf16 for f16 too, so a machine without bf16 uses its f16 rate.
+        For a class in `TWINNED`, a machine without bf16 has its f16 rate as that of bf16.
         """
         if class_name not in TWINNED or machine.takes("bf16"):
             return cls(machine)
-        # the entry under the name of bf16 is the machine's rate in f16
         half = {(Unit.MATRIX, "bf16"): machine.entry(Unit.MATRIX, "f16")}
         return cls(replace(machine, compute={**machine.compute, **half}))
 
@@ -43,22 +44,23 @@ class Sheet:
     def has_equal_halves(self) -> bool:
         """Return True if products of f16 and bf16 take the same time, on the same units.
 
-        They do if bf16 is as fast as f16. NVIDIA's GeForce boards are rated twice as fast in f16
-        with sums in f16; frameworks sum in f32, which takes as long as bf16.
+        They do if bf16 is rated at least as fast. On NVIDIA's GeForce boards the rated f16 rate is
+        twice the bf16 rate, as it is that of sums in f16; frameworks sum in f32, which takes as
+        long as bf16.
         """
-        # so on NVIDIA the f16 rate may be up to twice the bf16 one
+        # up to twice on NVIDIA, where the rated f16 rate may be that of sums in f16
         half, brain = (self.machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
         doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0
         return doubled * brain >= half
 
     @cached_property
     def sm_count(self) -> int:
-        """Return the number of streaming multiprocessors, or of cores."""
+        """Return the number of streaming multiprocessors of a GPU, or of cores of a processor."""
         return self.machine.sm_count
 
     @cached_property
     def cycle_s(self) -> float:
-        """Return the time per element if each multiprocessor takes one per clock."""
+        """Return the time per element if each multiprocessor processes one per clock cycle."""
         return 1 / (self.sm_count * self.clock_hz)
 
     @cached_property
@@ -68,12 +70,15 @@ class Sheet:
 
     @cached_property
     def base_clock_share(self) -> float:
-        """Return base over boost clock, the lowest share under a power limit; 0.75 if not given."""
+        """Return base over boost clock, the least share of the boost clock under a power limit.
+
+        It is 0.75 if no base clock is given, and 1 at most.
+        """
         return min(self._device("clock_base_hz", 0.75 * self.clock_hz) / self.clock_hz, 1.0)
 
     @cached_property
     def threads_per_sm(self) -> int:
-        """Return the maximum of resident threads of a multiprocessor; 2048 if not given."""
+        """Return the maximum number of resident threads of a multiprocessor; 2048 if not given."""
         return int(self._device("max_threads_per_sm", 2048.0))
 
     @cached_property
@@ -93,12 +98,12 @@ class Sheet:
 
     @cached_property
     def shared_memory_bytes(self) -> float:
-        """Return the shared memory of one multiprocessor; 64 KiB where not declared."""
+        """Return the shared memory of one multiprocessor; 64 KiB if not given."""
         return self._device("shared_memory_per_sm_bytes", 65536.0)
 
     @cached_property
     def generation(self) -> float:
-        """Return the compute capability as a number, 8.9 for ``sm_89``; 0 if not CUDA."""
+        """Return the compute capability as a number, such as 8.9 for ``sm_89``; 0 without CUDA."""
         return self.machine.capability / 10
 
     @cached_property
@@ -149,11 +154,11 @@ class Sheet:
         return float(level.capacity_bytes) if level else self.sm_count * self.shared_memory_bytes
 
     def ridge_flop_per_byte(self, dtype: str) -> float:
-        """Return the intensity at which matrix unit and device memory take equally long."""
+        """Return the arithmetic intensity at which matrix unit and device memory take as long."""
         return self.matrix_flop_per_s(dtype) / self.device_bytes_per_s
 
     def _device(self, key: str, otherwise: float) -> float:
-        """Return a number of the target's device section, or a default."""
+        """Return a number of the target's device section; ``otherwise`` if it has none."""
         rate = self.machine.device(key)
         return rate.value if rate is not None else otherwise
 

@@ -15,8 +15,9 @@ from .rows import Protocol
 from .sheet import Sheet
 
 FRAMEWORK = "framework="
+"""Prefix of the name of a feature that is 1 for kernels of one framework, else 0."""
 PROTOCOL = "protocol="
-"""Prefixes of the 0/1 features of a framework and of a protocol."""
+"""Prefix of the name of a feature that is 1 for times by one protocol, else 0."""
 
 
 class KernelError(PerfcError):
@@ -32,7 +33,7 @@ class KernelBatch:
         values: features, ``[kernels, features]``.
         scale_s: physical estimate in seconds, which the forest corrects.
         floor_s: lower bound in seconds.
-        category: index into the class's ``categories``, whose intervals are calibrated separately.
+        category: index into the class's ``categories``; intervals are calibrated for each.
     """
 
     names: tuple[str, ...]
@@ -47,7 +48,7 @@ class KernelBatch:
 
     @classmethod
     def joined(cls, parts: Sequence[KernelBatch]) -> KernelBatch:
-        """Return the rows of several batches with equal features."""
+        """Return one batch of the rows of several batches, which have the same features."""
         return cls(
             parts[0].names,
             np.concatenate([p.values for p in parts]),
@@ -61,7 +62,7 @@ def class_of(name: str) -> KernelClass:
     """Return the kernel class of a name.
 
     Raises:
-        KernelError: there is none.
+        KernelError: there is no class of this name.
     """
     kind = named(name)
     if kind is None:
@@ -70,10 +71,13 @@ def class_of(name: str) -> KernelClass:
 
 
 def complete(kind: KernelClass, rows: Columns) -> Columns:
-    """Return the parameters of a class as float columns; missing or NaN ones take defaults.
+    """Return the parameters of a class as float columns.
+
+    Optional parameters that are missing or NaN have their default.
 
     Raises:
-        KernelError: a parameter is missing, or an extent is no positive number.
+        KernelError: a required parameter is missing; a value is negative, infinite or NaN; or
+            columns differ in length.
     """
     columns: dict[str, Array] = {}
     for name in kind.parameters:
@@ -86,7 +90,7 @@ def complete(kind: KernelClass, rows: Columns) -> Columns:
         column = np.full(count, value) if given is None else np.asarray(given, np.float64)
         columns[name] = np.where(np.isnan(column), value, column)
     for name, column in columns.items():
-        # NaN fails this test as well: in a required column there is no default
+        # a NaN that is left is in a required column, which has no default
         if len(column) != count or not bool((np.isfinite(column) & (column >= 0)).all()):
             raise KernelError(f"{kind.name}: {name!r} holds what is no extent")
     return columns
@@ -107,7 +111,7 @@ def tabulate(
     Args:
         kind: class of the kernels.
         rows: parameters of the class, one column each.
-        dtype: element type that is computed in.
+        dtype: element type of the arithmetic.
         sheet: sheet of the machine.
         protocol: timing protocol of the prediction.
         framework: framework of the kernels; one outside ``frameworks`` counts as unknown.
@@ -117,10 +121,10 @@ def tabulate(
     columns = complete(kind, rows)
     features = dict(kind.features(columns, dtype, sheet))
     count = len(columns[kind.parameters[0]])
-    # of a single protocol the feature would be constant in the training rows
+    # with a single protocol or framework the feature would be constant in the training rows
     if len(protocols) > 1:
-        for one in protocols:
-            features[PROTOCOL + one.value] = np.full(count, float(one is protocol))
+        for p in protocols:
+            features[PROTOCOL + p.value] = np.full(count, float(p is protocol))
     if len(frameworks) > 1:
         for name in frameworks:
             features[FRAMEWORK + name] = np.full(count, float(name == framework))

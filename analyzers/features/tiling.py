@@ -1,14 +1,14 @@
 """Estimate matrix products by tiles: waves of thread blocks, staging through L2, and latency.
 
 Every block of threads computes one tile of the result for one part of the reduction; blocks run
-in waves, one per multiprocessor. A wave takes the longest of its products, of its operands through
-L2, and of the sequential steps of its reduction; tile and split of the reduction are the fastest
-ones. Concurrently, bytes that no cache holds pass device memory.
+in waves, one block per multiprocessor. The time of a wave is the longest of three: its products,
+its operands through L2, and the sequential steps of its reduction. Tile and split of the reduction
+are the fastest ones. At the same time, bytes that no cache holds pass device memory.
 
 Source: tiles, waves and quantisation as in NVIDIA, "Matrix Multiplication Background User's
 Guide" (DU-09799-001), sections 3–5; splitting the reduction as in Osama et al., "Stream-K",
-PPoPP 2023. Leaves out: the library's choice of kernels, clocks under load, and the swizzle of
-blocks.
+PPoPP 2023. Leaves out: the library's choice of kernels, clocks under load, and the order in which
+blocks run (swizzle).
 """
 
 from __future__ import annotations
@@ -30,30 +30,33 @@ TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (25
 SPLITS = (1, 2, 4, 8, 16)
 """Numbers of blocks among which a reduction may be divided."""
 STEP = 64
-"""Elements of the reduction that a block stages at a time."""
+"""Elements of the reduction whose operands a block loads at a time."""
 _FITTED = constants_next_to(__file__)
 _CLOCKS, _SHARES = _FITTED["tiling_clocks"].by_name, _FITTED["tiling_shares"].by_name
 _EXPONENTS = _FITTED["tiling_exponents"].by_name
 LATENCY_S, LATENCY_CLOCKS = _FITTED["tiling_latency_s"].number, _CLOCKS["start"]
-"""Start of a product in a recorded graph: a fixed time plus clocks."""
+"""Start of a product in a recorded graph: a fixed time plus clock cycles."""
 SERIAL_CLOCKS = _CLOCKS["serial"]
-"""Clocks per element of the reduction: a step waits for the tiles that it loaded."""
+"""Clock cycles per element of the reduction: each step waits for its operands."""
 SPLIT_CLOCKS = _CLOCKS["split"]
-"""Clocks to add the partial sums of split-k, by another kernel or a semaphore."""
+"""Clock cycles to add the partial sums of a split reduction, by another kernel or a semaphore."""
 MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = _SHARES["matrix"], _SHARES["device"], _SHARES["l2"]
-"""Sustained over rated rates."""
+"""Sustained over rated rates of matrix units, device memory and L2."""
 POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]
-"""Exponents of sustained rates in products per joule, and in device bytes per clock and block."""
+"""Exponents by which sustained shares fall: of matrix units with rated products per joule, and of
+device memory with its bytes per clock and multiprocessor."""
 SMALL_TILE_EXPONENT = _EXPONENTS["small_tile"]
-"""Exponent of the rate of tiles smaller than 128 by 128 in their area."""
+"""Exponent by which the rate of tiles smaller than 128 by 128 grows with their area."""
 ROTATED = 8.0
-"""Copies of the weights that a benchmark uses in turn, so that caches do not hold them."""
+"""Number of copies of the weights that a benchmark uses in turn, so that caches do not hold them
+from one call to the next."""
 HEIGHT, WIDTH = np.array(TILES, float).T[:, :, None, None]
+"""Rows and columns of tiles, broadcast as ``[tiles, splits, products]``."""
 GAIN = np.minimum(1.0, (HEIGHT * WIDTH / 16384) ** SMALL_TILE_EXPONENT)
-"""Extents of tiles, broadcast as ``[tiles, splits, products]``, and the share of the rate that
-small ones reach."""
+"""Share of the rate that tiles reach; the full rate from an area of 128 · 128 = 16384."""
 OVERLAP = _EXPONENTS["overlap"]
-"""Order of the norm that joins traffic and products: 1 adds, a large order takes the longer."""
+"""Order of the norm that joins traffic and products: with 1 it is their sum, with a large order the
+longer of both."""
 
 
 @entity
@@ -68,8 +71,8 @@ class TiledProduct:
         x_bytes: bytes of all left operands.
         w_bytes: bytes of all right operands.
         y_bytes: bytes of all results.
-        x_bits: bits of an element of the left operand as it is staged.
-        w_bits: bits of an element of the right operand.
+        x_bits: bits of an element of the left operand as blocks load it.
+        w_bits: bits of an element of the right operand as blocks load it.
     """
 
     m: Array
@@ -85,12 +88,12 @@ class TiledProduct:
 
 @entity
 class Tiling:
-    """Seconds of each part of products; ``total_s`` joins them.
+    """Times of the parts of products; ``total_s`` joins them.
 
     Args:
-        latency_s: start of the kernel.
-        device_s: traffic of device memory.
-        tile_s: waves of the fastest tile.
+        latency_s: time of the start of the kernel.
+        device_s: time of the traffic of device memory.
+        tile_s: time of the waves of the fastest tile.
     """
 
     latency_s: float
@@ -121,15 +124,20 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
     l2 = max(sheet.l2_bytes, 1.0)
 
     def missing(share: Array) -> Array:
-        """Return the part of tensors that misses L2: 0 up to 0.8 of its capacity, 1 from 1.3."""
+        """Return the part of tensors that misses L2, from their size over its capacity.
+
+        It is 0 up to 0.8 of the capacity and 1 from 1.3 times the capacity; it grows linearly
+        between them, over 0.5.
+        """
         result: Array = 1 - np.clip((1.3 - share) / 0.5, 0, 1)
         return result
 
     others = product.x_bytes + product.y_bytes
-    # weights are rotated, other operands are the same in each call
+    # each call uses another copy of the weights; other tensors are the same in each call
     nbytes = product.w_bytes * missing(ROTATED * product.w_bytes / l2)
     nbytes = nbytes + others * missing((others + product.w_bytes) / l2)
-    # memory that is wide for its multiprocessors sustains a lower share of its rate
+    # the more bytes per clock and multiprocessor, the lower the share of the rate that memory
+    # sustains: 4 bytes have DEVICE_SHARE; the share stays in a plausible range
     width = sheet.device_bytes_per_s / sheet.clock_hz / sheet.sm_count / 4
     share = min(max(DEVICE_SHARE * width**-WIDTH_EXPONENT, 0.3), 0.98)
     time_s: Array = nbytes / (share * sheet.device_bytes_per_s)
@@ -142,10 +150,11 @@ def tile_s(
     """Return the time of the fastest tile and split of the reduction, ``[products]``."""
     m, n, k, batch = product.m, product.n, product.k, product.batch
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
-    # operations per joule of the sheet over 0.8 Tflop/J: boards with little power sustain less
+    # rated operations per joule over 0.8 Tflop/J, at which boards sustain MATRIX_SHARE: boards with
+    # little power for their rate sustain less; the share stays in a plausible range
     power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12
     rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
-    # f32 partial sums of a split reduction, each written once and read by the kernel that adds them
+    # time of one set of f32 partial sums through L2; a reduction in n parts passes n + 1 sets
     partial_s = batch * m * n * 4 / l2
     split = np.array(splits)[:, None]
     # every block works on whole tiles and whole steps, however few elements are left
@@ -156,7 +165,7 @@ def tile_s(
     products_s = waves * depth * (sm * 2 * HEIGHT * WIDTH / rate / GAIN)
     staging_s = tiles * split * depth * staged / l2
     serial_s = waves * depth * (SERIAL_CLOCKS / clock)
-    # the three overlap in a pipeline: the longest decides
+    # products, loads and steps overlap in a pipeline: the longest determines the time
     time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
     gathered_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
     best: Array = np.where(split > 1, gathered_s, time_s).min(axis=(0, 1))

@@ -8,5 +8,5 @@ from ..adjoint import Adjoint, Gradients
 
 
 def gated_rms_norm(at: Adjoint) -> Gradients:
-    """Differentiate from operand and gate; statistics are recomputed."""
+    """Return the gradients by one operator, which recomputes statistics from operand and gate."""
     return at.in_one_kernel(with_attributes(GatedRMSNormGrad, at.op))

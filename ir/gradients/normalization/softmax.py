@@ -1,4 +1,4 @@
-"""Gradients of softmax, its logarithm, and losses."""
+"""Gradients of softmax, its logarithm, and losses: rules by the mnemonics of their operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..adjoint import Adjoint, Gradients
 
 
 def softmax(at: Adjoint) -> Gradients | None:
-    """Differentiate from the saved result."""
+    """Return the gradient from the saved result; None for other subclasses of softmax."""
     op = at.op
     if not isinstance(op, Softmax) or not op.is_exactly(Softmax, LogSoftmax):
         return None
@@ -31,22 +31,25 @@ def hardmax(at: Adjoint) -> Gradients:
 
 
 def nll_loss(at: Adjoint) -> Gradients:
-    """Return one kernel; only the shape of the scores is used."""
+    """Return the gradient by one operator, which needs only the shape of the scores."""
     return _loss(at, NegativeLogLikelihoodLossGrad, at.tape.ints(at.shape(0)))
 
 
 def softmax_cross_entropy_loss(at: Adjoint) -> Gradients:
-    """Differentiate from the saved log probabilities."""
+    """Return the gradient by one operator, which reads the saved logarithms of probabilities."""
     return _loss(at, SoftmaxCrossEntropyLossGrad, at.result(1))
 
 
 def _loss(
     at: Adjoint,
-    made: type[NegativeLogLikelihoodLossGrad | SoftmaxCrossEntropyLossGrad],
+    kind: type[NegativeLogLikelihoodLossGrad | SoftmaxCrossEntropyLossGrad],
     scores: Value,
 ) -> Gradients:
-    """Return the gradient of a loss over classes by one kernel, which reads ``scores``."""
+    """Return the gradient of a loss over classes by an operator of class ``kind``.
+
+    ``scores`` is its second operand: the scores, or their shape.
+    """
     reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
-    op = made(reduction=reduction, ignore_index=ignored)
-    weight = (at.operand(2),) if at.has(2) else ()
+    op = kind(reduction=reduction, ignore_index=ignored)
+    weight = (at.operand(2),) if at.has(2) else ()  # weights of the classes
     return {0: at.tape.apply(op, at.dy, scores, at.operand(1), *weight)}
