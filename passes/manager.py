@@ -55,10 +55,10 @@ class Instrument(Protocol):
 MOST_MODULES, MOST_NODES = 8, 20_000
 """Maximum modules whose results outlive their reports, and maximum nodes of such a module.
 
-Both limit the memory of a process; the modules read last count.
+Both limit the memory of a process; results of the modules that were read last are retained.
 """
 MOST_RESULTS = 96
-"""Maximum cached results of a module; the oldest is dropped first."""
+"""Maximum cached results of a module, which limits memory; the oldest is dropped first."""
 Shared: TypeAlias = dict[tuple[Module, Hashable], Any]
 """Results by module and by what computed them: a pass, or the key of `Analyses.once`."""
 ABSENT = object()
@@ -86,9 +86,10 @@ class Analyses:
 
     @classmethod
     def sharing(cls, read: Module, instruments: tuple[Instrument, ...] = ()) -> Analyses:
-        """Return the results of earlier analyses of a module as it was read, if it is recent.
+        """Return analyses that share the results of earlier analyses of one module.
 
-        With instruments there are no earlier results, so that they observe every pass.
+        ``read`` is the module as it was read from a file. With instruments no earlier result is
+        reused, so that they observe every pass; a large module shares no results at all.
         """
         if len(read.graph.nodes) > MOST_NODES:
             return cls(instruments)
@@ -102,8 +103,10 @@ class Analyses:
     def once(
         self, subject: Module, key: Hashable, result: Callable[[], R], holds: Callable[[R], bool]
     ) -> R:
-        """Return a result that depends on a module; a shared one only while it ``holds``."""
-        # None stands for absent, as no such result is None
+        """Return what ``result`` computes of a module; an earlier result while it ``holds``.
+
+        Unlike the result of a pass, it is never None, so that None stands for an absent one.
+        """
         cached = None if self.shared is None else self.shared.get((subject, key))
         if cached is None or not holds(cached):
             cached = result()
@@ -144,7 +147,10 @@ class Analyses:
         return result
 
     def stands_for(self, analysis: Analysis[R], module: Module, run: Callable[[], R]) -> R:
-        """Return the result of ``run``, which instruments observe as that of an analysis."""
+        """Return the result of ``run``, which instruments observe as that of ``analysis``.
+
+        For a caller that computes the same by other options than the analysis has.
+        """
         start = time.perf_counter()
         result = self._guarded(analysis, run)
         self._notify(analysis, module, result, time.perf_counter() - start, cached=False)

@@ -292,7 +292,7 @@ def analyze(
     is_repeatable = isinstance(model, str | os.PathLike | bytes | Module)
     if predictor or example is not None or not is_repeatable:
         return report()
-    return am.once(as_read, (how, *how.dims), report, is_current)
+    return am.once(as_read, (how, *how.dims), report, is_current)  # the order of dims counts
 
 
 def is_current(report: Report) -> bool:

@@ -189,7 +189,7 @@ class Grouping:
                 self.shows[v] = root
 
     def share_dequantized(self, nodes: Iterable[Node], segment: Segment) -> None:
-        """Copy a dequantisation that several quantised kernels read into each of them.
+        """Let each quantised kernel read a shared dequantisation as a view of its integers.
 
         If products absorb dequantisations, every other reader does too.
 
@@ -273,7 +273,7 @@ class Grouping:
         kind = unit.kind if unit else node.op.kind
         tag = unit.tag if unit else node.op.mnemonic
         members = unit.members if unit else (node,)
-        for g in sorted(operands, key=lambda g: (-g.level, g.index)):  # lower levels close cycles
+        for g in sorted(operands, key=lambda g: (-g.level, g.index)):  # low levels may close cycles
             if (
                 not g.is_host
                 and len(g.nodes) + len(members) <= self.table.max_nodes

@@ -58,9 +58,9 @@ class ConvAlgorithm(Enum):
     DIRECT_LAST = "direct, channels last"
     """The same for feature maps whose channels are the densest axis."""
     PRODUCT = "product"
-    """One matrix product of the feature map as it lies."""
+    """One matrix product for all images, of a feature map whose channels are the densest axis."""
     PLANES = "product of planes"
-    """A matrix product for each image, whose channels are planes."""
+    """A matrix product for each image, of a feature map whose channels come before its pixels."""
 
     __hash__ = object.__hash__  # faster than Enum's hash of the name
 
@@ -106,7 +106,7 @@ class Kernel:
     def divided(self, count: Dim, **changed: Any) -> Kernel:
         """Return the average of ``count`` launches that share the work, with fields ``changed``."""
         work, traffic = self.work, self.traffic
-        # launches of one list differ in size: all get the mean
+        # an optimizer's launches over parts of a list of tensors differ in size: all get the mean
         per_launch = {
             name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")
         }
@@ -174,7 +174,11 @@ class Kernel:
 
 @entity
 class Alternative:
-    """Kernels of the other branch, which would replace those from ``first`` up to ``last``."""
+    """Kernels of a side of a branch that is not in a table, as only data decides which side runs.
+
+    They would replace the kernels at positions from ``first`` up to, and without, ``last``.
+    ``alternatives`` are those of branches inside this side, at positions of its ``kernels``.
+    """
 
     first: int
     last: int

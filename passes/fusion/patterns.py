@@ -74,6 +74,7 @@ def _pattern(
     name: str, starts: str, find: str, kind: str, *, tag: str | None = None, folds: bool = False
 ) -> Pattern:
     """Return the pattern of a row of ``patterns.toml``."""
+    # without ``starts``, a search begins at nodes of every kind
     nodes = [Kind[word] if word.isupper() else word for word in starts.split()]
     tag = name if tag is None else tag
     return Pattern(nodes or list(Kind), find, tag, Kind[kind.upper()], folds)

@@ -34,7 +34,7 @@ ROOTS = (Sqrt, Pow)
 TOWARD_ROOT = (*ROOTS, Add, Reciprocal, Div, Max, Clip)
 """Operators allowed between a mean of squares and the product with its inverse root."""
 LAST_FACTORS = (0.5, 6.0, 1 / 6)
-"""Last factors of a GELU (1/2) or a hard swish (1/6); others are scales of the model."""
+"""Last factors of a GELU (1/2) or a hard swish (1/6, or 6 divides); others scale the model."""
 
 Nodes = list[Node]
 

@@ -231,6 +231,7 @@ def integer_product(node: Node, near: Neighbourhood) -> Nodes | None:
     # without cast and scale the result stays integers, and the product another kernel
     if len(members) < 3:
         return None
+    # the product of scales feeds the third member, a Mul; a quantization feeds the integer product
     for maker in [*map(near.maker, members[2].inputs), near.maker(node.inputs[0])]:
         is_joined = maker is not None and isinstance(maker.op, (Mul, DynamicQuantizeLinear))
         if maker is not None and is_joined and near.lone(maker.results[0]) in members:

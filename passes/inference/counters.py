@@ -108,15 +108,17 @@ def is_extent(node: Node, producers: Mapping[Value, Node]) -> bool:
 
 
 def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | None:
-    """Return the number of further iterations after which a loop ends, at most ``most``.
+    """Return the number of iterations from now to the last one, both not counted; at most ``most``.
 
     The step doubles until the condition is false, then bisection finds where it became so.
 
     Args:
-        goes_on: whether the loop goes on after so many more iterations; None if unknown.
+        goes_on: whether the loop goes on after the iteration that so many others precede from now
+            on; None if unknown.
         most: number that ends the search; the loop need not end by then.
     """
-    # the loop goes on after ``low`` and, once doubling ends, not after ``high``
+    # the loop goes on after ``low``; once doubling ends it does not after ``high``, unless ``most``
+    # ended it
     low, high = -1, 0
     while (answer := goes_on(high)) and high < most:
         low, high = high, min(2 * high + 1, most)
@@ -201,7 +203,7 @@ def last_states(
     # the last iteration is inferred by itself, for the types of its results
     end = trip - 1 - done if isinstance(trip, int) else MOST_ITERATIONS
     more = last_iteration(counter, end) if end > 0 else None
-    # `goes_on` has advanced the states by ``more`` before, so there are such states
+    # `goes_on` has advanced the states by ``more`` before, so only a loop without states has none
     return (
         (states[-1], done) if more is None else (advanced(states, more) or states[-1], done + more)
     )
@@ -215,7 +217,10 @@ def goes_on(
     done: int,
     by: int,
 ) -> bool | None:
-    """Return whether a counting loop goes on after ``by`` more iterations."""
+    """Return whether a counting loop goes on after the iteration that ``by`` others precede.
+
+    None if its states there, or its condition, are not predictable.
+    """
     carried = advanced(states, by)
     if carried is None:
         return None

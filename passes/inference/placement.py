@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Extents = tuple[int, ...]
 Axes = tuple[Sequence[int], ...]
-"""Offsets, in elements, along each axis of a view; those of an element add up.
+"""Offsets, in elements, along each axis of a view; an element lies at the sum of its offsets.
 
 An axis that is broadcast has one offset.
 """
@@ -169,6 +169,7 @@ def narrowed(shape: Extents, axes: Axes, parts: Mapping[int, Sequence[int]]) -> 
 
 def progression(numbers: Sequence[int]) -> Sequence[int]:
     """Return whole numbers as a range where they have equal steps."""
+    # a range has no step of 0, so that equal numbers stay a tuple
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     equal_steps = range(numbers[0], numbers[0] + step * len(numbers), step) if step else range(0)
     return equal_steps if [*equal_steps] == [*numbers] else tuple(numbers)

@@ -102,7 +102,8 @@ class StrideWalk:
             case Transpose(perm=perm):
                 order: Sequence[int] = perm or range(len(old))[::-1]
                 self.strides[result] = tuple(strides[axis] for axis in order)
-            # a part is read with the strides of the whole
+            # a part is read with the strides of the whole; left out: a step of a slice, which
+            # multiplies the stride of its axis
             case Slice() | Split():
                 for v in node.results:
                     self.strides[v] = strides

@@ -34,9 +34,9 @@ from ..runtimes import Framework, Runtime
 IN_PLACE = frozenset({Kind.ELEMENTWISE, Kind.NORMALIZATION, Kind.SOFTMAX})
 """Kinds whose result may overwrite an operand of the same size that is not read afterwards."""
 MAX_CANDIDATES = 64
-"""Maximum number of formulas in one maximum, whose comparison takes time by pairs.
+"""Maximum number of formulas in one maximum, as their comparison takes time by pairs.
 
-In place of more, the bytes of all storages together are an upper bound.
+Beyond it, the bytes of all storages together stand for the maximum, as an upper bound.
 """
 
 
@@ -219,7 +219,7 @@ class Intervals:
                 self.ends[o] = end
 
     def largest(self, regions: Iterable[Intervals]) -> Dim:
-        """Return the largest need of any region at a time."""
+        """Return the largest need of the regions, of which one runs at a time."""
         candidates: dict[Dim, None] = {}
         total: list[Dim] = []
         for r in regions:

@@ -23,9 +23,8 @@ class Untie(Transform):
     torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``).
     Contents are equal in a model that was not trained yet, or was written without its contents. A
     module that is called twice has one path, and keeps its tensors. Three kinds of tensors stay
-    shared:
-    those with contents in the file, tables of embeddings, which a head may be tied to, and matrices
-    that operators of several kinds read.
+    shared: those with contents in the file, tables of embeddings, which a head may be tied to, and
+    matrices that operators of several kinds read.
     """
 
     def run(self, module: Module, am: Analyses) -> Module:

@@ -32,8 +32,9 @@ class Ceiling(Enum):
 def vector_dtype(dtype: DType) -> DType:
     """Return the element type of a kernel's vector operations.
 
-    It is that of the products, or f16 if they are integers or narrower: kernels add real numbers
-    and take exponentials in no narrower type, so that the time is a lower bound.
+    It is the type of the products, or f16 if that type is an integer or has fewer than 16 bits:
+    kernels add real numbers and take exponentials in no narrower type than f16. The time at this
+    type is a lower bound.
     """
     return dtype if dtype.is_float and dtype.bits >= 16 else DType.F16
 
@@ -44,8 +45,8 @@ class LaunchCounts:
 
     Args:
         mac: multiply–accumulates.
-        floor_mac: the same of the algorithm that needs the fewest: minimal filtering, no masked
-            pairs.
+        floor_mac: multiply–accumulates of the algorithm that needs the fewest: minimal filtering
+            of convolutions, no masked pairs in attention.
         alu: operations of the vector unit.
         sfu: operations of the special-function unit.
         integer: operations on integers.
@@ -119,7 +120,7 @@ class KernelBound:
 
     @property
     def floor_s(self) -> float:
-        """Lower bound of the kernel's time."""
+        """Return the lower bound of the kernel's time."""
         return max(self.floor.values(), default=0.0)
 
     @property
@@ -170,7 +171,7 @@ class KernelBound:
 
 
 def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
-    """Return the kernels of one side of a branch, with lower bounds of ``least_s`` in sum at most.
+    """Return the kernels of one side of a branch; their lower bounds add up to ``least_s`` at most.
 
     Args:
         side: kernels of the side.

@@ -98,14 +98,16 @@ class Charging:
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
-        # with the work that the key is the identity of, so that it stays alive
+        # keys have the identity of a work; the entry also holds that work, so that it stays alive
+        # and no other object gets its identity
         self.biased: dict[tuple[int, Dim], tuple[Work, Work]] = {}
 
     def kernel(self, group: Group) -> Kernel:
         """Return the kernel of a finished group with its costs.
 
-        A value from outside the group counts with the largest part that one node reads; a value
-        that other kernels read is written in full.
+        A value from outside the group is read once: the union of the parts that its nodes read. A
+        value that other kernels read is written in full. Nodes in ``group.assigned`` assign to part
+        of a value in place, and read and write that part alone.
         """
         folded, views = group.folded, self.views
         nodes = tuple(group.nodes)
@@ -259,6 +261,9 @@ class Charging:
     def _united(self, root: Value, parts: Mapping[Value, Dim]) -> Dim:
         """Return the bytes of a value that is read in parts: of their union where it is known.
 
+        The union is known of views that are read whole. The result is the largest of this union and
+        of the bytes read of each other view, and never more than the value has.
+
         Args:
             root: the value.
             parts: views of it, with the bytes that the kernel reads of each.
@@ -268,7 +273,7 @@ class Charging:
         whole_views = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
         if root in whole_views:
             return total
-        # a single view without repeated elements is the union, which need not be computed
+        # a single view without repeated elements is its own union, which need not be computed
         is_one_part = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
         share = self.unions.share(root, whole_views) if whole_views and not is_one_part else None
         least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole_views]

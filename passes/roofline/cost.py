@@ -27,7 +27,7 @@ from ..manager import Analyses
 FLOP_PER_BYTE = 150
 """Operations that take as long as a byte of device memory: the balance of an A100, half an H100's.
 
-It decides which side of a branch is dearer, and no time.
+It only decides which side of a branch counts as dearer; no predicted time depends on it.
 """
 
 
@@ -102,7 +102,7 @@ class CostTable:
         """Return True if totals are lower bounds, because something depends on data."""
         if any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
             return True
-        if any(not isinstance(node.op, If) for node in self.undecided):
+        if any(not isinstance(node.op, If) for node in self.undecided):  # loops of unknown length
             return True
         w, t = self.work, self.traffic
         totals = (w.mac, w.alu, w.sfu, w.integer, t.read_bytes, t.write_bytes)
@@ -337,7 +337,7 @@ def executions(node: Node) -> RegionRuns:
 def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> RegionRuns:
     """Return the runs of regions by their count, or its lowest value if only data decides it.
 
-    A count from 0 up without a limit is such: it stands for a symbol that inference has added.
+    Data decides a count that may be 0 and has no upper limit: a symbol that inference has added.
     """
     if count is None:
         return RegionRuns(regions, least, is_certain=False)

@@ -107,7 +107,7 @@ class Floors:
         nbytes = n.read_bytes + written
         if not is_some(nbytes):
             return times
-        # of chosen rows, which may all be one, nothing need pass L1
+        # rows that indices choose may all be one row, so that none need come from beyond L1
         loaded = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, cache_bytes in self.levels:
             least, cache_share = nbytes, cache_bytes / parts

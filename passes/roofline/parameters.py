@@ -72,7 +72,7 @@ class ParameterTable:
         return dim_sum(self.elements[v] for v, r in self.roles.items() if r is role)
 
     def tied(self, module: Module, table: Runtime) -> tuple[Dim, Dim]:
-        """Return elements of parameters that are read in several layouts, and of their copies.
+        """Return elements of parameters that are read in several layouts, and of further copies.
 
         A head that shares the table of an embedding reads it transposed. PyTorch reads the table
         in place; a runtime that folds the transposition stores a second copy.
@@ -149,6 +149,7 @@ class Walk:
                 for inner, outer in zip(region.inputs, node.inputs[skipped:], strict=False):
                     self.sources[inner] = self.sources.get(outer, ()) if outer else ()
             self.graph(region)
+            # a region may return a stored tensor that none of its nodes reads
             self.use(Role.PARAMETER, [v for v in region.outputs if v.is_real and v in self.stored])
 
     def node(self, node: Node) -> None:

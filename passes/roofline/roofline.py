@@ -71,7 +71,7 @@ class RooflineTable:
 
     @cached_property
     def floor_s(self) -> float:
-        """Lower bound of one run's kernel time."""
+        """Return the lower bound of one run's kernel time."""
         floors = [k.floor_s for k in self.kernels]
         # one kernel after the other
         if self.streams == 1:
@@ -89,7 +89,7 @@ class RooflineTable:
 
     @cached_property
     def launch_gap_s(self) -> float:
-        """Launch overhead of one run."""
+        """Return the launch overhead of one run."""
         return math.fsum(k.launch_gap_s for k in self.kernels)
 
     @cached_property
@@ -349,5 +349,5 @@ class Rates(Floors):
 
 def rates_by_kind(machine: Machine, tf32: Tf32) -> Callable[[Kind], Rates]:
     """Return the rates of a machine for kernels of a kind, some of which may use TF32."""
-    both = {allowed: Rates(machine, tf32=allowed) for allowed in (False, True)}
-    return lambda kind: both[tf32.of(kind)]
+    rates = {allowed: Rates(machine, tf32=allowed) for allowed in (False, True)}
+    return lambda kind: rates[tf32.of(kind)]

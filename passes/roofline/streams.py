@@ -30,7 +30,7 @@ SHARED = (
     Ceiling.L2,
     Ceiling.DEVICE,
 )
-"""Resources that concurrent kernels share; the SMs come last."""
+"""Resources that concurrent kernels share; `use` adds the SMs as the last."""
 RESIDENT_THREADS = 2048
 """Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
 
@@ -56,7 +56,8 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
             if not table.runtime.is_view(node):
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
-    # the last kernel of a region so far: it waits for all earlier kernels, all later ones for it
+    # the last kernel of a region so far: all later kernels wait for it, and it waits for all
+    # earlier ones, of which those before the last such kernel are waited for already
     last: int | None = None
     writers: dict[Value, int] = {}
     for i, k in enumerate(table.kernels):
@@ -118,6 +119,7 @@ class Timeline:
         streams: int,
     ) -> None:
         self.time_s, self.uses, self.wait_s = time_s, uses, wait_s
+        # for each kernel the number of kernels that must still end before it starts
         self.missing = [len(d) for d in depends]
         self.readers: list[list[int]] = [[] for _ in depends]
         for i, before in enumerate(depends):
@@ -128,6 +130,7 @@ class Timeline:
         self.free = list(range(max(streams, 1)))
         # seconds alone that each running kernel still needs
         self.left: dict[int, float] = {}
+        # the current time, and the earliest time at which the host can launch the next kernel
         self.now = self.launched = 0.0
         count = len(depends)
         self.start_s, self.end_s = [0.0] * count, [0.0] * count
@@ -154,19 +157,19 @@ class Timeline:
         """Advance to the next end of a kernel, or to the next launch if that is possible before."""
         columns = zip(*(self.uses[i] for i in self.left), strict=True)
         # the resource in most demand slows all running kernels by the same factor
-        slow = max([1.0, *map(sum, columns)])
-        least = min(self.left.values(), default=math.inf)
-        until = self.now + least * slow
+        slowdown = max([1.0, *map(sum, columns)])
+        shortest_s = min(self.left.values(), default=math.inf)
+        next_end = self.now + shortest_s * slowdown
         # the host can launch the next kernel before a running one ends
-        if self.ready and self.free and self.launched < until:
+        if self.ready and self.free and self.launched < next_end:
             for i in self.left:
-                self.left[i] -= (self.launched - self.now) / slow
+                self.left[i] -= (self.launched - self.now) / slowdown
             self.now = self.launched
             return
-        self.now = until
-        ended = [i for i, left in self.left.items() if left <= least]
+        self.now = next_end
+        ended = [i for i, left_s in self.left.items() if left_s <= shortest_s]
         for i in self.left:
-            self.left[i] -= least
+            self.left[i] -= shortest_s
         for i in ended:
             self._end(i)
 

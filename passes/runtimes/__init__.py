@@ -64,7 +64,7 @@ RANK: Mapping[Kind, int] = {
 weigh less than a product may be merged."""
 
 TRAINING_DEFAULT, TRAINER = "eager", "trainer"
-"""Default runtimes of a training step: of a graph PyTorch; of a configuration what trainers run."""
+"""Default runtimes of a training step: eager PyTorch for a graph, a trainer for a configuration."""
 CLUSTER_DEFAULT = "cudagraph"
 """Runtime of training steps of graphs on many devices: PyTorch's kernels, launches hidden."""
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}

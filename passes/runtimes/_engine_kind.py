@@ -53,9 +53,9 @@ class StaticShare:
         token: MiB for each token of the largest step with prompts.
         graph: MiB for each sequence of the largest recorded step.
         rank: MiB for each rank of an engine.
-        data: for data-parallel attention, MiB for each of its ranks and each sequence of the
-            largest recorded step; number of these sequences up to which that holds; MiB for more
-            sequences.
+        data: three numbers for data-parallel attention: MiB for each of its ranks and each sequence
+            of the largest recorded step, the most sequences at which this holds, and the MiB that
+            hold at more sequences.
         least: MiB that are reserved at least, on devices with more memory than ``least_from``.
         least_from: memory in MiB.
         sizes: rows of memory in MiB below which the row holds, ascending; tokens of the largest
@@ -165,21 +165,24 @@ class EngineKind:
         budgets: rows of least memory of a GPU in GiB, tokens of a step, and maximum sequences in
             flight; descending.
         small: beginnings of the names of GPUs that have the last row of ``budgets``.
-        items: for families of models whose largest image or video a step must hold whole, its
-            tokens, and the budget of steps if the default is smaller; else empty.
+        items: by family of models, the tokens of the largest image or video, which a step must hold
+            whole, and the budget to which a smaller default is raised; `on` empties it where the
+            default is large enough.
         counts_graphs: whether the share of a device includes recorded graphs.
         context_bytes: bytes of a context and its libraries that the share of a device includes.
         logit_bytes: bytes for each logit of the largest step of decoding when memory is profiled.
-        similar: ratio of the numbers of layers of two kinds below which their caches have groups of
-            one size.
+        similar: layers of the kind of cache with the most over those of the kind with the fewest,
+            below which the smaller kind is padded to one group of the larger's size.
         prints_concurrency: whether it prints the size of its cache as a number of users of the
             longest sequence.
         extra_states: further states of a sequence, so that an earlier state may be read again.
         steps_ahead: number of steps whose tokens are stored in addition to a sliding window.
         padding: multiples to which 4-bit experts widen the inner columns of a rank and the hidden
-            columns, by architecture, maker, or "" for others.
-        state: element type of states; "" for that of the model.
-        states: element type of states by family of models; "config" for that of its configuration.
+            columns, by GPU: its architecture (``sm10``), else its maker, "" for all others.
+        state: element type of recurrent states of a family without an entry in ``states``; "" for
+            that of the model.
+        states: element type of recurrent states by family of models; "config" for the type in the
+            model's configuration.
         checks_longest: whether it starts only if one sequence of all positions has room.
         caches: default type of caches by formats of weights whose files name one, and of sparse
             attention; any other cache has the type of activations.

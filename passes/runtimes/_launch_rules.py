@@ -26,7 +26,7 @@ class RuleOperation(Enum):
     DEPTHWISE = "depthwise convolution"
     DATA_GRADIENT = "gradient of a feature map"
     FILTER_GRADIENT = "gradient of filters"
-    """Gradients of convolutions of one group; the others have no rules."""
+    """Both gradients are of convolutions of one group; those of grouped ones have no rules."""
     PRODUCT = "product"
     ATTENTION = "attention"
     BATCH_NORM = "batch normalization"

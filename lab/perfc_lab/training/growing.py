@@ -49,12 +49,13 @@ class Recipe:
         parallel_trees: trees of a round, whose mean counts: each sees other rows and features, so
             that their noise averages out.
         objective: objective of the trainer; the squared error of the logarithm converges fastest.
-        levels: how often the level of every block is subtracted and trees grow again, so that
-            shapes that only one machine has do not take on the level of that machine.
+        levels: how often the machines' levels (function `levels`: how much slower or faster than
+            predicted a machine is) are subtracted and trees grow again, so that shapes that only
+            one machine has are not predicted as slow or fast as that machine.
         left_out: fields with other values while a machine is held out.
-        leaves: maximum leaves of a tree, which then grows leaf by leaf, not level by level; 0 for
-            all that ``depth`` allows.
-        cells: maximum cells of the summary of the training rows.
+        leaves: maximum leaves of a tree, which then splits one leaf at a time, not all of a depth;
+            0 for all that ``depth`` allows.
+        cells: maximum cells of the summary of the training rows (`cells.summarise`).
         seed: random seed of samples and trees.
         general: True to begin the forest with the trees for held-out machines; these trees alone
             predict unmeasured machines.
@@ -183,7 +184,8 @@ def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
 def joined(one: Forest, other: Forest) -> Forest:
     """Return the sum of two forests, as one forest with the constant of ``one``."""
     start = len(one.feature)
-    # the constant of ``other`` is added to all leaves of its first tree, as every row ends in one
+    # a leaf has -1 as feature and its value as threshold. The constant of ``other`` is added
+    # to all leaves of its first tree, as every row ends in one of them
     second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
     leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
     threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)

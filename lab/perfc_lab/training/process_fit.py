@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_BEYOND = 2.0
 """Limit of a logarithm of measured over expected: factors beyond ``e**2`` either way count so."""
 USUAL, SPREAD = np.log(0.1), 2.0
-"""Mean and deviation of the logarithm of an amplitude, before any row is seen."""
+"""Mean and deviation of the logarithm of an amplitude, and of the noise, before any row is seen."""
 REACH, REACH_SPREAD = 1.5, 1.0
 """Mean and deviation of the logarithm of a column's reach, in the column's standard deviations.
 

@@ -57,7 +57,8 @@ RANDOM_FOREST: Mapping[str, Any] = {
 }
 """A random forest in XGBoost's terms: one round of trees side by side, at full rate.
 
-A tree sees 0.63 of the rows, the share of distinct rows in a bootstrap sample, 1 − 1/e.
+A tree sees 0.63 of the rows, the share of distinct rows in a bootstrap sample, 1 − 1/e. A leaf has
+the mean of its rows, as without ``lambda`` nothing draws it to 0.
 """
 
 

@@ -1,4 +1,4 @@
-"""The board of the comparison of chapter 6.
+"""The board of the comparison with chapter 6 of K. Panner Selvam's thesis.
 
 `perfc eval trees` writes it; the numbers are those of `experiment`.
 """

@@ -1,4 +1,6 @@
-"""Boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target.
+"""Boosted trees on the logarithm of a target, by a grid of settings.
+
+The grid is that of K. Panner Selvam's thesis, Section 6.5.3.
 
 `predictors` grows them on features of served models.
 """

@@ -19,7 +19,7 @@ class HeldOutKind(Enum):
     """Kinds of folds."""
 
     RANDOM = "random fifth"
-    """Random folds, as in the thesis: every model and machine is in each training."""
+    """Random folds, as in K. Panner Selvam's thesis: each training has every model and machine."""
     MODEL = "unseen model"
     """All rows of a model are one fold."""
     MACHINE = "unseen machine"

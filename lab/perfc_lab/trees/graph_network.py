@@ -1,6 +1,7 @@
-"""Rows of served models as graphs, for the graph network of Section 6.5.2.
+"""Rows of served models as graphs, for the graph network of K. Panner Selvam's thesis.
 
-The network is `papers.llm_sage`; it learns from the graph of a prompt and the features of the row.
+The network (Section 6.5.2) is `papers.llm_sage`; it learns from the graph of a prompt and the
+features of the row.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NAME = "llm-sage"
 STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
 """Positions of the features that the network reads in addition to the graph.
 
-They are those of the thesis, and those of the deployment.
+They are those of the thesis's network, and those of the deployment.
 """
 
 
@@ -53,13 +54,15 @@ class GraphNetwork:
         self.network: GraphPredictor | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Train on all inner folds but the last, of the tested kind, which decides when to stop."""
+        """Train on inner folds of the tested kind; the error of the last decides when to stop.
+
+        The last fold is not trained on, unless it is the only one.
+        """
         self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
         every = measurements(rows)
         pairs = list(zip(every.rows, folds, strict=True))
         validation = [row for row, fold in pairs if fold == folds[-1]]
-        # with a single fold there is nothing else to train on
         train = [row for row, fold in pairs if fold != folds[-1]] or validation
         budget = TrainingBudget(limit_s=self.limit_s)
         self.network.fit(every.of(train), every.of(validation), budget, lambda _: None)

@@ -1,5 +1,6 @@
-"""The 20 hardware features of Table 6.3, from target files; an unknown number is NaN.
+"""The 20 hardware features of a row, from target files; an unknown number is NaN.
 
+They are those of K. Panner Selvam's thesis, Table 6.3.
 `rows.features_of` puts them between the features of the model and of the deployment.
 """
 

@@ -1,5 +1,6 @@
-"""The 14 model features of Table 6.3, from a configuration and the operators it is lowered to.
+"""The 14 model features of a row, from a configuration and the operators it is lowered to.
 
+They are those of K. Panner Selvam's thesis, Table 6.3.
 `rows.features_of` puts them first.
 """
 

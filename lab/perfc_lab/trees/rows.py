@@ -1,5 +1,6 @@
 """Turn measured rows of served models into features, a target and kernel times for trees.
 
+The trees are those of K. Panner Selvam's thesis, chapter 6, which "the thesis" stands for here.
 `rows_of` reads a table; `features_of` also serves a model that was not measured.
 """
 
@@ -69,8 +70,8 @@ stands for changes under one version: builds, settings, whether tokens are draft
 AWQ = "awq"
 """Name of weights in 4-bit integers that AutoAWQ wrote."""
 DISAGGREGATED, PARTLY = ", disaggregated", ", partly given"
-"""Suffixes of a table's name: for rows with disaggregated prefill, and in addition for such rows
-whose number of workers or draft tokens is not published."""
+"""Suffixes of a table's name: the first for rows with disaggregated prefill, the second after it if
+the number of their workers or draft tokens is not published."""
 # features of a row, in the order that files of trees store
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
@@ -100,8 +101,10 @@ class TreeRow:
         value: measured value.
         features: features in the order of `COLUMNS`.
         served: the published row.
-        parts: weighted times, each as the amounts that a fitted law of hosts turns into seconds;
-            their sum is the time of ``tokens``. Empty if no steps are counted.
+        parts: weighted times, whose sum is the time of ``tokens``. Each has amounts such as steps
+            and kernel seconds, which a law that is fitted to a runtime's hosts turns into seconds.
+            Of an energy two parts that are not summed: the counts of its kernels, and the time that
+            boards draw idle power in. Empty if no steps are counted.
         tokens: number of tokens in that time.
         expected: bytes of memory as `perfc` computes them; NaN for other targets.
     """
@@ -153,6 +156,7 @@ def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator
         parts = ((1.0, counts[ServingQuantity.TTFT_S]), (decodes, counts[ServingQuantity.TPOT_S]))
         yield tree_row(served, Target.THROUGHPUT, value, parts, tokens)
     if ServingQuantity.ENERGY_J in counts:
+        # `KernelSum.joules` unpacks the two and reads no weights
         parts = (
             (1.0, counts[ServingQuantity.ENERGY_J]),
             (1.0, counts[ServingQuantity.TOKENS_PER_S]),

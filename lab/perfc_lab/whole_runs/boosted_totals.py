@@ -134,7 +134,7 @@ class BoostedTotals(ForestPredictor):
         return values, np.array([run[key] for run in each], np.float64)
 
 
-@lru_cache(65_536)
+@lru_cache(65_536)  # several folds read the same rows
 def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     """Return the features of a run: sums over its kernels by name.
 

@@ -78,14 +78,15 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
             budget,
             LEFT_OUT,
             lambda _: None,
-            parts=2,
+            parts=2,  # fewer than usual, as the smaller recipe
         )
         detail = predictor.detail(held_out)
         residuals = np.log(held_out.values(quantity) / detail.value)
         # a number for each way of running
         modes_of_rows = [configuration_of(r).way for r in held_out.rows]
         modes = np.unique(modes_of_rows, axis=0, return_inverse=True)[1]
-        # `AT_ONCE`: three machines or so do not justify a smaller distance than its minimum
+        # each machine counts as `AT_ONCE` far from the others, the least distance of an unmeasured
+        # machine: about three machines are too few to derive a smaller one
         machines.append(LeftOut(AT_ONCE, residuals, detail.width, modes))
         say(f"without {target}: {np.abs(np.expm1(-residuals)).mean():.1%}")
     return unseen(machines)

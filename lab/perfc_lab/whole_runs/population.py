@@ -26,7 +26,7 @@ NOISES = (0.001, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25)
 FREEDOMS = (0.01, 0.03, 0.1, 0.3)
 """Deviations of a weight from the population's mean that are tried."""
 SHARED = 0.5
-"""Share of that deviation's variance that all conditions of a machine have in common."""
+"""Share of the variance of a weight that all conditions of a machine have in common."""
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the noise of other machines that are tried."""
 MULTIPLE_DEVIATION = 0.7

@@ -75,7 +75,7 @@ SPREAD: Mapping[str, object] = {
 SPREAD_ROUNDS = 60
 """Trees of the expected spread."""
 PULL = 1.0
-"""Number of rows that count as much as the offset of the level above, which a mean starts from."""
+"""Weight, in rows, of the offset of the level above in the mean of a level."""
 MACHINE_FEATURES = frozenset(
     {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
 )
@@ -149,7 +149,8 @@ def fitted(
     log_errors = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
     low, high = _box(values, names)
-    # features are computed by the other parts: residual and spread are fitted after a draft
+    # the features of the validation rows need rates, factors and similarity: a draft without
+    # residual and spread computes them
     draft = Learned(
         unit,
         rates,
@@ -159,7 +160,7 @@ def fitted(
         low=low,
         high=high,
         targets=frozenset(train.targets),
-        memory=offsets_of(train.of(()), np.zeros(0)),
+        memory=offsets_of(train.of(()), np.zeros(0)),  # empty
         similarity=similarity_of(
             train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
         ),
@@ -172,6 +173,8 @@ def fitted(
     errors = _errors_across(values, log_errors, weight, names, fold, budget.seed, rounds)
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(errors)).mean():.1%} across parts")
     draft = replace(draft, residual=residual, spread=_spread(values, errors, names, budget.seed))
+    # offsets correct what a prediction leaves over, so they read its features, and not the
+    # cross-fitted ones
     total, seen = draft.features_of(train, runs, pruned)
     rest = np.log(stack.time_s / total) - residual(seen)
     return replace(draft, memory=offsets_of(train, rest))
@@ -246,7 +249,8 @@ def _residual(
 ) -> tuple[Trees, int]:
     """Return trees on logarithmic errors, and their number.
 
-    That is ``rounds``, or without progress on the ``held`` features and errors an earlier one.
+    The number is ``rounds``; with ``held`` rows, features and errors, it is that of their least
+    error.
     """
     library = xgboost()
     matrix = library.DMatrix(values, log_errors, weight=weight, feature_names=list(names))

@@ -10,7 +10,8 @@ class ProcessMemory:
     """Resident memory that a process grows by, at its peak.
 
     Args:
-        library_bytes: code and data of the runtime, and the graph.
+        library_bytes: code and data of the runtime, and the graph; 0 until
+            `by_framework.process_of` adds them.
         weight_bytes: stored tensors, in the form in which kernels read them.
         copy_bytes: copies of stored tensors, and memory that earlier copies leave in the heap.
         run_bytes: buffers of runs, and inputs; 0 if loading takes more.

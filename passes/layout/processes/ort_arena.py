@@ -30,6 +30,7 @@ class HeapArena(BfcArena):
     def __init__(self, heap: Heap) -> None:
         super().__init__()
         self.heap = heap
+        # by address: size of a region, and bytes up to the end of the last chunk in it
         self.regions: dict[int, tuple[int, int]] = {}
 
     def allocate(self, key: int, nbytes: int) -> None:

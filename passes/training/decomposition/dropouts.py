@@ -23,7 +23,7 @@ from .written_out import Written
 MOST_BRANCHES = 8
 """Maximum parallel branches of one addition to the residual stream; attention and MLP are two.
 
-More would be a sum of something else, and take quadratic time.
+A sum of more branches is no residual stream, and would take quadratic time.
 """
 
 
@@ -134,7 +134,8 @@ class Places:
         if node.op.is_exactly(MatMul, Gemm):
             return (result,) if self.is_stored(node.inputs[1]) else ()
         if node.op.is_exactly(Reshape, Cast):
-            # a branch that is cast is dropped before the cast, one that is reshaped after it
+            # of a branch that is cast, elements are dropped before the cast; of one that is
+            # reshaped, after the view
             inner = self.ends.get(node.inputs[0], ())
             return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]

@@ -148,12 +148,14 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     shape, groups = shape_of(x), shape_of(node.results[0])[1]
     if shape_of(after.results[0]) != shape or len(shape) < 3 or not isinstance(groups, int):
         return {}
-    # groups have a scale of ones and an offset of zeros: those of channels follow the views
+    # the instance normalization scales each group by 1 and shifts it by 0: a scale and an offset
+    # of channels may only follow the second view
     scales, offsets = (set(contents(node.inputs, i) or ()) for i in (1, 2))
     if scales != {1.0} or offsets != {0.0} or not isinstance(shape[1], int):
         return {}
-    # without a product and an addition, the second view is the last node that is replaced; the
-    # first view stays, as dead code if nothing else reads it
+    # without a product and an addition of channels, the second view is the last node that is
+    # replaced, and channels get a scale of ones and an offset of zeros; the first view stays, as
+    # dead code if nothing else reads it
     last_node, removed = after, [node]
     ones, zeros = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
     affine, vector_views = (ones, zeros), list[Node]()
@@ -196,7 +198,7 @@ def pairwise(node: Node, tape: Tape) -> Changes:
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
-    """Return the vector of a parameter that is stored as a column, after the view that it needs."""
+    """Return a column as a vector, after the nodes that show it so; a vector needs no node."""
     shape = shape_of(v)
     if len(shape) == 1:
         return [], v

@@ -1,9 +1,12 @@
 """Attention of packed tokens as separate operators, where no fused kernel trains it.
 
 `scaled_dot_product_attention` caps no scores and has no sinks, so that modules with a cap or sinks
-multiply queries and keys, store the probabilities, and multiply them with values. The function does
-the same, in f32, if a trained bias is added to the scores. A framework without fused attention
-always computes attention so.
+multiply queries and keys, store the probabilities, and multiply them with values. If a trained bias
+is added to the scores, `scaled_dot_product_attention` itself runs these operators, in f32. A
+framework without fused attention always computes attention so.
+
+The operand ``BIAS`` is one of three: sinks (`sinks`), a table of relative positions, which has two
+axes, or slopes of a bias that is linear in the distance (`relative`).
 
 Source: transformers 5, `eager_attention_forward` of modeling_gemma2.py, modeling_gpt_oss.py and
 modeling_t5.py: scores in the type of the model, softmax in f32, its result narrowed. PyTorch 2.13,
@@ -72,7 +75,10 @@ def at(node: Node, index: int) -> Value | None:
 
 
 def sinks(node: Node) -> Value | None:
-    """Return a trained score for each head that no token has; None where there is none."""
+    """Return the sinks: a trained score for each head, of a key that no token has; None without.
+
+    Slopes have one axis too, but are no parameters.
+    """
     bias = at(node, BIAS)
     is_trained = bias is not None and bias.is_parameter and len(shape_of(bias)) == 1
     return bias if is_trained else None

@@ -146,7 +146,8 @@ def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
 def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written) -> Changes:
     """Return the GELU of ``x`` whose erf or tanh is ``node``; empty if it is not a GELU.
 
-    ``gone`` has the nodes up to ``node``, which the GELU replaces with the product and sum after.
+    The GELU replaces the nodes in ``gone``, which end with ``node``, and the sum and the products
+    after them.
     """
     plus = at.reader(node.results[0], Add)
     if plus is None or not is_near(number(other(plus, node.results[0])), 1.0):
@@ -223,6 +224,7 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     causal = _causal_mask(mask, at)
     op = Attention(scale=None if is_default_scale else scale, is_causal=int(bool(causal)))
     ins = (q, keys, v, *((mask,) if mask is not None and not causal else ()))
+    # attention of several layers may share the nodes that write a mask
     removed += [n for n in causal if at.is_inner([n])]
     loc = replace(product.loc, op_type="Attention")
     fused = Node(op, ins, product.outputs, (), loc)

@@ -39,6 +39,7 @@ class Blockwise(ListOptimizer):
             lists = (p, g, *states)
             # all but the gradient, operand 1, are overwritten
             overwritten = (0, *range(2, len(lists)))
+            # the numbers of operations set no time: memory bounds a kernel of 16 bytes an element
             op = MultiTensor("adam8bit", len(lists), overwritten, alu=18, sfu=2)
             names = [f"{v.name}.next" for i, v in enumerate(lists) if i != 1]
             updated += tape.named(op, lists, names, f"{p.name}.adam8bit")

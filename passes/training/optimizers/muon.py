@@ -16,7 +16,7 @@ from . import adamw
 ITERATIONS = 5
 """Newton-Schulz iterations of an update, the default ``ns_steps`` of ``torch.optim.Muon``."""
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
-"""Coefficients of the Newton-Schulz iteration, which runs in bf16."""
+"""Coefficients of the Newton-Schulz iteration, the default ``ns_coefficients``."""
 MOMENTUM = (
     ListKernel("lerp_", "mg", "m", alu=3),
     ListKernel("lerp", "gm", "g", alu=3),
@@ -60,7 +60,8 @@ class Orthogonal(ListOptimizer):
 def orthogonal(tape: Tape, g: Value, name: str) -> Value:
     """Return nearly the nearest orthogonal matrix, by Newton-Schulz iteration.
 
-    ``A = X Xᵀ; X ← aX + (bA + cA²)X``; for tall matrices, ``A = Xᵀ X`` is the right factor.
+    ``A = X Xᵀ; X ← aX + (bA + cA²)X`` in bf16; for tall matrices, ``A = Xᵀ X`` is the right factor.
+    The division by the norm before the first iteration is left out.
     """
     a, b, c = COEFFICIENTS
     tape.place, tape.suffix = Loc(f"{name}.muon"), ""

@@ -95,3 +95,4 @@ BF16 = where(protocol=Protocol.GRAPH, dtype="bf16")
 OF_INTEL = where("arc-pro-b60")
 """Rows of the one machine that is not NVIDIA's."""
 OF_NVIDIA = both(REPLAYED, without(OF_INTEL))
+"""Replayed rows of NVIDIA's machines; single calls, whose time has the host in it, are left out."""

@@ -140,7 +140,10 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 
 
 def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
-    """Return the scores of the test rows for a card; of further quantities rows and MAPE."""
+    """Return the scores of the test rows that the card of the weights shows.
+
+    Further quantities have their number of measured rows and their MAPE alone.
+    """
     # the first slice is all rows
     line = next(iter(figures(model.name, [scored(model, fold, fit_s=0.0)])))
     names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")

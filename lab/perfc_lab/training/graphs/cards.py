@@ -15,7 +15,10 @@ from perfc.analyzers.graph.weights import GraphCard
 from perfc.errors import MissingExtraError
 
 SMALL = 0.05
-"""Quantile of the peak memory of a setting's runs below which a run counts as small."""
+"""Quantile of the peak memory of runs below which a run counts as small.
+
+It is of the training rows of one machine, precision, mode and framework.
+"""
 
 
 def card_of(
@@ -24,7 +27,7 @@ def card_of(
     """Return the card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
-    # a model below the small peak of its setting extrapolates
+    # a model with less memory than the small peak of its kind of run is extrapolated
     peaks = small_peaks(train)
     return GraphCard(
         name,

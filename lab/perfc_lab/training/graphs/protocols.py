@@ -30,11 +30,11 @@ class GraphProtocol(Enum):
     """Property that is new in the tested rows."""
 
     RANDOM = "random"
-    """Architectures, drawn at random, 70 : 15 : 15."""
+    """Architectures, drawn at random: 70 % train, 15 % validate, 15 % are tested."""
     FAMILY = "family"
     """Architectures of families that nothing was trained on."""
     WITHIN_FAMILIES = "within-families"
-    """Architectures, 30 % of each family, as TraPPM divides them."""
+    """Architectures, of which 30 % of each family are tested, as TraPPM divides them."""
     DEVICE = "device"
     """The machine; its architectures were seen on other machines."""
     TRANSFER = "transfer"
@@ -44,7 +44,7 @@ class GraphProtocol(Enum):
     other batches are not seen."""
     NEW_FAMILY = "new-family"
     """Vision transformers: half of them are tested, and 32 rows of the other half are seen; no
-    other transformers are trained on (thesis, Table 7.1)."""
+    other transformers are trained on (Panner Selvam, thesis, Table 7.1)."""
     DEVICE_AND_ARCHITECTURE = "device-and-architecture"
     """Both the machine and the architecture."""
 
@@ -188,7 +188,7 @@ def _without(
         case GraphProtocol.TRANSFER:
             few, of_target = _shown(of_target, seed, samples)
         case _:
-            pass
+            pass  # for TRANSFER_AT_BATCH, `_at_each_batch` divides the machine's rows
     name = f"seed {seed} without {target}"
     return Fold(protocol, name, seed, train, validation, of_target, few)
 

@@ -45,6 +45,7 @@ def board(scores: Sequence[Score]) -> Board:
     """Return the board of every predictor, protocol and slice."""
     datasets = ", ".join(dict.fromkeys(f.source for f in scores))
     title = f"Accuracy: whole models from their graphs{datasets and f', {datasets}'}"
+    # constants were fitted on rows of timm alone
     fitted = sentence("graph") if "timm" in datasets else ""
     return Board(title, (BoardTable("scores", "", COLUMNS, scores, after=(fitted,)),), (LEGEND,))
 

@@ -94,7 +94,10 @@ class Spent:
         )
 
     def plus(self, other: Spent) -> Spent:
-        """Return this pass with further kernels; kernels of one class are counted together."""
+        """Return this pass with further kernels; kernels of one class are counted together.
+
+        Both are one pass, and so have one mapping on each side.
+        """
         below, above = (
             (Counter(mine[0]) + Counter(theirs[0]),)
             for mine, theirs in ((self.below, other.below), (self.above, other.above))

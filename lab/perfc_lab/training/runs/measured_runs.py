@@ -81,7 +81,7 @@ def of_graph(
     path: Path, rows: Sequence[WholeModel], say: Callable[[str], None]
 ) -> Iterator[MeasuredRun]:
     """Yield the rows of one graph; rows with equal deployments share a table."""
-    # by extents, and by all that changes kernels or their times
+    # modules by extents, tables by all fields of a deployment that change kernels or their times
     modules: dict[object, Module] = {}
     tables: dict[object, RunTable] = {}
     am = Analyses()

@@ -217,6 +217,7 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
     """
     tables = [run.table for run in runs]
     chosen = weights * [table.runtime == runtime for table in tables]
+    # without a run of the runtime, as for "", all runs count
     library = next((table.library for table in tables if table.runtime == runtime), "")
     others = weights * [library in ("", table.library) for table in tables]
     count = int(np.count_nonzero(chosen))
@@ -316,7 +317,7 @@ def card(
         targets=targets,
         configurations=tuple(sorted(measured)),
         places={RATES_OF: tuple(place(t, RATES_OF) for t in targets)},
-        bases={"factor": 0.0, "spread": 0.0},
+        bases={"factor": 0.0, "spread": 0.0},  # of the two empty forests
         calibration=calibration,
         split="graphs in five parts, each held out once; chips held out with all newer ones",
         data=data,

@@ -33,6 +33,7 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
     """
     # each pair has the numbers of tensors that a further kernel reads and writes
     match node.op:
+        # the gradient of a log-softmax, a subclass, reads gradient and result in one kernel
         case SoftmaxGrad() as op if op.is_exactly(SoftmaxGrad):
             yield from streams(elements(node.inputs[0], env), ((2, 1),))
         case LayerNormalizationGrad():

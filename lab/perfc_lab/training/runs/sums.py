@@ -79,6 +79,8 @@ def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
     weight = np.ones(len(share))
     current = centre
     for _ in range(REWEIGHTINGS):
+        # in proportion to the data, so that ``ridge`` is relative; a kind that hardly occurs keeps
+        # ``centre``
         pull = np.maximum(ridge**2 * (share**2).sum(axis=0) * weight.mean(), ridge**2)
         heavy = share * weight[:, None]
         current = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
@@ -92,6 +94,7 @@ def non_negative(matrix: Array, vector: Array) -> Array:
 
     Coordinate descent; ``matrix`` is symmetric and its diagonal positive.
     """
+    # start: each element as if it were alone, divided among all
     x: Array = np.maximum(vector / np.diag(matrix), 0.0) / len(vector)
     for _ in range(SWEEPS):
         before = x.copy()

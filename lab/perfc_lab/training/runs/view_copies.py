@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ITEM = 4
-"""Bytes of an element of f32."""
+"""Bytes of an element: copies are predicted as those of f32."""
 
 
 def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
@@ -55,7 +55,7 @@ def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
     """Yield a pointwise kernel over ``n`` elements for each pair of tensors read and written."""
     for read, written in parts:
         if n:
-            # a fill reads nothing, and counts as of one operand
+            # a fill reads nothing, and is predicted as an operator of one operand
             yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))
 
 

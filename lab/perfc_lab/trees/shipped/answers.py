@@ -1,6 +1,6 @@
 """Answer ``perfc llm --predictor trees``: throughput, memory and energy by the shipped trees.
 
-They are those of the thesis's Chapter 6, trained on all rows by `weights.train`.
+They are those of Chapter 6 of K. Panner Selvam's thesis, trained on all rows by `weights.train`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Read the training rows of the shipped trees: served models, and passes measured on an H200.
 
-A pass reads a batch of sequences once, as the thesis measured encoders (Section 6.4).
+A pass reads a batch of sequences once, as K. Panner Selvam's thesis measured encoders (Section
+6.4).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Trees of Table 6.3 as files: learned from every row, read without the library that grew them.
+"""Trees as files: learned from every row, read without the library that grew them.
 
+Their features are those of Table 6.3 of K. Panner Selvam's thesis, and those of the deployment.
 `perfc train trees` writes them, `answers` reads them.
 """
 
