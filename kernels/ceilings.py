@@ -197,7 +197,7 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
     is_product = best.case.probe.startswith("matrix.")
     return MeasuredCeiling(
         key,
-        tuple(s.best for s in _undisturbed(of_best_case)),
+        tuple(s.best for s in _undisturbed(of_best_case)),  # of each round
         pick(s.extreme for s in chosen),
         len(rates),
         _iqr(rates),
@@ -340,7 +340,7 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     extreme = max(s.extreme for s in chosen)
     others = _others(chosen, max)
     return MeasuredCeiling(
-        key, rounds, extreme, len(rates), _iqr(rates), cases, kind, others=others
+        key, rounds, extreme, len(rates), _iqr(rates), cases, note=kind, others=others
     )
 
 

@@ -106,6 +106,7 @@ class Attention(NamedTuple):
         heads: Dim = 1
         for d in scores[1:-2] if len(scores) > 3 else scores[:-2]:
             heads = heads * d
+        # as many heads of queries as of keys and values; then tokens and sizes of both
         return cls(batch, heads, heads, first.m, first.n, first.k, second.n)
 
 

@@ -191,6 +191,7 @@ class GatedDeltaNet(Op):
         if not n or k is None or len(k) < 3 or sequences is None:
             return None
         is_delta = "delta" in self.update_rule
+        # in the order of `LinearAttention.problem`; here keys may have fewer heads than states
         return Problem(sequences, n["t"], n["g"], k[-2], n["d"], n["v"], is_delta)
 
 

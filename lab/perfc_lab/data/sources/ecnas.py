@@ -85,6 +85,7 @@ def total(tracked: object, path: Path, kind: str, key: str) -> float:
     Raises:
         FetchError: there are no numbers.
     """
+    # a list in a list: a number for each device
     values = entry(tracked, path, kind, key, 0)
     if not isinstance(values, list):
         raise FetchError(f"{key!r} of the {kind} is no list", where=str(path))
