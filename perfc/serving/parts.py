@@ -157,11 +157,11 @@ def _step(
     energy_j = sums["energy_j"] * engine.parallel.tensor
     tokens = sum([c.tokens for c in chunks])
     return StepView(
-        what=what,
-        tokens=tokens,
-        decodes=decodes,
-        context=context,
-        time_s=time_s,
+        what,
+        tokens,
+        decodes,
+        context,
+        time_s,
         host_s=launch_wait_s
         + engine.target_cost.offloaded_s(tokens + decodes)
         + engine.law.step(0.0, 0.0, len(chunks), decodes),

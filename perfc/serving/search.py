@@ -167,9 +167,9 @@ def search(
     within = _holding(candidates, load, slo)
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
-        model=model.name,
-        load=load,
-        slo=slo,
+        model.name,
+        load,
+        slo,
         settings=len(USERS) * len(bounds),
         misfits=len(USERS) * len(bounds) - fitting,
         ruled_out=fitting - len(candidates),
@@ -314,14 +314,14 @@ def _settings(
         # without prices: GPU seconds of a token
         cost = million_price if query.is_priced and million_price is not None else 1 / rate_per_gpu
         yield ServingSetting(
-            target=engine.machine.name,
-            weights=dtype,
-            tensor=engine.parallel.tensor,
-            expert=engine.parallel.expert,
-            users=users,
-            token_budget=budget,
-            ttft_s=ttft_s,
-            tpot_s=tpot_s,
+            engine.machine.name,
+            dtype,
+            engine.parallel.tensor,
+            engine.parallel.expert,
+            users,
+            budget,
+            ttft_s,
+            tpot_s,
             tokens_per_s_per_gpu=rate_per_gpu,
             price_per_million=million_price,
             cost=cost,

@@ -125,11 +125,11 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
     if quantity is Quantity.TIME:
         table, total = report.prediction, report.prediction.total
         return WholeRun(
-            value=total.time_s,
-            low=total.low_s,
-            high=total.high_s,
-            floor_s=total.floor_s,
-            predictor=total.predictor,
+            total.time_s,
+            total.low_s,
+            total.high_s,
+            total.floor_s,
+            total.predictor,
             basis=table.whole or "sum of the kernels",
             outside=table.outside,
             **conditions(report),
@@ -141,11 +141,11 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
         )
     run = _by_card(report, predictor, quantity)
     return WholeRun(
-        value=run.value,
-        low=run.low,
-        high=run.high,
-        floor_s=run.floor_s,
-        predictor=run.predictor,
+        run.value,
+        run.low,
+        run.high,
+        run.floor_s,
+        run.predictor,
         basis=words(run),
         outside=run.outside,
         **conditions(report),

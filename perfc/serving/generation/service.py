@@ -160,14 +160,14 @@ def diffusion(
     memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
     reach, capacity = fit.reach(machine), capacity_of(machine)
     return GenerationReport(
-        model=pipeline.name,
-        target=machine.label,
-        batch=batch,
-        picture=picture,
-        steps=steps,
-        is_guided=guided,
-        parts=parts,
-        time_s=time_s,
+        pipeline.name,
+        machine.label,
+        batch,
+        picture,
+        steps,
+        guided,
+        parts,
+        time_s,
         low_s=max(time_s / reach, floor_s),  # no interval reaches below the bound
         high_s=time_s * reach,
         floor_s=floor_s,
@@ -258,13 +258,13 @@ def viewed(
     activations, _ = report.liveness.peak(report.env, fused_values)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
-        name=part.name,
-        class_name=part.class_name,
-        calls=calls,
-        batch=batch,
-        launches=launches,
-        call_s=call_s,
-        attention_s=attention_s,
+        part.name,
+        part.class_name,
+        calls,
+        batch,
+        launches,
+        call_s,
+        attention_s,
         time_s=call_s * calls,
         floor_s=floor_s * calls,
         energy_j=energy,

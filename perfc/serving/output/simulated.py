@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.ir.record import project
 from perfc.passes.runtimes import SERVING_DEFAULT, TRAINING_DEFAULT
 
 from .published import ModelRun, PublishedPrediction, QuantityPrediction
@@ -137,13 +136,14 @@ def predicted(
 ) -> PublishedPrediction:
     """Return quantities as a prediction of a run."""
     osl = run.osl if run.model.decoder is not None else 0
-    return project(
-        PublishedPrediction,
-        run,
-        model=run.model.name,
-        predictor=NAME,
-        title=title,
-        osl=osl,
+    return PublishedPrediction(
+        run.model.name,
+        run.target,
+        NAME,
+        title,
+        run.batch,
+        run.isl,
+        osl,
         tokens_per_s=rate,
         memory_bytes=memory,
         energy_j_per_token=energy,

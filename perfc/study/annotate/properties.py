@@ -152,16 +152,13 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
     numbers = NumbersByNode.of(report)
     functions = {(f.domain, f.name) for f in model.functions}
     for node in every_node(model.graph):
-        is_call = (node.domain, node.op_type) in functions
-        at_node = None if node.op_type == "Constant" else numbers.at(node, is_call)
-        _set(node, properties(report, at_node) if at_node else _absent(node))
+        if node.op_type == "Constant":  # no property, as it is a stored tensor
+            _set(node, {})
+            continue
+        at_node = numbers.at(node, (node.domain, node.op_type) in functions)
+        _set(node, properties(report, at_node) if at_node else {"kernel": FOLDED})
     _set(model, model_properties(report))
     add_value_info(model.graph, report.source.graph)
-
-
-def _absent(node: onnx.NodeProto) -> dict[str, str]:
-    """Return the properties of a node that does not run; a constant has none."""
-    return {} if node.op_type == "Constant" else {"kernel": FOLDED}
 
 
 def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

@@ -130,12 +130,12 @@ class Row:
         """
         part = report.machine.slice
         return cls(
-            verdict=Verdict.of(report, predict=predict),
-            runtime=report.deployment.table_name,
-            dtype=report.dtype,
-            sizes=dict(report.env),
-            labels=report.source.labels,
-            given=frozenset(report.given),
+            Verdict.of(report, predict=predict),
+            report.deployment.table_name,
+            report.dtype,
+            dict(report.env),
+            report.source.labels,
+            frozenset(report.given),
             price=prices.of(report.machine),
             region=region,
             host_share=1.0 if part is None else part.card_share,

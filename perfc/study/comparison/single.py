@@ -51,10 +51,10 @@ class Kernels:
             return sum(int(evaluate(of(k) * k.repeat, env)) for k in kernels)
 
         return cls(
-            flop=total(lambda k: k.work.flop),
-            mac=total(lambda k: k.work.mac),
-            read_bytes=total(lambda k: k.traffic.read_bytes),
-            write_bytes=total(lambda k: k.traffic.write_bytes),
+            total(lambda k: k.work.flop),
+            total(lambda k: k.work.mac),
+            total(lambda k: k.traffic.read_bytes),
+            total(lambda k: k.traffic.write_bytes),
             count=len(kernels),
         )
 

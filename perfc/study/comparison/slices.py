@@ -160,9 +160,9 @@ def slicing(
     need = mig_profile(float(need_bytes), card.name)
     used = working(whole_row)
     return Slicing(
-        card=whole_row,
-        slices=slices,
-        slo_s=slo_s,
+        whole_row,
+        slices,
+        slo_s,
         source=partition.source.title,
         by_memory=need.name if need else "",
         by_use=by_use(used, [p.name for p in profiles(card.name)]),

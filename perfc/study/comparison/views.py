@@ -45,16 +45,6 @@ BEST = "best available"
 """Words for the predictor of a row without a requested one."""
 
 
-def _grade(row: Row) -> str:
-    """Return the grade of confidence; "" without one."""
-    return row.verdict.confidence.grade.value if row.verdict.confidence else ""
-
-
-def _limit(row: Row) -> str:
-    """Return the limit that takes most of the time."""
-    return row.verdict.limits[0].title if row.verdict.limits else ""
-
-
 def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
     """Return the document: recommendations, table and notes.
 
@@ -173,8 +163,17 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     if comparison.region is not None and any(r.energy_j is not None for r in rows):
         yield Column("carbon", "CO2/million", cell=carbon)
     if comparison.is_predicted:
-        yield Column("confidence", is_spare=True, cell=_grade)
-    yield Column("limited_by", "limited by", is_spare=True, cell=_limit)
+        yield Column(
+            "confidence",
+            is_spare=True,
+            cell=lambda r: r.verdict.confidence.grade.value if r.verdict.confidence else "",
+        )
+    yield Column(
+        "limited_by",
+        "limited by",
+        is_spare=True,
+        cell=lambda r: r.verdict.limits[0].title if r.verdict.limits else "",
+    )
 
 
 def _differ(rows: Sequence[Row], name: str) -> bool:

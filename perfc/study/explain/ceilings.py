@@ -90,7 +90,6 @@ def kernel_part(report: Report, index: int) -> KernelPart:
     table = report.roofline
     bound = table.kernels[index]
     ceilings = tuple(_ceilings(report, bound))
-    c = bound.counts
     total = table.time_s
     return project(
         KernelPart,
@@ -100,12 +99,8 @@ def kernel_part(report: Report, index: int) -> KernelPart:
         label=bound.kernel.label,
         nodes=tuple(n.name for n in bound.kernel.nodes),
         counts={
-            "mac": c.mac,
-            "alu": c.alu,
-            "sfu": c.sfu,
-            "integer": c.integer,
-            "read_bytes": c.read_bytes,
-            "write_bytes": c.write_bytes,
+            name: getattr(bound.counts, name)
+            for name in ("mac", "alu", "sfu", "integer", "read_bytes", "write_bytes")
         },
         dtype=bound.dtype.code,
         share=bound.time_s / total if total else 0.0,
@@ -138,16 +133,8 @@ def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
                 note = ""
             if ceiling is Ceiling.DEVICE and amount == bound.counts.nbytes * bound.launches:
                 note = ""
-            yield ExplainedCeiling(
-                line=line,
-                ceiling=ceiling.value,
-                amount=amount,
-                rate=rate,
-                time_s=time_s,
-                origin=origin,
-                binds=time_s == binding,
-                note=note,
-            )
+            binds = time_s == binding
+            yield ExplainedCeiling(line, ceiling.value, amount, rate, time_s, origin, binds, note)
     if bound.launch_gap_s > 0:
         yield _launch(report, bound)
 

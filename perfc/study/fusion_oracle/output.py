@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import record
-from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
@@ -90,24 +89,24 @@ class FusionView:
             for (how, text), count in result.differences.most_common()
         )
         groups = tuple(
-            project(
-                FusedGroupView,
-                p.group,
-                nodes=tuple(sorted(n.name for n in p.group.nodes)),
-                operators=operators(p.group.nodes),
+            FusedGroupView(
+                p.group.name,
+                p.group.operator,
+                tuple(sorted(n.name for n in p.group.nodes)),
+                operators(p.group.nodes),
                 ours=tuple(map(operators, p.ours)),
                 agreement=p.agreement.value,
             )
             for p in result.pairs
         )
         theirs = len(result.pairs)
-        return project(
-            cls,
-            result,
-            model=model,
-            oracle=oracle,
-            runtime=result.runtime.name,
-            theirs=theirs,
+        return cls(
+            model,
+            oracle,
+            result.runtime.name,
+            theirs,
+            result.ours,
+            result.same,
             share=result.same / theirs if theirs else 0.0,
             differences=differences,
             groups=groups,

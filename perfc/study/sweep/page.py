@@ -41,9 +41,12 @@ def payload(sweep: Sweep, along: str) -> Json:
     """Return two charts with one line per target and value of the other dimensions."""
     lines: dict[tuple[object, ...], list[Point]] = {}
     for p in sweep.points:
-        others = tuple(sweep.at({n: v}) for n, v in p.dims.items() if n != along)
         # a size names the line only where it differs between points
-        several = [o for o in others if any(o not in _named(sweep, q, along) for q in sweep.points)]
+        several = [
+            size
+            for size in _named(sweep, p, along)
+            if any(size not in _named(sweep, q, along) for q in sweep.points)
+        ]
         lines.setdefault((p.target, *several), []).append(p)
     # without sizes of 0, which have no time per item
     drawn = {
@@ -66,6 +69,6 @@ def payload(sweep: Sweep, along: str) -> Json:
     }
 
 
-def _named(sweep: Sweep, point: Point, along: str) -> set[str]:
+def _named(sweep: Sweep, point: Point, along: str) -> list[str]:
     """Return the sizes of a point in words, without the swept dimension."""
-    return {sweep.at({n: v}) for n, v in point.dims.items() if n != along}
+    return [sweep.at({n: v}) for n, v in point.dims.items() if n != along]

@@ -15,8 +15,4 @@ _SYMBOL = re.compile(r'(<path aria-label="([^"]*)" role="graphics-symbol"[^>]*)/
 
 def svg(chart: Chart) -> str:
     """Return the chart as an SVG document; a point shows its description on hover."""
-    return _SYMBOL.sub(_titled, vegalite.svg(spec(chart)))
-
-
-def _titled(match: re.Match[str]) -> str:
-    return f"{match.group(1)}><title>{match.group(2)}</title></path>"
+    return _SYMBOL.sub(r"\1><title>\2</title></path>", vegalite.svg(spec(chart)))

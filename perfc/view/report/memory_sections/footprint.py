@@ -138,9 +138,9 @@ def footprint(
         with contextlib.suppress(OutOfMemoryError):
             replayed = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     result = Footprint(
-        parts=parts,
-        allocated_bytes=replayed.allocated_bytes,
-        reserved_bytes=replayed.reserved_bytes,
+        parts,
+        replayed.allocated_bytes,
+        replayed.reserved_bytes,
         context_bytes=capacity.context_bytes if capacity else 0,
         capacity_bytes=capacity.usable_bytes if capacity else None,
         margin_bytes=capacity.margin_bytes if capacity else 0,

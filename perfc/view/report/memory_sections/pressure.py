@@ -105,8 +105,8 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
         bound_share = shares.get(key(c), 0.0)
         pressures.append(
             Pressure(
-                ceiling=key(c),
-                title=c.value,
+                key(c),
+                c.value,
                 busy_s=busy,
                 share=ratio(busy, total),
                 floor_s=math.fsum(k.count * k.kernel.floor.get(c, 0.0) for k in kernels),

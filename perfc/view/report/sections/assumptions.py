@@ -255,9 +255,9 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     """Return one row of the table of rates."""
     names = dict.fromkeys([*floor.source.split("+"), *sustained.source.split("+")])
     return RateUsed(
-        ceiling=ceiling,
-        dtype=dtype,
-        key=floor.key,
+        ceiling,
+        dtype,
+        floor.key,
         floor_per_s=floor.value,
         floor_origin=str(floor.origin),
         sustained_per_s=sustained.value,
@@ -266,17 +266,14 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     )
 
 
-def which_products(tf32: object) -> str:
-    """Describe the products that may use TF32: all, or those of one kind."""
-    return tf32 if isinstance(tf32, str) else "products"
-
-
 def section(view: Assumptions, work: str) -> Section:
     """Return the section of assumptions: facts and a table of rates."""
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else view.trained_in or "as in the model"
     if view.tf32:
-        precision += f"; f32 {which_products(view.tf32)} may use TF32 (--no-tf32)"
+        # a text is the kind of products that may use TF32
+        products = view.tf32 if isinstance(view.tf32, str) else "products"
+        precision += f"; f32 {products} may use TF32 (--no-tf32)"
     launch = f"{view.launch}, {time_text(view.launch_s)} each ({view.launch_origin})"
     facts = (
         ("model", f"{view.graph}, {opsets}, {view.producer or 'unknown producer'}"),

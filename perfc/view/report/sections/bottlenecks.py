@@ -120,7 +120,7 @@ def collect(
         doubled, lifted = (run.retimed(scaled(c, factor)) for factor in (0.5, 0.0))
         bottlenecks.append(
             Bottleneck(
-                ceiling=key(c),
+                key(c),
                 bound_kernels=sum(k.count for k in bound),
                 bound_share=shares.get(key(c), 0.0),
                 time_doubled_s=doubled,

@@ -130,7 +130,7 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
     def tier_row(t: Tier) -> TierCoverage:
         f, b = flop[t], nbytes[t]
         return TierCoverage(
-            tier=t.value,
+            t.value,
             nodes=len(by_tier[t]),
             node_share=ratio(len(by_tier[t]), executed),
             flop=f,

@@ -85,8 +85,8 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
         spent["launches"] = spent.get("launches", 0.0) + wait_s
     time_s = math.fsum(t for t, *_ in rows)
     return PhaseShare(
-        phase=phase.value,
-        time_s=time_s,
+        phase.value,
+        time_s,
         share=ratio(time_s, whole_s),
         floor_s=math.fsum(floor_s for _, floor_s, _, _ in rows),
         kernels=len(rows),

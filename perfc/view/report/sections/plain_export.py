@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir import Kind
-from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.runtimes import Runtime, Steps, of_steps, tables
 
 if TYPE_CHECKING:
@@ -20,15 +20,16 @@ def optimizer_of(report: Report) -> Runtime | None:
     # the name of a variant of a runtime has a colon
     runtime = report.kernels.runtime.name.partition(":")[0]
     table = next((t for t in tables() if t.optimizes == runtime), None)
-    kernels = report.kernels
-    if table is None or not kernels.once("softmax", {}, lambda: has_softmax(kernels)):
+    if table is None:
         return None
-    return table if merges_attention(report, table) else None
+    kernels = report.kernels
 
+    def has_softmax() -> bool:
+        return any(k.kind is Kind.SOFTMAX for k in kernels.kernels)
 
-def has_softmax(table: KernelTable) -> bool:
-    """Return True if some kernel is a separate softmax."""
-    return any(k.kind is Kind.SOFTMAX for k in table.kernels)
+    # without a separate softmax no attention is left to merge
+    is_unfused = kernels.once("softmax", {}, has_softmax)
+    return table if is_unfused and merges_attention(report, table) else None
 
 
 def optimizer_title(report: Report) -> str:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perfc.ir import Origin, record
-from perfc.ir.record import project
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
@@ -106,13 +105,8 @@ def collect(report: Report) -> tuple[UncertainRate, ...]:
 def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
     spread = rate.spread
     assert spread is not None
-    return project(
-        UncertainRate,
-        spread,
-        ceiling=ceiling,
-        key=rate.key,
-        median=rate.value,
-        time_share=time_share,
+    return UncertainRate(
+        ceiling, rate.key, rate.value, spread.worst, spread.best, spread.rounds, time_share
     )
 
 

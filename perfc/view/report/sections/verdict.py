@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.device import runtimes_for
 from perfc.ir import DType, Value, evaluate, record
-from perfc.ir.record import project
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
 
@@ -168,10 +167,10 @@ class Verdict:
         if table is not None and (total := table.energy) is not None:
             energy = Interval(total.low_j, total.energy_j, total.high_j)
         return cls(
-            model=PurePath(report.path.removesuffix("/config.json")).name or report.source.name,
-            target=report.machine.name,
-            machine=machine_title(report.machine),
-            runtime=runtime_words(report),
+            PurePath(report.path.removesuffix("/config.json")).name or report.source.name,
+            report.machine.name,
+            machine_title(report.machine),
+            runtime_words(report),
             expected=time,
             is_predicted=table is not None,
             floor_s=roof.floor_s,
@@ -201,12 +200,13 @@ def memory_need(report: Report) -> MemoryNeed:
     """Return the memory of a run as in `perfc fit`: what the allocator reserves, and context."""
     need = report.footprint
     weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
-    return project(
-        MemoryNeed,
-        need,
-        weight_bytes=weights,
-        activation_bytes=need.reserved_bytes - weights,
+    return MemoryNeed(
+        weights,
+        need.reserved_bytes - weights,
+        need.capacity_bytes,
+        need.is_bound,
         held_bytes=need.margin_bytes,
+        context_bytes=need.context_bytes,
     )
 
 
