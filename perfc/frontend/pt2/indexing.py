@@ -76,6 +76,7 @@ def _index(c: AtenCall) -> str:
         value = c.emit("Transpose", value, perm=tuple(order))
     value = c.emit("GatherND", value, index_tuples(c, [raw for _, raw in given]))
     if axes[0] and are_neighbors:
+        # the axes of the broadcast indices now come first, then the axes before the indexed ones
         depth = max(c.scope.meta(raw).rank for _, raw in given)
         first = depth + axes[0]
         # indices at neighbouring axes leave their result in place of these
@@ -148,18 +149,20 @@ def _masked_scatter(c: AtenCall) -> str:
 @lowers("index_add", "index_copy", "index_reduce", "index_fill", "put")
 def _at_index(c: AtenCall) -> str:
     """Return a tensor with the elements at indices of an axis changed."""
+    # of index_reduce, the argument names the change; of any other operator, its name does
     change = c.value("reduce", c.operator)
-    value, index, metas = c.x, c.tensor("index"), (c.given, c.meta("index"))
+    value, sizes, positions = c.x, c.given.sizes, c.meta("index")
     axis = c.axis("dim") if c.operator != "put" else 0
-    shape = list(metas[0].sizes)
+    shape = list(sizes)
     # ``put`` counts elements in the flattened tensor
     if c.operator == "put":
-        value, shape = c.emit("Reshape", value, c.ints(-1)), [metas[1].sizes[0]]
-    count = metas[1].sizes[0] if metas[1].rank else 1
+        value, shape = c.emit("Reshape", value, c.ints(-1)), [positions.sizes[0]]
+    count = positions.sizes[0] if positions.rank else 1
     # ScatterElements takes an index for each element: the vector of indices, broadcast
     shape[axis] = count
     column = [1] * axis + [count] + [1] * (len(shape) - axis - 1)
-    index = expanded(c, c.reshaped(index, metas[1].sizes, column), column, shape)
+    index = c.reshaped(c.tensor("index"), positions.sizes, column)
+    index = expanded(c, index, column, shape)
     if c.operator == "index_fill":
         source = expanded(c, c.operand("value", c.result.dtype), (), shape)
     else:
@@ -176,7 +179,7 @@ def _at_index(c: AtenCall) -> str:
         axis=axis,
         reduction="add" if c.value("accumulate", False) else reduction.get(change, "none"),
     )
-    return scattered if c.operator != "put" else c.reshaped(scattered, (None,), metas[0].sizes)
+    return scattered if c.operator != "put" else c.reshaped(scattered, (None,), sizes)
 
 
 @lowers("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")

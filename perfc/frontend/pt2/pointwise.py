@@ -161,12 +161,12 @@ def added(operator: str, *, is_reversed: bool = False) -> Lowering:
 
     def lowered(c: AtenCall) -> str:
         dtype = c.result.dtype
-        one, other = c.operand("self", dtype), c.operand("other", dtype)
+        first, second = c.operand("self", dtype), c.operand("other", dtype)
         if c.value("alpha", 1) != 1:
-            other = c.emit("Mul", other, c.operand("alpha", dtype))
+            second = c.emit("Mul", second, c.operand("alpha", dtype))
         if dtype == DataType.BOOL:
-            return c.emit("Or", one, other)
-        return c.emit(operator, other, one) if is_reversed else c.emit(operator, one, other)
+            return c.emit("Or", first, second)
+        return c.emit(operator, *((second, first) if is_reversed else (first, second)))
 
     return lowered
 
@@ -235,6 +235,7 @@ def _div(c: AtenCall) -> str:
 
 @lowers("remainder", "fmod")
 def _remainder(c: AtenCall) -> str:
+    # ONNX requires fmod for floats, which differs from remainder for operands of unlike signs
     return paired(c, "Mod", c.result.dtype, fmod=int(c.result.is_float))
 
 

@@ -161,7 +161,7 @@ class RelaxDocument:
     def size(self, at: int, depth: int = 0) -> Size:
         """Return an extent: a number, symbol or expression; None for any other."""
         kind = self.kind(at)
-        if kind == "IntImm" or kind == "int":
+        if kind in ("IntImm", "int"):
             value = self.plain(at)
             return value if type(value) is int and 0 <= value < 1 << 63 else None
         if kind == "Var":

@@ -52,6 +52,7 @@ def _composite(c: RelaxCall) -> str:
         case "not_equal":
             return c.emit("Not", c.emit("Equal", x, c.value(1)))
         case "mod":
+            # ONNX requires fmod for floats
             return c.emit("Mod", x, c.value(1), fmod=1 if c.given.is_float else None)
         case "floor_divide":
             quotient = c.emit("Div", x, c.value(1))

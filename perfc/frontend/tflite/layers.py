@@ -124,13 +124,9 @@ def _lrn(c: FlatCall) -> None:
 def _resize(c: FlatCall) -> None:
     rows, columns = c.integers(1)
     mode = "linear" if c.operator == "RESIZE_BILINEAR" else "nearest"
-    coordinates = (
-        "align_corners"
-        if c.option("aligned")
-        else "half_pixel"
-        if c.option("half")
-        else "asymmetric"
-    )
+    coordinates = "half_pixel" if c.option("half") else "asymmetric"
+    if c.option("aligned"):
+        coordinates = "align_corners"
     result = c.emit(
         "Resize",
         c.value(0, first=True),

@@ -255,6 +255,7 @@ def _while(reader: FlatReader, call: FlatCall) -> None:
     (condition,) = reader.called(call, call.option("cond"), inputs)
     outer = call.builder.enter()
     metas = [call.tensor(at).meta for at in range(len(inputs))]
+    # the first two are the number of the iteration and the condition
     states = call.builder.loop_inputs(call.name, metas)[2:]
     names = [call.builder.fresh(call.name) for _ in (condition, *states)]
     reader.region(call, call.option("body"), states, names, call.option("cond"))

@@ -158,6 +158,7 @@ def scalar(
             total += weight * count
     if not lacking:
         return total
+    # several names as one, in the form of a shell: …_op_{fadd,fmul}_pred_on.sum
     ops = lacking[0] if len(lacking) == 1 else f"{{{','.join(lacking)}}}"
     return (SCALAR_PATTERN.format(unit="sm", letter="", op=ops),)
 

@@ -115,7 +115,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
         if a.helper is not None and a.anchor.name in owners:
             # profiles do not distinguish the copies around a kernel
             join(union, owners[a.anchor.name], i)
-    # with one of the analyzed kernels of its nodes, if they have any
+    # each runtime kernel with its nodes, and an analyzed kernel with one of these nodes, if any
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
     # roots are looked up only after the last join, so runtime kernels are grouped in a second pass

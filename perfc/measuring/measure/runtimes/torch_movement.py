@@ -66,18 +66,18 @@ def _slice(torch: Any, attrs: Attributes, x: Any, *rest: Any) -> Any:
     steps = ints(rest[3]) if len(rest) > 3 and rest[3] is not None else [1] * len(starts)
     index: list[Any] = [slice(None)] * x.dim()
     flipped: list[int] = []
-    for axis, a, b, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
+    for axis, start, end, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
         n = x.shape[axis]
         if step < 0:
             # PyTorch has no negative steps: flip the axis, where index i becomes n - 1 - i. A start
             # after the last element counts as the last, an end before the first one as -1
             flipped.append(axis)
-            a, b, step = (
-                n - 1 - (a + n if a < 0 else min(a, n - 1)),
-                n - 1 - (-1 if b < -n else b + n if b < 0 else b),
+            start, end, step = (
+                n - 1 - (start + n if start < 0 else min(start, n - 1)),
+                n - 1 - (-1 if end < -n else end + n if end < 0 else end),
                 -step,
             )
-        index[axis] = slice(a, b, step)
+        index[axis] = slice(start, end, step)
     return (x.flip(flipped) if flipped else x)[tuple(index)]
 
 

@@ -21,11 +21,13 @@ from perfc.common.fitted import data_next_to
 Attributes = dict[str, Any]
 """Attributes of a node by name."""
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "BatchNormalization": lambda torch, attrs, x, s, b, m, v: torch.nn.functional.batch_norm(
-        x, m, v, s, b, training=False, eps=attrs.get("epsilon", 1e-5)
+    "BatchNormalization": lambda torch, attrs, x, scale, bias, mean, variance: (
+        torch.nn.functional.batch_norm(
+            x, mean, variance, scale, bias, training=False, eps=attrs.get("epsilon", 1e-5)
+        )
     ),
-    "GroupNormalization": lambda torch, attrs, x, s, b: torch.nn.functional.group_norm(
-        x, attrs["num_groups"], s, b, attrs.get("epsilon", 1e-5)
+    "GroupNormalization": lambda torch, attrs, x, scale, bias: torch.nn.functional.group_norm(
+        x, attrs["num_groups"], scale, bias, attrs.get("epsilon", 1e-5)
     ),
     "Softmax": lambda torch, attrs, x: torch.softmax(x, attrs.get("axis", -1)),
     "LogSoftmax": lambda torch, attrs, x: torch.log_softmax(x, attrs.get("axis", -1)),
@@ -36,7 +38,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         x, attrs.get("alpha", 0.01)
     ),
     "Elu": lambda torch, attrs, x: torch.nn.functional.elu(x, attrs.get("alpha", 1.0)),
-    "PRelu": lambda torch, _, x, s: torch.where(x >= 0, x, x * s),
+    "PRelu": lambda torch, _, x, slope: torch.where(x >= 0, x, x * slope),
     "HardSigmoid": lambda torch, attrs, x: torch.clamp(
         x * attrs.get("alpha", 0.2) + attrs.get("beta", 0.5), 0, 1
     ),
@@ -49,8 +51,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
         list(x.shape)[attrs.get("start", 0) : attrs.get("end")]
     ),
     "Size": lambda torch, _, x: torch.tensor(x.numel()),
-    "Range": lambda torch, _, a, b, step: torch.arange(
-        a.item(), b.item(), step.item(), dtype=a.dtype, device=a.device
+    "Range": lambda torch, _, start, end, step: torch.arange(
+        start.item(), end.item(), step.item(), dtype=start.dtype, device=start.device
     ),
     "CumSum": lambda torch, _, x, axis: torch.cumsum(x, int(axis)),
     "Dropout": lambda torch, _, x, *rest: x,
@@ -125,18 +127,18 @@ def _div(torch: Any, _: Attributes, a: Any, b: Any) -> Any:
 @operator("Conv")
 def _conv(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None) -> Any:
     f = torch.nn.functional
-    x, strides, dilations, half = padded(torch, attrs, x, w.shape[2:])
-    call = (f.conv1d, f.conv2d, f.conv3d)[len(half) - 1]
-    return call(x, w, b, strides, half, dilations, attrs.get("group", 1))
+    x, strides, dilations, pads = padded(torch, attrs, x, w.shape[2:])
+    call = (f.conv1d, f.conv2d, f.conv3d)[len(pads) - 1]
+    return call(x, w, b, strides, pads, dilations, attrs.get("group", 1))
 
 
 def padded(
     torch: Any, attrs: Attributes, x: Any, kernel: Sequence[int], fill: float | None = None
 ) -> tuple[Any, list[int], list[int], list[int]]:
-    """Return an input with strides, dilations, and the pads that are left to PyTorch.
+    """Return an input with strides, dilations, and the pads of each axis that PyTorch adds.
 
-    PyTorch pads both ends equally, and in a pool, which has a ``fill``, by half of the window at
-    most. Any other padding is added to the input here.
+    PyTorch pads both ends equally, and in a pool by half of the window at most. Any other padding
+    is added to the input here, with the number ``fill`` in a pool and with zeros otherwise.
     """
     rank = len(kernel)
     strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
@@ -170,10 +172,11 @@ def _conv_transpose(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None
     rank = w.dim() - 2
     pads = attrs.get("pads", [0] * 2 * rank)
     call = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)[rank - 1]
-    more = attrs.get("output_padding", [0] * rank)
+    output_padding = attrs.get("output_padding", [0] * rank)
     strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
     # only the begins: PyTorch cuts both ends off equally
-    return call(x, w, b, strides, list(pads[:rank]), more, attrs.get("group", 1), dilations)
+    begins, groups = list(pads[:rank]), attrs.get("group", 1)
+    return call(x, w, b, strides, begins, output_padding, groups, dilations)
 
 
 @operator("Gemm")
@@ -188,15 +191,16 @@ def _gemm(torch: Any, attrs: Attributes, a: Any, b: Any, c: Any = None) -> Any:
 
 
 @operator("LayerNormalization")
-def _layer_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any = None) -> Any:
+def _layer_norm(torch: Any, attrs: Attributes, x: Any, scale: Any, bias: Any = None) -> Any:
     axis = attrs.get("axis", -1) % x.dim()
-    return torch.nn.functional.layer_norm(x, x.shape[axis:], s, b, attrs.get("epsilon", 1e-5))
+    epsilon = attrs.get("epsilon", 1e-5)
+    return torch.nn.functional.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
 
 
 @operator("InstanceNormalization")
-def _instance_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any) -> Any:
+def _instance_norm(torch: Any, attrs: Attributes, x: Any, scale: Any, bias: Any) -> Any:
     f = torch.nn.functional
-    return f.instance_norm(x, weight=s, bias=b, eps=attrs.get("epsilon", 1e-5))
+    return f.instance_norm(x, weight=scale, bias=bias, eps=attrs.get("epsilon", 1e-5))
 
 
 @operator("Clip")
@@ -213,12 +217,12 @@ def _pool(torch: Any, attrs: Attributes, x: Any) -> Any:
     is_maximum = attrs["_op"] == "MaxPool"
     # padding never is the maximum; it counts as zeros in a mean
     fill = -math.inf if is_maximum and x.is_floating_point() else 0
-    x, strides, dilations, half = padded(torch, attrs, x, kernel, fill)
+    x, strides, dilations, pads = padded(torch, attrs, x, kernel, fill)
     if is_maximum:
         call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[len(kernel) - 1]
-        return call(x, kernel, strides, half, dilations, is_ceil)
+        return call(x, kernel, strides, pads, dilations, is_ceil)
     call = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[len(kernel) - 1]
-    return call(x, kernel, strides, half, is_ceil, bool(attrs.get("count_include_pad", 0)))
+    return call(x, kernel, strides, pads, is_ceil, bool(attrs.get("count_include_pad", 0)))
 
 
 @operator("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd")
