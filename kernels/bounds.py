@@ -50,7 +50,7 @@ multiplies four bytes at once."""
 
 
 def lanes(device: Device) -> int:
-    """Return the 32-bit lanes of the widest vector instruction: 16 in 512 bits, 8, or 4."""
+    """Return the 32-bit lanes of the widest vector instruction, of 512, 256 or 128 bits."""
     if device.arch in ("aarch64", "arm64"):
         # without SVE a pipe has 4 lanes: up to four such pipes count as two of 8 lanes, since
         # `flop_per_clock` assumes two

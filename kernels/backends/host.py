@@ -201,7 +201,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
         cores=len(cpus),
         memory_bytes=total,
         free_bytes=free,
-        # beyond eight times the last cache, larger working sets show no other level
+        # far above eight times any last cache: larger working sets show no other level
         most_bytes=4 << 30,
         caches=caches(cpus),
         features=frozenset(features.split()),
