@@ -69,7 +69,7 @@ class Poly:
     ('N + 1', 0)
     """
 
-    __slots__ = ("_hash", "terms")  # the hash is kept, as polynomials are keys of caches
+    __slots__ = ("_hash", "terms")  # the hash is stored, as polynomials are keys of caches
     terms: tuple[tuple[Monomial, int], ...]
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:

@@ -206,7 +206,7 @@ class Terms(Lexer):
             except ValueError:
                 raise self.error("bytes are hexadecimal", start) from None
         else:
-            # reads its own closing parenthesis, which is not the last token
+            # it reads the closing parenthesis, after which the elements follow
             return self._known()
         self.expect(")")
         return result
