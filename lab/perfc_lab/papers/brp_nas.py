@@ -1,4 +1,4 @@
-"""BRP-NAS's predictor, Eagle: graph convolutions with a global node.
+"""Eagle, the predictor of BRP-NAS: graph convolutions with a global node.
 
 Dudziak et al., "BRP-NAS: Prediction-based NAS using GCNs", NeurIPS 2020, Section 3.1.
 """
@@ -28,20 +28,22 @@ from .networks.train import TrainRecipe
 from .operators import VOCABULARY
 
 LAYERS = 4
-"""Graph convolutions of the predictor in the paper."""
+"""Number of graph convolutions in the paper."""
 DROPOUT = 0.2
 """Dropout of the paper; the authors' file for latency has 0.002."""
+# columns of the variant `ONE_HOT`
 OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"
-"""Variants: features of a node other than PerfGraph's."""
+"""Names of variants, with other features of a node than PerfGraph's."""
 
 
 def _operators(graph: ModelGraph, batch: float) -> Array:
-    del batch
+    """Return the one-hot operators of a graph."""
+    del batch  # the interface of a node table
     return one_hot(graph.ops.ops, VOCABULARY)
 
 
-# what a node is, by variant
+# features of a node by variant
 ENCODINGS: dict[str, Encoding] = {
     "": Encoding(perf_graph.NODES, perf_graph.node_table),
     PMGNS: Encoding(pmgns.NODES, pmgns.node_table),
@@ -50,18 +52,21 @@ ENCODINGS: dict[str, Encoding] = {
 
 
 def with_global_nodes(edges: Tensor, graph_of_node: Tensor) -> Tensor:
-    """Add an edge from every node to the global node of its graph, numbered after all nodes."""
+    """Return edges with one from every node to the global node of its graph.
+
+    Global nodes are numbered after all other nodes.
+    """
     nodes = len(graph_of_node)
     each = torch.arange(nodes, device=edges.device)
     return torch.cat([edges, torch.stack([each, nodes + graph_of_node])], dim=1)
 
 
 class EagleNetwork(nn.Module):
-    """Four graph convolutions; what is read is the global node, which gathers all others.
+    """Four graph convolutions; a last layer reads the global node, which all others send to.
 
     Args:
-        node: features of a node.
-        width: 600 in the paper.
+        node: number of features of a node.
+        width: width of the layers, 600 in the paper.
     """
 
     def __init__(self, node: int, width: int) -> None:
@@ -88,9 +93,10 @@ class BrpNas(NetworkPredictor):
     """Settings of the paper's appendix: 600 wide, AdamW at 8·10⁻⁴, decay 5·10⁻⁴, dropout 0.2.
 
     The paper's nodes are one-hot operators, enough for the cells of one search space (variant
-    ``one-hot``). For models of all kinds PerfSeer gave it features of PerfGraph (Eagle-s, the
-    default here) and of PMGNS (Eagle-p, variant ``pmgns``). The convolution's symmetric scaling
-    divides the global node by the root of the number of nodes, so that it knows no count of them.
+    ``one-hot``). For models of all kinds, PerfSeer's authors gave it the features of PerfGraph
+    (Eagle-s, the default here) and of PMGNS (Eagle-p, variant ``pmgns``). The symmetric scaling of
+    the convolution divides messages to the global node by the root of the number of nodes, so that
+    the global node does not show that number.
     """
 
     name: ClassVar[str] = "brp-nas"
@@ -105,6 +111,7 @@ class BrpNas(NetworkPredictor):
         self.encoding = ENCODINGS[variant]
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """Return the tables of a graph; one without operators has no message to its global node."""
         if not len(graph.ops):
             raise PerfcError(f"{graph.name} has no operator", hint="nothing of it is computed")
         return super().raw(graph, batch)

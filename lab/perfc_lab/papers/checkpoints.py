@@ -1,11 +1,11 @@
-"""Read the checkpoints that the authors of DIPPM and TraPPM publish into networks of this folder.
+"""Read the checkpoints of the authors of DIPPM and TraPPM into networks of this folder.
 
-`perfc train checkpoint` calls `read_checkpoint`, which renames their tensors to ours and puts the
-columns of the first dense layer in our order.
+`perfc train checkpoint` calls `read_checkpoint`. It gives the tensors the names of perfc's
+networks, and the columns of the first dense layer their order.
 
 Layouts are those of karthickai/dippm at 19be0ed14fe9 (``model.py``) and karthickai/trappm at
 d96cbf519875 (``trappm/model.py``, ``trappm/predictor.py``). PerfSeer's authors publish data
-(upuuuuuu/PerfSeer), no network: there is no layout of theirs to read.
+(upuuuuuu/PerfSeer) but no network, so that there is no checkpoint of theirs to read.
 """
 
 from __future__ import annotations
@@ -32,40 +32,42 @@ from .networks.row_features import ROW
 from .trappm_authors import TrappmAuthors
 
 MOST_BYTES = 1 << 29
-"""Size of a checkpoint; Lightning's have the state of the optimizer as well."""
+"""Maximum bytes of a checkpoint; Lightning's also have the state of the optimizer."""
 MOST_NUMBERS = MAX_ARRAYS_BYTES // 4
-"""Maximum weights of a network: they are stored as float32, 4 bytes each."""
+"""Maximum weights of a network, which are stored as float32, 4 bytes each."""
 TARGET = "a100-sxm4-40gb"
 """Machine that both networks were trained for."""
 
 
 @frozen
 class CheckpointLayout:
-    """Names in a checkpoint.
+    """Names of the tensors in a kind of checkpoint.
 
     Args:
-        title: whose it is.
-        names: prefix of ours by each prefix of theirs; a checkpoint has all of them and no others.
+        title: name of the network.
+        names: prefix of names in perfc by prefix in the checkpoint, which has all of these prefixes
+            and no others.
     """
 
     title: str
     names: Mapping[str, str]
 
     def renamed(self, state: Mapping[str, Array]) -> dict[str, Array] | None:
-        """Return a checkpoint by our names; None if it has another layout."""
+        """Return the tensors of a checkpoint by their names in perfc; None for another layout."""
         result: dict[str, Array] = {}
         seen: set[str] = set()
         for name, array in state.items():
-            theirs = next((p for p in self.names if name.startswith(p)), None)
-            if theirs is None:
+            prefix = next((p for p in self.names if name.startswith(p)), None)
+            if prefix is None:
                 return None
-            seen.add(theirs)
-            result[self.names[theirs] + name.removeprefix(theirs)] = array
+            seen.add(prefix)
+            result[self.names[prefix] + name.removeprefix(prefix)] = array
         return result if seen == self.names.keys() else None
 
 
 def dense(count: int) -> dict[str, str]:
-    """Return the names of fully connected layers and the last one, with ReLU and dropout behind."""
+    """Return the names of ``count`` fully connected layers and of a last one."""
+    # perfc counts ReLU and dropout after a layer as layers: every third has weights
     layers = {f"fc_{i + 1}.": f"head.{3 * i}." for i in range(count)}
     return {**layers, "predictor.": f"head.{3 * count}."}
 
@@ -91,10 +93,10 @@ LABELS = {
     "Train_Gpu_Power_W": Quantity.POWER,
 }
 """Quantity of a regressor of TraPPM by the end of its file's name."""
-# names of files as in the authors' repository
+# names of files in the authors' repository, for hints
 EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
 Named = tuple[Path, CheckpointLayout, dict[str, "Array"]]
-"""A file, its layout and its tensors by our names."""
+"""A file, its layout, and its tensors by their names in perfc."""
 
 
 def state_of(path: Path) -> dict[str, Array]:
@@ -103,7 +105,7 @@ def state_of(path: Path) -> dict[str, Array]:
     The file is read with ``weights_only``, which runs no code of it.
 
     Raises:
-        ParseError: no checkpoint, or a larger one than such networks have.
+        ParseError: the file is no checkpoint, or larger than those of the authors.
     """
     try:
         # sizes are read from the directory of the archive before anything is unpacked
@@ -122,10 +124,10 @@ def state_of(path: Path) -> dict[str, Array]:
 
 
 def named(path: Path) -> Named:
-    """Return a checkpoint with its layout and our names.
+    """Return a checkpoint with its layout, and its tensors by their names in perfc.
 
     Raises:
-        ParseError: as `state_of`, or of no known layout.
+        ParseError: as `state_of`, or the layout is unknown.
     """
     state = state_of(path)
     for layout in LAYOUTS:
@@ -144,19 +146,20 @@ def read_checkpoint(paths: Sequence[Path]) -> tuple[GraphPredictor, GraphCard]:
         paths: one file of DIPPM, or TraPPM's auto-encoder and a regressor for each quantity.
 
     Raises:
-        ParseError: no checkpoint, of no known layout, or files that do not belong together.
+        ParseError: a file is no checkpoint or has no known layout, or files do not belong together.
     """
     files = [named(path) for path in paths]
     match [layout for _, layout, _ in files]:
         case [layout] if layout is DIPPM:
-            return built(DippmAuthors, paths, lambda: dippm(files[0][2]), tuple(relay.UNITS))
+            ((_, _, state),) = files
+            return built(DippmAuthors, paths, lambda: dippm(state), tuple(relay.UNITS))
     encoders = [state for _, layout, state in files if layout is ENCODER]
-    regressors = [file for file in files if file[1] is REGRESSOR]
+    regressors = [(path, state) for path, layout, state in files if layout is REGRESSOR]
     if len(encoders) != 1 or len(encoders) + len(regressors) != len(files) or not regressors:
         hint = f"one file of DIPPM, or those of TraPPM: {EXAMPLE}"
         where = ", ".join(map(str, paths))
         raise ParseError("not one network", where=where, hint=hint)
-    states = {quantity_of(path): state for path, _, state in regressors}
+    states = {quantity_of(path): state for path, state in regressors}
     if len(states) < len(regressors):
         raise ParseError("two regressors of a quantity", where=str(regressors[-1][0]))
     quantities = tuple(q for q in LABELS.values() if q in states)
@@ -167,7 +170,7 @@ def quantity_of(path: Path) -> Quantity:
     """Return the quantity that the name of a regressor's file ends in.
 
     Raises:
-        ParseError: none of `LABELS`.
+        ParseError: the name ends in none of `LABELS`.
     """
     for label, quantity in LABELS.items():
         if path.stem.endswith(label):
@@ -182,10 +185,16 @@ def built(
     arrays: Callable[[], dict[str, Array]],
     quantities: tuple[Quantity, ...],
 ) -> tuple[GraphPredictor, GraphCard]:
-    """Return the predictor of weights by our names, and its card.
+    """Return the predictor with some weights, and its card.
+
+    Args:
+        make: class of the predictor.
+        paths: files of the weights, for messages.
+        arrays: returns the weights by their names in perfc; errors in it are those of the files.
+        quantities: quantities that the network predicts.
 
     Raises:
-        ParseError: weights of other shapes.
+        ParseError: weights have other shapes.
     """
     network = make("", quantities[0])
     where = ", ".join(map(str, paths))
@@ -200,13 +209,13 @@ def built(
         network.title,
         network.quantity.value,
         network.name.partition("-")[0],
-        "",  # no data set of ours has a digest for their rows
+        "",  # no digest, as the authors' rows are no data set of perfc
         "the authors'",
         (TARGET,),
         (network.mode,),
-        0,  # rows and
-        0,  # architectures of the authors' training are not in the file
-        1 << 20,  # operators of the largest graph: so many that no graph extrapolates
+        0,  # number of training rows, which is unknown
+        0,  # number of their architectures
+        1 << 20,  # operators of the largest graph, so many that no graph counts as larger
         network.factor,
         meta=network.meta(),
         runs=((TARGET, "f32", network.mode, network.framework),),
@@ -217,7 +226,7 @@ def built(
 def meta_of(
     made: FromCheckpoint, weights: Mapping[str, Array], quantities: tuple[Quantity, ...]
 ) -> dict[str, Any]:
-    """Return what a card states of a faithful network with the authors' weights."""
+    """Return the entries of a card for a faithful network with its authors' weights."""
     made.choose(is_faithful=True)
     (width,) = {len(a) for name, a in weights.items() if name.endswith("head.3.bias")}
     units = {q.value: [made.units[q]] for q in quantities}
@@ -232,15 +241,15 @@ def meta_of(
 
 
 def dippm(state: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the weights of `DippmAuthors`.
+    """Return the weights of `DippmAuthors` from those of a checkpoint.
 
     Raises:
-        ValueError: other shapes.
+        ValueError: they have other shapes.
     """
     width = square(state["head.3.weight"])
-    # theirs reads the graph's embedding, then its static features; ours the other way round
+    # columns: the checkpoint has the graph's embedding before its static features, perfc after them
     head = reordered(state["head.0.weight"], (width, len(relay.STATIC)), (1, 0))
-    # outputs: theirs in the order of `relay.UNITS`, ours by name of the quantity
+    # outputs: the checkpoint has the order of `relay.UNITS`, perfc that of the quantities' names
     order = [list(relay.UNITS).index(q) for q in sorted(relay.UNITS, key=lambda q: q.value)]
     last = {name: state[name][order] for name in ("head.9.weight", "head.9.bias")}
     network = {**state, "head.0.weight": head, **last}
@@ -250,16 +259,17 @@ def dippm(state: Mapping[str, Array]) -> dict[str, Array]:
 def trappm(
     encoder: Mapping[str, Array], states: Mapping[Quantity, Mapping[str, Array]]
 ) -> dict[str, Array]:
-    """Return the weights of `TrappmAuthors`.
+    """Return the weights of `TrappmAuthors` from those of an auto-encoder and of regressors.
 
     Raises:
-        ValueError: other shapes.
+        ValueError: they have other shapes.
     """
     arrays = {**under("encoder.", encoder), **UNREAD}
     for i, quantity in enumerate(sorted(states, key=lambda q: q.value)):
         state = states[quantity]
         width = square(state["head.3.weight"])
-        # blocks of columns: two embeddings, then static features, which come first in ours
+        # blocks of columns: two embeddings, then static features; perfc has the first embedding
+        # last
         parts = (width, width, len(onnx_profile.STATIC))
         head = reordered(state["head.0.weight"], parts, (1, 2, 0))
         arrays |= under(f"network.regressors.{i}.", {**state, "head.0.weight": head})
@@ -270,15 +280,17 @@ UNREAD: Mapping[str, Array] = {
     "standard.row.mean": np.zeros(len(ROW), np.float32),
     "standard.row.deviation": np.full(len(ROW), np.inf, np.float32),
 }
-"""A row's machine and way of running, which the authors' networks do not read, as zeros: a
-deviation of infinity divides them away."""
+"""Mean and deviation of the features of a row, as machine and mode. The authors' networks do not
+read these: divided by infinity they are 0."""
 
 
 def square(weight: Array) -> int:
-    """Return the width of a layer that keeps it, so that a network of that width is no larger.
+    """Return the width of a layer whose input and output are equally wide.
+
+    It limits the size of the network that is built for a file.
 
     Raises:
-        ValueError: it does not.
+        ValueError: they are not.
     """
     width = len(weight)
     if weight.shape != (width, width):
@@ -287,10 +299,15 @@ def square(weight: Array) -> int:
 
 
 def reordered(weight: Array, parts: Sequence[int], order: Iterable[int]) -> Array:
-    """Return the weight of a layer with its blocks of columns in our order, and zeros for a row.
+    """Return the weight of a layer with its blocks of columns reordered, and zeros for a row.
+
+    Args:
+        weight: weight of a layer in a checkpoint.
+        parts: columns of each of its blocks.
+        order: positions of the blocks in their new order.
 
     Raises:
-        ValueError: it reads another number.
+        ValueError: the layer has another number of columns.
     """
     if weight.ndim != 2 or weight.shape[1] != sum(parts):
         raise ValueError(f"a layer of {list(weight.shape)}, not of {sum(parts)} columns")
@@ -300,5 +317,5 @@ def reordered(weight: Array, parts: Sequence[int], order: Iterable[int]) -> Arra
 
 
 def under(prefix: str, state: Mapping[str, Array]) -> dict[str, Array]:
-    """Return arrays with longer names."""
+    """Return arrays with a prefix before their names."""
     return {prefix + name: array for name, array in state.items()}

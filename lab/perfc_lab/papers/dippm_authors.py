@@ -1,6 +1,7 @@
-"""DIPPM with its authors' weights: the faithful network of `pmgns`, which reads as their program.
+"""DIPPM with its authors' weights: the faithful network of `pmgns`.
 
-Panner Selvam and Brorsson, Euro-Par 2023; `perfc train checkpoint` reads the file.
+It reads the tables that the authors' program reads (Panner Selvam and Brorsson, Euro-Par 2023).
+`perfc train checkpoint` reads the file of the weights.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .pmgns import Pmgns
 
 
 class DippmAuthors(FromCheckpoint, Pmgns):
-    """Weights of an A100; time, energy and memory of an inference."""
+    """Predictor of time, energy and memory of an inference on an A100."""
 
     name: ClassVar[str] = "dippm-authors"
     title: ClassVar[str] = "DIPPM, its authors' checkpoint (Panner Selvam and Brorsson, 2023)"

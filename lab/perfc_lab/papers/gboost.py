@@ -1,4 +1,4 @@
-"""GBoost, the baseline of TraPPM: deep boosted trees on six static features of the graph.
+"""GBoost, a baseline of TraPPM: deep boosted trees on six static features of the graph.
 
 Panner Selvam and Brorsson, NeurIPS 2023 workshop, Appendix A.4; thesis, Section 5.5.5.1.
 """
@@ -27,19 +27,20 @@ from .networks.row_features import ROW, row_features
 from .static_features import STATIC, static_features
 
 FEATURES = Schema("GBoost", (*STATIC.columns, *ROW.columns))
-"""The six features of TraPPM, and those of machine and setting, which are fixed in the paper."""
+"""TraPPM's six features, and those of machine and setting, of which the paper has only one."""
 LEAST_TREES = 50
 """Minimum trees of a scaled-down training."""
 GRID = "grid"
+"""Name of the variant that searches the settings."""
 
 
 @frozen
 class TreeSetting:
-    """A point of the paper's grid; by default the one it found best.
+    """A setting of the paper's grid; by default the best one in the paper.
 
     Args:
         trees: number of trees.
-        learning_rate: learning rate of each.
+        learning_rate: learning rate of each tree.
         depth: maximum depth of a tree.
         rows: share of the rows that a tree sees.
         columns: share of the features that a tree sees.
@@ -65,17 +66,17 @@ class TreeSetting:
 
 
 def grid() -> Iterator[TreeSetting]:
-    """Yield all settings of the paper's search, 162 of them."""
+    """Yield all 162 settings of the paper's search."""
     shares = (0.5, 0.75, 1.0)
     for values in product((500, 1000, 2000), (1e-3, 1e-4), (10, 30, 50), shares, shares):
         yield TreeSetting(*values)
 
 
 class GBoost(ForestPredictor):
-    """XGBoost on the logarithm of the quantity, with the setting that the paper's grid found best.
+    """XGBoost on the logarithm of the quantity, with the best setting of the paper's grid.
 
-    A budget's scale is that of the number of trees, whose rate grows as their number falls. The
-    variant ``grid`` tries the paper's settings on the validation rows while there is time.
+    The scale of a budget multiplies the number of trees, and divides their learning rate. The
+    variant ``grid`` tries the paper's settings on the validation rows until the time is over.
     """
 
     name: ClassVar[str] = "gboost"
@@ -90,10 +91,10 @@ class GBoost(ForestPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Boost as many trees as the setting has, without early stopping."""
+        """Train the forest of the setting or of the best one of the grid, without early stopping."""
         start, best = time.process_time(), float("inf")
         for setting in grid() if self.variant == GRID else (self.setting,):
-            # the first setting is trained even if no time is left: there has to be a forest
+            # the first setting is trained even without time, so that there is a forest
             if self.forest is not None and time.process_time() - start > budget.limit_s:
                 break
             forest = self._boosted(train, setting, budget)
@@ -103,19 +104,19 @@ class GBoost(ForestPredictor):
         say(f"{self.name}: {self.setting}, validation {best:.1%}")
 
     def _boosted(self, train: Measurements, setting: TreeSetting, budget: TrainingBudget) -> Forest:
-        """Return the forest of one setting, with as many trees as the budget's scale leaves."""
+        """Return the forest of one setting, with its trees times the scale of the budget."""
         library = xgboost()
         target = np.log(train.values(self.quantity))
         names = list(FEATURES.columns)
         trees = max(round(setting.trees * budget.scale), LEAST_TREES)
         parameters = dict(setting.parameters(budget.seed))
-        # fewer trees take larger steps, so that their sum goes about as far
+        # fewer trees have a larger learning rate, so that their sum is about the same
         parameters["eta"] *= setting.trees / trees
         matrix = library.DMatrix(features(train), target, feature_names=names)
         return forest_of(library.train(parameters, matrix, trees))
 
     def predict(self, data: Measurements) -> Array:
-        """Return the predictions of the trees."""
+        """Return the predicted quantity of every row."""
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         predicted: Array = np.exp(self.forest(features(data)))
@@ -123,7 +124,7 @@ class GBoost(ForestPredictor):
 
 
 def features(data: Measurements) -> NDArray[np.float32]:
-    """Return ``[rows, features]``."""
+    """Return the features of all rows, ``[rows, features]``."""
     rows = [
         [*static_features(data.graph(r), float(r.batch)), *row_features(data, r)] for r in data.rows
     ]

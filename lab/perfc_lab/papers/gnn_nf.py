@@ -18,18 +18,19 @@ from . import nnlqp
 from .gnn_llm.descriptions import node_counts
 from .networks.node_features import logs
 
+# further features of a node
 COUNTS = ("flop", "mac", "parameters")
 NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[nodes, 47]``."""
+    """Return the features of the nodes, ``[nodes, 47]``."""
     counts = node_counts(graph, batch)
     return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
 
 
 class GnnNf(nnlqp.Nnlqp):
-    """FLOP, MACs and parameters of every node after NNLQP's 44 numbers."""
+    """NNLQP with FLOP, MACs and parameters of each node after its 44 numbers."""
 
     name: ClassVar[str] = "gnn-nf"
     title: ClassVar[str] = "GNN-NF (NNLQP with FLOP, MACs and parameters of each node)"

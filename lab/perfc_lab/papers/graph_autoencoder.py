@@ -1,6 +1,7 @@
-"""TraPPM's graph auto-encoder: embeddings learned from graphs that nobody measured (Section 5.4.2).
+"""TraPPM's graph auto-encoder: embeddings from unlabelled graphs (thesis, Section 5.4.2).
 
-Also Kipf and Welling, "Variational Graph Auto-Encoders", 2016, for the inner-product decoder.
+Its decoder is the inner product of embeddings (Kipf and Welling, "Variational Graph Auto-Encoders",
+2016).
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from .networks.message_passing import sage
 from .networks.train import clock_s, short_products
 
 EPSILON = 1e-15
-"""Addend below a logarithm, as in torch_geometric, GAE."""
+"""Number that is added to the argument of a logarithm, as in torch_geometric's GAE."""
 EPOCHS = 400
 """Passes over the graphs. Source: thesis, Section 5.5.3."""
 LEARNING_RATE = 5e-4
-"""Rate of Adam. Source: thesis, Section 5.5.3."""
+"""Learning rate of Adam. Source: thesis, Section 5.5.3."""
 DROPOUT = 0.5
-"""Dropout after each layer but the last. Source: thesis, Section 5.4.2."""
+"""Dropout after each layer except the last. Source: thesis, Section 5.4.2."""
 NODES_PER_STEP = 8192
-"""Nodes of a step where the recipe is not followed, which takes one graph."""
+"""Nodes of a step of perfc's recipe; a step of the paper's has one graph."""
 
 
 class GraphEncoder(nn.Module):
-    """Four times ``Dropout(ReLU(BatchNorm(SAGE(X, A))))``: features → 2c → c → c → c.
+    """Encoder of four layers ``Dropout(ReLU(BatchNorm(SAGE(X, A))))``, 2c, c, c and c wide.
 
-    After the last there is no dropout, as in the authors' program.
+    The last layer has no dropout, as in the authors' program. ``width`` is c.
     """
 
     def __init__(self, features: int, width: int) -> None:
@@ -52,9 +53,9 @@ class GraphEncoder(nn.Module):
 
 
 def likeness(z: Tensor, pairs: Tensor) -> Tensor:
-    """Return the inner product of the embeddings of each pair, ``[pairs]``.
+    """Return the inner product of the embeddings of each pair of nodes, ``[pairs]``.
 
-    ``Â`` is its sigmoid.
+    Its sigmoid ``Â`` is the predicted probability of an edge.
     """
     return (z[pairs[0]] * z[pairs[1]]).sum(1)
 
@@ -62,28 +63,30 @@ def likeness(z: Tensor, pairs: Tensor) -> Tensor:
 def reconstruction_loss(z: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
     """Return ``L_BCE``: means of ``−log Â`` over edges, ``−log(1 − Â)`` over pairs without one.
 
-    ``1 − σ(s)`` is taken as ``σ(−s)``: the difference loses every digit, and with them its
-    gradient, where ``s`` is large.
+    ``1 − σ(s)`` is computed as ``σ(−s)``, as for large ``s`` the difference is 0 in float32 and has
+    no gradient.
     """
     loss = -(torch.sigmoid(likeness(z, positive)) + EPSILON).log().mean()
     return loss - (torch.sigmoid(-likeness(z, negative)) + EPSILON).log().mean()
 
 
 def negatives(edges: Tensor, sizes: Sequence[int], generator: torch.Generator) -> Tensor:
-    """Return pairs without an edge, about as many as there are edges, ``[2, pairs]``.
+    """Return random pairs of nodes without an edge, about as many as edges, ``[2, pairs]``.
 
-    Both ends are of one graph, so that no pair is recognized by being of different graphs.
+    Both nodes are of one graph: pairs of different graphs would be too easy to recognize.
     """
     lengths = torch.tensor(sizes)
     starts = torch.cumsum(lengths, 0) - lengths
     nodes = int(lengths.sum())
     graph = torch.repeat_interleave(torch.arange(len(sizes)), lengths)
+    # the source of each edge, with a random node of its graph as the target
     source = edges[0]
     share = torch.rand(edges.shape[1], generator=generator)
-    of = graph[source]  # graph of each pair
-    # rounding of float32 may reach the length itself, which is the next graph's first node
-    target = starts[of] + torch.minimum((share * lengths[of]).long(), lengths[of] - 1)
-    # a pair as one number
+    graph_of_pair = graph[source]
+    length = lengths[graph_of_pair]
+    # float32 may round up to the length itself, which is the first node of the next graph
+    target = starts[graph_of_pair] + torch.minimum((share * length).long(), length - 1)
+    # a pair is one number here, for `isin`
     is_edge = torch.isin(source * nodes + target, edges[0] * nodes + edges[1])
     return torch.stack([source, target])[:, ~is_edge & (source != target)]
 
@@ -97,15 +100,15 @@ def pretrain(
     say: Say,
     is_faithful: bool = False,
 ) -> float:
-    """Train in place, freeze and return the mean loss of the last epoch. No label is read.
+    """Train and freeze an encoder in place, and return the mean loss of the last epoch.
 
     Args:
-        encoder: to be trained.
-        graphs: features and edges; may be read on access.
-        seed: random seed of order and negative pairs.
-        limit_s: processor time.
-        say: called with the loss.
-        is_faithful: whether an update is of one graph, in 32 bits, as in the authors' program.
+        encoder: encoder to train.
+        graphs: features and edges of graphs; the sequence may read one on access.
+        seed: random seed of the order and of pairs without an edge.
+        limit_s: maximum processor time.
+        say: gets the loss at the end.
+        is_faithful: whether an update has one graph and 32 bits, as in the authors' program.
     """
     optimiser = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
@@ -115,7 +118,7 @@ def pretrain(
         encoder.train()
         losses: list[float] = []
         order = shuffler.sample(range(len(graphs)), len(graphs))
-        # every graph has a node or more: with a limit of 1 each makes a step alone
+        # with a limit of one node every graph is a step by itself
         for part in _parts(graphs, order, 1 if is_faithful else NODES_PER_STEP):
             if losses and clock_s() - start > limit_s:
                 break
@@ -142,7 +145,7 @@ def pretrain(
 def _parts(
     graphs: Sequence[GraphTensors], order: Sequence[int], nodes: int
 ) -> Iterator[list[GraphTensors]]:
-    """Yield the graphs that have an edge, those of at most ``nodes`` nodes at a time."""
+    """Yield lists of graphs with edges, each of at most ``nodes`` nodes or of one larger graph."""
     part: list[GraphTensors] = []
     filled = 0
     for i in order:

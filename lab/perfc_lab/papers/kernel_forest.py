@@ -1,6 +1,7 @@
-"""A random forest for each kind of kernel, summed; after Zhang et al., "nn-Meter", MobiSys 2021.
+"""Predict whole models by random forests of kinds of kernels, after nn-Meter.
 
-A predictor of whole models; `nn_meter` is the paper's, for kernels that were timed alone.
+Zhang et al., "nn-Meter", MobiSys 2021. This predictor learns from times of whole models; that of
+`nn_meter` is the paper's, for kernels that were timed alone.
 """
 
 from __future__ import annotations
@@ -23,32 +24,33 @@ from perfc_lab.training.xgboost_forest import random_forest
 from ..whole_runs.roofline import roofline_s
 
 AMOUNTS = ("mac", "read_bytes", "write_bytes", "m")
-"""Columns of a launch that grow with the batch."""
+"""Columns of a launch that grow with the batch size: work, traffic and rows of a product."""
 TRAITS = ("n", "k", "window", "stride", "channels", "reduced")
+"""Columns of a launch that do not depend on the batch size."""
 FEATURES = Schema(
     "kernels", (*AMOUNTS, *TRAITS, "rate", "bandwidth", "compiled", "channels_last", "training")
 )
-"""Hyper-parameters, work and traffic of a kernel, and the machine; sizes by their logarithm."""
+"""Features of a launch: amounts and traits as logarithms, rates of the machine, and the setting."""
 TREES = 40
 """Trees of a forest."""
 ROUNDS = 3
-"""Rounds that share a measured run among its kernels by the forests of the round before."""
+"""Number of times that run times are divided among kernels and forests are grown."""
 MOST_KERNELS = 60_000
-"""Maximum kernels of each kind, drawn at random."""
+"""Maximum launches that the forest of a kind is grown from, drawn at random."""
 MOST_LAUNCHES = 400_000
-"""Maximum launches of all kinds; whole rows are drawn at random until there are as many."""
+"""Approximate maximum launches of all kinds; rows are drawn at random until they have so many."""
 LAUNCH_S = 2e-6
-"""Time of an empty launch, so that no kernel is predicted near zero."""
+"""Time that is added to the roofline of a launch, so that no kernel is predicted near 0."""
 
 
 class KernelForest(GraphPredictor):
-    """The sum of what the forests say of the launches of a row.
+    """Predictor whose time of a row is the sum of the forests' times of its launches.
 
-    nn-Meter measures every kernel alone. Of whole models only the sum is known: a row's time is
-    shared among its launches, first in proportion to the roofline, then to what the forests of the
-    round before say, so that a kind that is slower than the roofline takes a larger share. The
-    forests learn the log of a launch's time over its roofline. Launches that overlap, or that a
-    busy host delays, are outside of it, as of nn-Meter.
+    nn-Meter measures every kernel alone. For whole models only the sum is known. So the time of a
+    row is divided among its launches, first in proportion to their rooflines, in later rounds to
+    the times of the forests of the round before: a kind that is slower than its roofline gets a
+    larger share. The forests learn the logarithm of a launch's time over its roofline. Launches
+    that overlap, or that wait for the host, are not modelled, as in nn-Meter.
     """
 
     name: ClassVar[str] = "kernel-forest"
@@ -61,7 +63,7 @@ class KernelForest(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Divide each run's time among its launches, fit forests, and divide again by these."""
+        """Divide the times of runs among launches and grow forests, several times in turn."""
         del validation
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"kernels have no {self.quantity.value}", hint="predict time_s")
@@ -75,12 +77,12 @@ class KernelForest(GraphPredictor):
             features = np.concatenate([t.features for t in tables])
             kinds = np.concatenate([t.kinds for t in tables])
             scale = np.concatenate([t.roofline_s for t in tables])
+            # logarithm of the time of a launch over its roofline
             target = np.log(np.maximum(seconds, 1e-9) / scale)
             forests = {}
             for kind in np.unique(kinds).tolist():
                 rows = np.flatnonzero(kinds == kind)
                 chosen = random.permutation(rows)[:MOST_KERNELS]
-                # targets are logarithms of time over roofline
                 forests[int(kind)] = random_forest(
                     features[chosen],
                     target[chosen],
@@ -95,14 +97,14 @@ class KernelForest(GraphPredictor):
             say(f"{self.name}: round {number + 1}, {launches}")
 
     def share(self, table: LaunchTable) -> Array:
-        """Return the row's time shared among its launches, seconds of one launch each."""
+        """Return the seconds of each launch; their sum is the measured time of the row."""
         seconds = self.kernels_s(table)
         total = float((seconds * table.times).sum())
         shared: Array = seconds * (table.time_s / max(total, 1e-12))
         return shared
 
     def kernels_s(self, table: LaunchTable) -> Array:
-        """Return the seconds of each launch by the forests, else by the roofline."""
+        """Return the seconds of each launch by the forest of its kind, else by the roofline."""
         seconds = table.roofline_s.copy()
         for kind, trees in self.forests.items():
             mask = table.kinds == kind
@@ -111,7 +113,7 @@ class KernelForest(GraphPredictor):
         return seconds
 
     def predict(self, data: Measurements) -> Array:
-        """Return the seconds of every row."""
+        """Return the predicted seconds of every row."""
         if not self.forests:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         tables = (LaunchTable(data, row) for row in data.rows)
@@ -126,7 +128,7 @@ class KernelForest(GraphPredictor):
         return result
 
     def meta(self) -> Mapping[str, Any]:
-        """Return the schema and the forests' constants."""
+        """Return the digest of the features, and the constant that each forest adds."""
         return {
             "schema": FEATURES.digest,
             "constants": {str(kind): trees.base for kind, trees in self.forests.items()},
@@ -143,11 +145,11 @@ class KernelForest(GraphPredictor):
 
 
 class LaunchTable:
-    """The launches of one row.
+    """The launches of one row; a line stands for equal launches.
 
     Args:
-        data: with its graph.
-        row: measured.
+        data: rows with their graphs.
+        row: row of the launches.
     """
 
     def __init__(self, data: Measurements, row: GraphRow) -> None:
@@ -167,13 +169,13 @@ class LaunchTable:
         stacked = np.stack([*sizes, *(ones * x for x in deployment)], axis=1)
         self.features: NDArray[np.float32] = stacked.astype(np.float32)
         self.kinds: Array = columns.kind
-        self.times: Array = columns.times  # launches that a line stands for
+        self.times: Array = columns.times  # number of equal launches
         self.roofline_s: Array = roofline_s(columns, row) / np.maximum(self.times, 1e-9) + LAUNCH_S
         self.time_s = row.time_s
 
 
 def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[LaunchTable]:
-    """Return tables of the first rows, each whole, until their launches reach a limit."""
+    """Return the tables of the first rows, until their launches reach a limit."""
     tables: list[LaunchTable] = []
     launches = 0
     for row in rows:

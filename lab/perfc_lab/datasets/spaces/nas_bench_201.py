@@ -1,10 +1,10 @@
-"""NAS-Bench-201: 15 equal cells of four nodes, every pair joined by one of five operators.
+"""NAS-Bench-201's search space: 15 equal cells of four nodes, with an operator between each two.
 
 Source: Dong and Yang, "NAS-Bench-201", ICLR 2020, section 2.1 and figure 1: a 3×3 convolution to
 16 channels, three stages of five cells with 16, 32 and 64 channels, a residual block of stride 2
-between stages, batch normalisation, ReLU, mean of each map, a dense layer. Operators that lead
-nowhere run all the same, and sums begin with nought: measured times say that every edge
-costs an addition, and that "none" costs a product.
+between stages, batch normalisation, ReLU, mean of each map, a dense layer. Operators whose result
+is not used run as well, and sums begin with 0: by the measured times every edge costs an addition,
+and the operator "none" costs a product.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ CELLS = 5
 NODES = 4
 """Nodes of a cell."""
 IMAGE = (3, 32, 32)
-"""Image and classes of CIFAR-10."""
+"""Image of CIFAR-10."""
 CLASSES = 10
-# operators of an edge, as strings of architectures name them
+"""Classes of CIFAR-10."""
+# operators of an edge by their names in the text of an architecture
 OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 
 Cell = tuple[tuple[tuple[str, int], ...], ...]
@@ -72,7 +73,7 @@ def network(arch: str) -> Module:
 
 
 def _cell(b: NetworkBuilder, x: Value, cell: Cell) -> Value:
-    """Return the last node of a cell, each node the sum of its edges."""
+    """Append a cell, and return its last node; each node is the sum of its edges."""
     nodes = [x]
     for edges in cell:
         terms = [_edge(b, nodes[source], name) for name, source in edges]
@@ -81,7 +82,7 @@ def _cell(b: NetworkBuilder, x: Value, cell: Cell) -> Value:
 
 
 def _edge(b: NetworkBuilder, x: Value, name: str) -> Value:
-    """Return the operator of an edge; a convolution follows ReLU and precedes the norm."""
+    """Append the operator of an edge; a convolution gets ReLU before and normalisation after."""
     match name:
         case "none":
             return b.zero(x)
@@ -95,7 +96,7 @@ def _edge(b: NetworkBuilder, x: Value, name: str) -> Value:
 
 
 def _reduced(b: NetworkBuilder, x: Value) -> Value:
-    """Return the residual block between stages: half the edges, twice the channels."""
+    """Append the residual block between stages: half the height and width, twice the channels."""
     channels = 2 * b.channels(x)
     first = b.batch_norm(b.conv(b.relu(x), channels, 3, 2))
     second = b.batch_norm(b.conv(b.relu(first), channels, 3))

@@ -1,6 +1,7 @@
-"""Calibrate the interval of a category of kernels that may have few rows.
+"""Calibrate the interval of a category of kernels, which may have few rows.
 
-Scores are errors of held-out rows over their expected errors, or levels in a distribution.
+The score of a held-out row is its error over the expected error, or its level in a distribution. A
+band is the interval of scores that contains most rows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 BORROWED_ROWS = 100.0
-"""Weight, in rows, of all categories together when a category is calibrated."""
+"""Weight, in rows, of the scores of all categories in the calibration of one category."""
 
 
 def of_category(
@@ -23,14 +24,14 @@ def of_category(
     everything: Array,
     coverage: float = COVERAGE,
 ) -> Band:
-    """Return the interval of a category; the more rows it has, the less others count.
+    """Return the interval of a category; the more rows it has, the less the others count.
 
     Args:
-        scores_of_category: scores of the category, of which there are some.
+        scores_of_category: scores of the category, at least one.
         everything: scores of all categories.
-        coverage: share of further rows of the category that shall lie inside.
+        coverage: share of new rows of the category that the interval should contain.
     """
-    # with as many rows as are borrowed, a category counts for half
+    # a category with `BORROWED_ROWS` rows has half of the weight
     share = len(scores_of_category) / (len(scores_of_category) + BORROWED_ROWS)
     weights = [
         np.full(len(scores_of_category), share / len(scores_of_category)),

@@ -1,7 +1,7 @@
-"""Calibrate the intervals of a predictor of kernels: expected errors, and bands around them.
+"""Calibrate the intervals of a predictor of kernels: expected errors, and bands that scale them.
 
-The spread is a forest of the expected absolute error of a row. A band scales it so that 90 % of
-held-out rows lie inside; there is one for measured machines and one for others.
+The spread is a forest that predicts the absolute error of a row. A band scales it so that 90 % of
+held-out rows are inside the interval; measured machines have one band, other machines another.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Calibrating:
     """Settings of the calibration of intervals.
 
     Args:
-        parts: into which groups are cut; each forest that calibrates sees all but one of them.
-            Other than five, so that they cut the folds that test.
-        turns: number of folds, two or more.
-        turns_left_out: number of folds while a machine is held out for the test.
+        parts: number of folds of groups of shapes; a forest for calibration lacks one of them. It
+            is not five, the number of folds for tests, so that the two divide groups differently.
+        turns: number of folds that calibrate, each with a forest; two or more.
+        turns_left_out: the same in trainings that leave a machine or a whole group out for a test.
     """
 
     parts: int = 10
@@ -56,14 +56,14 @@ class Calibrating:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A forest of some groups, and the rows of the others.
+    """A forest grown without one fold, and the rows of that fold.
 
     Args:
-        factor: the forest.
-        low: least of each feature among the rows it was grown from.
-        high: largest.
+        factor: forest.
+        low: minimum of each feature among the rows that it was grown from.
+        high: maximum of each feature.
         blocks: held-out rows.
-        stack: the same as one table.
+        stack: held-out rows as one table.
         residual: logarithm of measured over predicted time of each held-out row.
     """
 
@@ -85,26 +85,26 @@ def calibrate(
     how: Calibrating,
     memory: ForestCache | None = None,
 ) -> tuple[Forest, Calibration]:
-    """Return the spread and the bands.
+    """Return the spread and the bands of a predictor.
 
     Args:
         blocks: all rows that may be trained on.
         recipe: recipe of the factor.
-        group: shape parameters that make a group; calibration rows share none with the others.
-        card: card of the weights, not calibrated yet.
-        leave_machines_out: calibrate for unseen machines too, which trains once for each.
-        how: folds are cut.
-        memory: forests of machines left out, kept between calls that leave out the same.
+        group: shape parameters; rows with equal values of them are in one fold.
+        card: card of the weights before calibration.
+        leave_machines_out: whether to calibrate for unseen machines too, with a training for each.
+        how: numbers of folds.
+        memory: forests of machines left out, shared by calls that leave out the same.
     """
     turns = _turns(blocks, recipe, group, card, how)
-    # rows of a turn are judged by a spread that was fitted to the other turns alone
+    # rows of a fold are judged by a spread that was fitted to the other folds alone
     spreads = [_spread([*turns[:i], *turns[i + 1 :]] or turns, recipe) for i in range(len(turns))]
     seen = _seen(turns, spreads)
     spread = _spread(turns, recipe)
     unseen: Mapping[str, Unseen] = {}
     if leave_machines_out:
         unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
-    # levels are calibrated last: they need estimates, which need the other bands
+    # levels are calibrated last, as they need estimates, and these need the other bands
     provisional = _calibration(seen, unseen, {"": LEVELS})
     calibrated = replace(card, calibration=provisional)
     bands = levels(
@@ -119,7 +119,7 @@ def calibrate(
 def _calibration(
     seen: Mapping[str, Band], unseen: Mapping[str, Unseen], levels_of: Mapping[str, Band]
 ) -> Calibration:
-    """Return the bands by category; what one has none of is that of all."""
+    """Return the bands by category; a category without some band has that of all rows."""
     bands = {
         name: Bands(spread, unseen.get(name, unseen.get("")), levels_of.get(name, levels_of[""]))
         for name, spread in seen.items()
@@ -130,20 +130,19 @@ def _calibration(
 def _turns(
     blocks: Sequence[Rows], recipe: Recipe, group: tuple[str, ...], card: Card, how: Calibrating
 ) -> list[Turn]:
-    """Return the groups that a forest of the others has not seen.
+    """Return for some folds a forest grown without the fold, and the rows of the fold.
 
-    What ships is trained on all groups, and a forest that misses many of them is worse: each that
-    calibrates must miss few. The spread of one half of the turns is judged on the other (Vovk,
-    "Cross-conformal predictors", 2015; Barber, Candès, Ramdas and Tibshirani, "Predictive
-    inference with the jackknife+", 2021, section 3).
+    The forest that ships is trained on all groups. A forest that lacks many of them has larger
+    errors, so that each forest here lacks few (Vovk, "Cross-conformal predictors", 2015; Barber,
+    Candès, Ramdas and Tibshirani, "Predictive inference with the jackknife+", 2021, section 3).
     """
     fold = [folds(b, group, how.parts) for b in blocks]
     if len({int(i) for f in fold for i in np.unique(f)}) < 2:
-        # rows of one group alone: single ones are left out
+        # all rows are in one group: folds are of single shapes
         everything = class_of(blocks[0].class_name).parameters
         fold = [folds(b, everything, how.parts) for b in blocks]
     present = sorted({int(i) for f in fold for i in np.unique(f)})
-    # all turns have the features of the shipped forest
+    # all forests have the features of the one that ships
     known, protocols = card.frameworks, card.protocols
     turns: list[Turn] = []
     for held in present[: how.turns]:
@@ -160,9 +159,9 @@ def _turns(
 
 
 def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
-    """Return the band of all rows, under ``""``, and of every category that has some.
+    """Return the band of all rows by ``""``, and those of categories that have rows.
 
-    Rows of a turn are judged by the spread of the others.
+    ``spreads`` are forests of expected errors, each fitted without the turn that it belongs to.
     """
     pairs = zip(turns, spreads, strict=True)
     scores = np.concatenate([turn.residual / width(spread, turn.stack) for turn, spread in pairs])
@@ -176,8 +175,8 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
 
 
 def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
-    """Return the forest of the log of expected absolute error."""
-    # shallow trees of many rows a leaf: what is fitted is the mean of noisy errors
+    """Return the forest of the logarithm of the expected absolute error."""
+    # shallow trees with many rows in a leaf, as the forest is to learn the mean of noisy errors
     return boost(
         np.concatenate([turn.stack.table.values for turn in turns]),
         np.log(np.abs(np.concatenate([turn.residual for turn in turns])) + LEAST_SPREAD),
@@ -189,6 +188,6 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
 
 
 def width(spread: Forest, stack: StackedTables) -> Array:
-    """Return the expected absolute error of rows, of the logarithm of their time, ``[rows]``."""
+    """Return the expected absolute error of each row, in the logarithm of its time, ``[rows]``."""
     widths: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
     return widths

@@ -1,6 +1,7 @@
-"""Calibrate the intervals of callers who do not name the framework of their kernels.
+"""Calibrate the intervals of estimates for callers who do not name the framework of a kernel.
 
-Their estimate is a mixture over the kernels that it may be; a level is a quantile of that mixture.
+Such an estimate is a mixture over the kernels that it may be. The level of a measured time is the
+share of that mixture below it.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 ROWS = 1_500
-"""Maximum held-out rows of a block that count, so that large blocks do not dominate."""
+"""Maximum held-out rows of a block, drawn at random, so that large blocks do not dominate."""
 UNSAID = (CallerContext.CHOICES, CallerContext.NOTHING)
-"""Contexts in which several kernels are candidates."""
+"""Contexts of callers in which several kernels are possible."""
 
 
 def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Band]:
-    """Return quantiles of mixtures that cover 90 % of held-out rows, by category, ``""`` for all.
+    """Return the levels between which 90 % of held-out rows are, by category, ``""`` for all rows.
 
-    Where a mixture is right, measured times lie at levels that are spread evenly between 0 and 1;
-    the interval is given by the levels that held-out rows lie at. Source: Chernozhukov, Wüthrich
-    and Zhu, "Distributional conformal prediction", PNAS 2021.
+    If mixtures are right, the levels of measured times are uniform between 0 and 1, and the
+    interval is from 0.05 to 0.95. Otherwise it follows from the levels of held-out rows. Source:
+    Chernozhukov, Wüthrich and Zhu, "Distributional conformal prediction", PNAS 2021.
 
     Args:
-        turns: weights, and rows that their forests have not seen.
+        turns: weights, each with rows that its forest was not grown from.
     """
     arrays = [
         _levels(artefact, context.of(block))
@@ -63,28 +64,28 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
 
 
 FURTHEST_LEVEL = 1e-4
-"""Minimum share of times that is left below an interval, or above it."""
+"""Minimum share of a mixture below an interval, and above it."""
 
 
-def _sound(one: Band) -> Band:
-    """Return levels on either side of the median, neither of them an end of the distribution."""
+def _sound(band: Band) -> Band:
+    """Return levels clipped: one below the median and one above it, neither of them 0 or 1."""
     least = FURTHEST_LEVEL
-    return Band(min(max(one.low, least), 0.5 - least), max(min(one.high, 1 - least), 0.5 + least))
+    return Band(min(max(band.low, least), 0.5 - least), max(min(band.high, 1 - least), 0.5 + least))
 
 
 def thinned(blocks: Sequence[Rows]) -> list[Rows]:
-    """Sample at most `ROWS` rows of each block."""
+    """Return at most `ROWS` rows of each block, drawn at random."""
     rng = np.random.default_rng(0)
     return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
 
 
 def _levels(artefact: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
-    """Return levels of the rows of a block that may be of several kernels, and their categories."""
+    """Return the levels of rows that may be of several kernels, and their categories."""
     kind = class_of(rows.class_name)
     sheet = Sheet(load_machine(rows.target))
     columns = complete(kind, rows.columns)
     each, _ = possible(artefact, columns, rows.dtype, sheet, rows.protocol, rows.framework)
-    # with one candidate the level is that of a plain prediction
+    # rows with one possible kernel have a plain prediction, whose band is calibrated elsewhere
     several = each.count > 1
     category = kind.category(columns, rows.dtype, sheet, rows.protocol)
     return each.below(np.log(rows.time_s))[several], category[several]

@@ -1,6 +1,7 @@
-"""Calibrate intervals of unmeasured machines: each measured one is left out in turn.
+"""Calibrate intervals of unmeasured machines by leaving each measured machine out in turn.
 
-A forest of the other machines predicts its rows; the errors say how far off a new machine may be.
+A forest of the other machines predicts its rows; the errors show how large those of a new machine
+may be. Distances between machines are those of `perfc.analyzers.features.distance`.
 """
 
 from __future__ import annotations
@@ -30,21 +31,23 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_MACHINES = 3
-"""Machines below which their errors give no distribution."""
+"""Minimum machines whose errors are used; fewer have `FEWER_MACHINES`."""
 BEYOND = 2.5
-"""Distance above which a machine left out says nothing of others, one of another maker."""
+"""Maximum distance of a machine left out from the others: one of another vendor is further away,
+and its errors say nothing of new machines."""
 ROWS_LEFT_OUT = 20_000
-"""Maximum rows of a training without a machine; there are as many trainings as machines."""
+"""Maximum tested rows of a machine left out, drawn at random."""
 FEWER_MACHINES = Unseen(0.2, Band(-3.0, 3.0))
-"""Prior of classes with fewer machines: what attention of prompts shares on the seven it was
-measured on, rounded (0.197 and -2.91 to 3.14 in its card); attention of single tokens has 0.162."""
+"""Common error and band of classes with fewer than `LEAST_MACHINES`: those of attention of prompts,
+which was measured on seven machines, rounded (0.197 and -2.91 to 3.14 in its card). Attention of
+single tokens has a common error of 0.162."""
 NEAR = 0.5
-"""Distance below which machines are of one chip, or nearly so."""
+"""Maximum distance of machines with one chip, or nearly the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grown:
-    """A forest, and the least and the largest value of each feature that it was grown from."""
+    """A forest, and the minimum and maximum of each feature in the rows that it was grown from."""
 
     forest: Forest
     low: Array
@@ -52,14 +55,15 @@ class Grown:
 
 
 Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Protocol, ...], int, int]
-"""Machines, frameworks, protocols, trees and rows of a forest."""
+"""Machines, frameworks, protocols, number of trees and maximum rows of a forest."""
 
 
 @frozen
 class ForestCache:
-    """Forests by the machines they know: a scoreboard leaves the same ones out again and again.
+    """Forests by the machines whose rows they were grown from.
 
-    Valid for the rows of one experiment.
+    A scoreboard leaves the same machines out several times. A cache is valid for the rows of one
+    experiment.
     """
 
     forests: dict[Key, Grown] = field(default_factory=dict)
@@ -72,7 +76,10 @@ class ForestCache:
         recipe: Recipe,
         stack: StackedTables | None = None,
     ) -> Grown:
-        """Return the forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
+        """Return the forest of blocks, from the cache if it is there.
+
+        ``stack`` is the table of the blocks if the caller has it.
+        """
         key = (targets(blocks), known, protocols, recipe.trees, recipe.max_rows)
         if key not in self.forests:
             stack = stack or stacked(blocks, known, recipe, protocols)
@@ -91,8 +98,8 @@ def unseen_machines(
 ) -> Mapping[str, Unseen]:
     """Return intervals by category, ``""`` for all rows together; empty if no machine is left out.
 
-    Machines are left out one at a time, and with all that are near them. Too few of them tell
-    nothing of others: what they share is `FEWER_MACHINES` then.
+    Each machine is left out alone, and with all machines near it. If there are fewer machines than
+    `LEAST_MACHINES`, the result is `FEWER_MACHINES`.
     """
     if len(targets(blocks)) < LEAST_MACHINES:
         return {"": FEWER_MACHINES}
@@ -109,7 +116,7 @@ def unseen_machines(
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
     """Return pairs of a machine to test and the machines to leave out.
 
-    Each machine leaves alone, and once more with all that are within `NEAR` of it, if any are.
+    Each machine is left out alone, and if others are within `NEAR` of it, once more with these.
     """
     names = targets(blocks)
     result: list[tuple[str, frozenset[str]]] = []
@@ -122,7 +129,7 @@ def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
         }
         alone = frozenset({name})
         for left_out in (alone, alone | near) if near else (alone,):
-            # something must be left to train on
+            # some machine must remain for the training
             if set(names) - left_out:
                 result.append((name, left_out))
     return result
@@ -137,10 +144,7 @@ def depart(
     spread: Forest,
     memory: ForestCache | None,
 ) -> LeftOut | None:
-    """Return a machine left out; None if it is beyond what may be compared.
-
-    Its residuals are over how far rows leave the training hull, as intervals widen there.
-    """
+    """Return the tested rows of a machine left out; None if others are not within `BEYOND`."""
     train = [b for b in blocks if b.target not in left_out]
     test = [b for b in blocks if b.target == target]
     separation = distance(train, test)
@@ -149,11 +153,11 @@ def depart(
     protocols = protocols_of(blocks)
     small = recipe.for_unseen_machine()
     grown = (memory or ForestCache()).grow(train, known, protocols, small)
-    # the tested rows are limited too
     plain = replace(small, max_rows=ROWS_LEFT_OUT)
     stack = stacked(test, known, plain, protocols)
     values = stack.table.values
-    # intervals widen where features leave the hull; so do those that calibrate
+    # intervals widen for rows outside the range of training features, so that residuals are divided
+    # by the same factor here
     beyond = excess(values, grown.low, grown.high, sides(grown.low, grown.high))
     residual = (stack.log_factor - grown.forest(values)) / (1 + beyond)
     expected = np.maximum(np.exp(spread(values)), LEAST_SPREAD)
@@ -161,7 +165,7 @@ def depart(
 
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
-    """Return the distance of the tested machine to its nearest other, the largest over types."""
+    """Return the distance from the tested machine to the nearest other, the maximum over types."""
     distances = []
     for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
         others = tuple(places(train, dtype))
@@ -170,7 +174,7 @@ def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
 
 
 def places(blocks: Sequence[Rows], dtype: str) -> tuple[tuple[float, ...], ...]:
-    """Return the coordinates of the machines of blocks of one element type."""
+    """Return the coordinates of the machines with blocks of an element type."""
     names = sorted({b.target for b in blocks if b.dtype == dtype})
     kind = class_of(blocks[0].class_name)
     return tuple(kind.place(Sheet(load_machine(n)), dtype) for n in names)

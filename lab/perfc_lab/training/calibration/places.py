@@ -1,9 +1,9 @@
-"""Write the coordinates of machines into cards again, from today's data sheets.
+"""Update the coordinates of machines in cards, from the current data sheets.
 
     python -m perfc_lab.training.calibration.places [FOLDER]
 
-A card keeps the coordinates of the machines that it learned from. Where a sheet, or what counts in
-a distance, has changed since, this brings them up to date. Bands stay as they were learned.
+A card has the coordinates of the machines that it learned from. They change if a data sheet
+changes, or the definition of distance. Bands stay as they were learned.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from perfc.machine import load_machine
 
 from ...data.weights import card_text
 
+# coordinates of machines by element type
 Places = Mapping[str, tuple[tuple[float, ...], ...]]
 
 
@@ -31,11 +32,11 @@ def places_of(card: Card) -> Places:
     """Return the coordinates of a card's machines by element type, as its predictor reads them.
 
     Raises:
-        PerfcError: one of them is not known any more.
+        PerfcError: a machine has no target any more.
     """
     places: dict[str, tuple[tuple[float, ...], ...]] = {}
     for dtype in card.places:
-        # whole runs are placed by other coordinates than kernels
+        # predictors of whole runs have other coordinates than those of kernels
         if card.class_name == RUN:
             places[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue
@@ -46,7 +47,7 @@ def places_of(card: Card) -> Places:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Place every card of a folder, by default of those that ship."""
+    """Update every card of a folder, by default that of the shipped weights, and print its name."""
     folder = Path(arguments[0]) if arguments else artefact.SHIPPED
     for path in sorted(folder.glob("*.json")):
         card = artefact.read_card(path)

@@ -1,13 +1,13 @@
-"""Fits prediction intervals for unmeasured machines to measured ones, each held out in turn.
+"""Fit the intervals of unmeasured machines to the errors of held-out machines.
 
 Held-out machines are few, and errors of kernels on one machine are correlated. Their common part,
-the median residual of a machine, is modelled as normal around 0. Its spread is estimated from the
-machines, so that the common part of the next machine follows Student's t with as many degrees of
-freedom as there are machines. The band is the conformal quantile of errors over expected errors:
-machines have equal weights, and the common part counts with both signs.
+the median residual of a machine, is modelled as normal around 0. Its deviation is estimated from
+the machines, so that the common part of a new machine follows Student's t with as many degrees of
+freedom as machines. The band is the conformal quantile of errors over expected errors. Machines
+have equal weights, and the common part counts with both signs.
 
-Source: Lee, Barber and Willett, "Distribution-free inference with hierarchical data", 2023, show
-that without such an assumption nine groups or fewer promise nothing at 90 %.
+Source: Lee, Barber and Willett, "Distribution-free inference with hierarchical data", 2023. They
+show that without such an assumption nine groups or fewer allow no interval at 90 %.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 5
-"""Minimum rows of a category on a machine left out that calibration uses."""
+"""Minimum rows of a category on a held-out machine for calibration to use them."""
 BORROWED_MACHINES = 0.5
-"""Weight of all categories in the calibration of one, as a number of its machines."""
+"""Weight of all categories in the calibration of one category, in machines."""
 
 
 @entity
@@ -39,7 +39,7 @@ class LeftOut:
     Args:
         distance: distance of the machine from those of the fit.
         residual: ``log(measured / predicted)``, ``[rows]``.
-        spread: error of these rows that is expected on a machine of the fit, ``[rows]``.
+        spread: error that these rows would be expected to have on a machine of the fit, ``[rows]``.
         category: category of each row.
     """
 
@@ -64,22 +64,26 @@ class LeftOut:
         return float(np.median(self.residual)) / grown(self.distance)
 
     def scores(self, error: float) -> Array:
-        """Return errors over expected errors, then the same with the median's sign reversed."""
+        """Return errors over expected errors, then the same with the sign of the median reversed.
+
+        ``error`` is the deviation of common parts at distance 1.
+        """
         expected = np.hypot(self.spread, error * grown(self.distance))
-        # the next machine may be as much faster as this one is slower
+        # a new machine may be as much faster as this one is slower
         reversed_sign = self.residual - 2 * np.median(self.residual)
         return np.concatenate([self.residual / expected, reversed_sign / expected])
 
 
 Groups = Sequence[Sequence[LeftOut]]
-"""Machines that are left out together, as those of one chip, or one machine run several ways."""
+"""Groups of held-out rows with equal weights: machines of one chip that are left out together, or
+one machine with several sets of others left out."""
 
 
 def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
-    """Return the result for each category with enough rows, and for all rows under ``""``.
+    """Return the intervals of unmeasured machines, by category with enough rows, ``""`` for all.
 
     Args:
-        groups: rows by machine, at least one group.
+        groups: held-out rows of machines, at least one group.
         names: names of the categories.
     """
     everything = shared_error(groups)
@@ -87,7 +91,7 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
     for index, name in enumerate(names):
         members = of_category(groups, index)
         if members:
-            # few machines of a category lend from all; variances mix, not deviations
+            # a category with few machines is mixed with all rows; variances are averaged
             share = len(members) / (len(members) + BORROWED_MACHINES)
             error = float(
                 np.hypot(share**0.5 * shared_error(members), (1 - share) ** 0.5 * everything)
@@ -97,7 +101,7 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
 
 
 def of_category(groups: Groups, category: int) -> Groups:
-    """Return the rows of a category, of machines that have enough of it."""
+    """Return the rows of a category, of the machines with at least `LEAST_ROWS`."""
     parts = [
         [part for machine in group if len((part := machine.of(category)).residual) >= LEAST_ROWS]
         for group in groups
@@ -116,7 +120,7 @@ def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) ->
     """Return the spread of the common part of a new machine, and the band of scores.
 
     Args:
-        parts: groups with their share of the weight, which is equal for each group.
+        parts: sets of groups, each with its share of the weight.
         error: root mean square of the common parts.
         freedom: number of machines that it was estimated from.
     """
@@ -126,13 +130,13 @@ def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) ->
             for machine in group:
                 scores.append(machine.scores(error))
                 rows = len(scores[-1])
-                # groups count the same, and so do machines of a group, and rows of a machine
+                # equal weights of groups, of the machines of a group, and of the rows of a machine
                 weights.append(np.full(rows, share / len(groups) / len(group) / rows))
     return Unseen(error * student(freedom), band(np.concatenate(scores), np.concatenate(weights)))
 
 
 def student(freedom: int) -> float:
-    """Return Student's quantile over the normal distribution's.
+    """Return the quantile of Student's t over that of the normal distribution, for 90 %.
 
     >>> round(student(4), 2), round(student(10), 2)
     (1.3, 1.1)
@@ -146,14 +150,15 @@ def student(freedom: int) -> float:
 
 
 GAUSSIAN = 1.645
-"""Standard deviations of a 90 % interval. Student's quantile would be right for so few machines,
-but held-out machines are predicted with one machine fewer, which errs by about as much."""
+"""Standard deviations of a 90 % interval of the normal distribution. Student's quantile is larger
+for few machines. But held-out machines are predicted with one machine less than new ones, so that
+their errors are too large by about as much."""
 
 
 def unseen_runs(machines: Sequence[LeftOut]) -> Unseen:
-    """Return the interval of unmeasured machines from held-out machines of equal weight.
+    """Return the interval of whole runs on unmeasured machines, from held-out machines.
 
-    The execution modes of one machine have equal weights too.
+    Machines have equal weights, and so do the execution modes of a machine.
 
     Args:
         machines: held-out rows; their categories are execution modes.
@@ -162,17 +167,17 @@ def unseen_runs(machines: Sequence[LeftOut]) -> Unseen:
     for machine in machines:
         modes = [machine.of(mode) for mode in np.unique(machine.category).tolist()]
         for mode in modes:
-            # errors around the common part of the mode, which is modelled separately
+            # errors without the common part of the mode, which is modelled separately
             residual = mode.residual - mode.shared
             scores.append(np.abs(residual) / mode.spread)
             weights.append(np.full(len(residual), 1 / len(machine.residual)))
         squares.append(float(np.mean([mode.shared**2 for mode in modes])))
     flat, weight = np.concatenate(scores), np.concatenate(weights)
-    # weighted quantile of absolute errors
+    # weighted 90 % quantile of absolute errors over expected errors
     order = np.argsort(flat)
     position = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
     half_width = max(float(flat[order[min(position, len(order) - 1)]]), LEAST_SPREAD)
-    # the band multiplies the whole expected error: the common part is divided by it first
+    # a user of the result multiplies the common error by the band, so that it is divided by it here
     return Unseen(
         GAUSSIAN * float(np.sqrt(np.mean(squares))) / half_width, Band(-half_width, half_width)
     )
