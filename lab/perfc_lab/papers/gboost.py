@@ -91,7 +91,7 @@ class GBoost(ForestPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Train the forest of the setting or of the best one of the grid, without early stopping."""
+        """Train the forest of the setting, or of the grid's best one, without early stopping."""
         start, best = time.process_time(), float("inf")
         for setting in grid() if self.variant == GRID else (self.setting,):
             # the first setting is trained even without time, so that there is a forest
