@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .timeline import HostTimeline
 
 MOST_ROWS = 6_000_000
-"""Maximum events of a trace; each has a few numbers of 64 bits in memory."""
+"""Maximum rows of a table of events: 480 MB for the ten columns of `LaunchColumns`."""
 FEWER = "record fewer steps"
 """Hint where a trace is too large."""
 MOST_NAMES = 200_000
@@ -123,7 +123,7 @@ class OperatorCall:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Return the distinct numbers of elements of its tensors, the largest first.
+        """Return the distinct numbers of elements of the call's tensors, the largest first.
 
         Scalars and empty tensors do not count.
         """
@@ -223,7 +223,9 @@ class Numbering:
         if number is None:
             number = len(self.numbers)
             if number >= MOST_NAMES:
-                raise ParseError("more than 200,000 different kernels or operators in a trace")
+                raise ParseError(
+                    f"more than {MOST_NAMES:,} different kernels or operators in a trace"
+                )
             self.numbers[value] = number
         return number
 
@@ -304,10 +306,11 @@ class DeviceTrace:
             self.unusable += 1
             return
         operator = -1 if call is None else self.operator_calls.number(call)
-        name, place = self.kernel_names.number(kernel[:LONGEST_NAME]), self.devices.number(device)
+        kernel_number = self.kernel_names.number(kernel[:LONGEST_NAME])
+        place = self.devices.number(device)
         unknown = -1, -1, -1  # stream, launch and message: formats with these use HostTimeline
         self.launches.add(
-            name, operator, execution, place, start_ns, duration_ns, host_ns, *unknown
+            kernel_number, operator, execution, place, start_ns, duration_ns, host_ns, *unknown
         )
 
     def cut(self) -> None:

@@ -376,7 +376,7 @@ class HostTimeline:
 
 
 def chosen(fitting: Sequence[Graph]) -> Graph | None:
-    """Return the first of several graphs if all have the same operators; None otherwise."""
+    """Return the first graph if all have the same operators; None otherwise, or without any."""
     return fitting[0] if len({tuple(n.call for n in g) for g in fitting}) == 1 else None
 
 

@@ -51,7 +51,7 @@ def load(path: Path) -> Row:
     if schema != SCHEMA:
         hint = "write it with perfc check --output-format json"
         raise ParseError(f"schema {schema!r} is not {SCHEMA}", where=str(path), hint=hint)
-    assert isinstance(tree, dict)
+    assert isinstance(tree, dict)  # for the type checker: only a table has a schema
     return tree
 
 

@@ -69,8 +69,8 @@ class Budget:
 
     Args:
         models: globs relative to the folder of the file; of a module its source and name.
-        deployment: how the models are run. A model need not have all of its extents if they
-            cover all of the model's own.
+        deployment: how the models are run. Its ``dims`` may have symbols that a model lacks if
+            they have all symbols of the model.
         rules: the limits.
         line: first line in the file.
         dims_line: line of ``dims``.
@@ -227,7 +227,7 @@ class BudgetReader(TableReader):
         name = entry.get("name")
         if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
             raise self.fault("name", "name is not a word", index, hint='name = "large"')
-        key = source if name is None else f"{source}/{name}"
+        model_name = source if name is None else f"{source}/{name}"
         if not isinstance(inputs, list) or not all(isinstance(i, str) for i in inputs):
             hint = 'input = "8x3x224x224"'
             raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
@@ -242,9 +242,9 @@ class BudgetReader(TableReader):
         place = f"{from_here(self.path.parent, self.path.name)}:{self.line('source', index)}"
         module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax, place=place)
         # the baseline has entries by name: one name is one module with one set of inputs
-        if any(b.module not in (None, module) for b in before if b.covers(key)):
+        if any(b.module not in (None, module) for b in before if b.covers(model_name)):
             hint = 'give each set of inputs a name, as in name = "large"'
-            raise self.fault("source", f"{key} already has other inputs", index, hint=hint)
+            raise self.fault("source", f"{model_name} already has other inputs", index, hint=hint)
         limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
         for key in (k for k, v in lists.items() if not v):
@@ -253,7 +253,7 @@ class BudgetReader(TableReader):
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(
-                (key,),
+                (model_name,),
                 self.deployment(chosen, index),
                 limits or default_rules(),
                 self.line(None, index),
@@ -271,7 +271,7 @@ class BudgetReader(TableReader):
                 raise self.fault(key, f"no key {key!r} in a budget", index, known=allowed)
         globs = entry.get("model", "**/*.onnx")
         models = tuple(
-            # no name of a model has a backslash: it is a path of Windows
+            # a backslash separates folders of a Windows path, as no name of a model has one
             glob.replace("\\", "/") if isinstance(glob, str) else glob
             for glob in (globs if isinstance(globs, list) else [globs])
         )
@@ -303,8 +303,8 @@ class BudgetReader(TableReader):
             return f"{self.path}:{line}" if is_of_budget else self.defaults.place(name)
 
         every = {**self.defaults.values, **of_budget, **self.typed}
-        # sizes of all three sources are merged above; other fields of a later source replace the
-        # first's
+        # `dims` of the three sources were merged symbol by symbol; other fields have the value of
+        # the last source that sets them
         every.pop("dims", None)
         result = Deployment().with_values(every, place)
         result.require_kernels(place("mode"))

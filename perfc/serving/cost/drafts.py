@@ -107,7 +107,7 @@ class DraftedCost(StepCost):
     """Cost of steps that verify drafted tokens, drafting included.
 
     Args:
-        verifying: cost of the model; its decodes include the drafted tokens.
+        verifying: cost of the large model, whose decode passes also compute the drafted tokens.
         drafting: cost of the drafter, one token per pass.
         tokens: tokens drafted per sequence.
         is_own: True if the drafter shares the model's embedding and head.
@@ -116,7 +116,7 @@ class DraftedCost(StepCost):
     def __init__(
         self, verifying: StepCost, drafting: StepCost, tokens: int, *, is_own: bool
     ) -> None:
-        # no super().__init__, which would estimate again
+        # super().__init__ would estimate the stages again, which `verifying` already has
         self.share_stages(verifying)
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
@@ -124,7 +124,7 @@ class DraftedCost(StepCost):
         """Return one of ``QUANTITIES`` of a step: the model's pass and the drafter's passes."""
         passes = [super().parts(quantity, chunks, decodes, context)]
         if chunks:
-            # in steps with prompts each decoding sequence also verifies its drafted tokens
+            # a step with prompts has one row per decoding sequence: the drafted tokens are added
             passes += [self._drafted_rows(quantity, chunks, decodes)] if decodes else []
             # the drafter reads each prompt too: it needs a KV cache
             passes.append(self.drafting.parts(quantity, chunks, 0, 0.0))
@@ -174,6 +174,7 @@ class DraftedCost(StepCost):
     @property
     def _lent_bytes(self) -> float:
         """Return the bytes of embedding and head in the drafter's pass, which the model shares."""
+        # a drafter is not split by pipeline parallelism: it has one stage
         program = self.drafting.stages[0][0].passes.decode
         lent = (".embedding.weight", ".head.weight")
         types = [v.type for v in program.module.graph.weights if v.name.endswith(lent)]

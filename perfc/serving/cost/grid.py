@@ -77,9 +77,9 @@ class Grid:
                 far, rest = near + stride, 1 - share
                 corners = tuple(
                     [
-                        both
+                        corner
                         for at, weight in corners
-                        for both in (
+                        for corner in (
                             (at + near, weight * rest),
                             (at + far, weight * share),
                         )
@@ -104,11 +104,11 @@ def points(axes: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
 
 
 def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tuple[float, ...]:
-    """Return sizes from ``least`` to ``largest``, each ``step`` times the one before.
+    """Return sizes from ``least`` to ``largest``, each ``step`` times the previous one.
 
     Args:
         least: first size.
-        largest: last size.
+        largest: last size, whatever its ratio.
         step: ratio of neighbours.
         between: size from which the midpoints between neighbours are added; 0 for never.
 
@@ -127,7 +127,7 @@ def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tup
 
 
 MOST_SIZES = 16_384
-"""Maximum sizes that a surface retains, as the energy of a run needs those of its steps again."""
+"""Maximum sizes of steps that a surface retains, as a run needs both time and energy of each."""
 
 
 @entity

@@ -85,8 +85,8 @@ def breakdown_of(summary: TraceSummary, by: str, path: str) -> Breakdown:
 
 def breakdown_csv(made: Breakdown) -> str:
     """Return one row per node or cause, in base units."""
-    kind = CauseTime if made.by in (IDLE, PATH) else StackTime
-    return comma.of_records(kind, made.nodes or made.causes)
+    row_type = CauseTime if made.by in (IDLE, PATH) else StackTime
+    return comma.of_records(row_type, made.nodes or made.causes)
 
 
 def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
@@ -143,7 +143,7 @@ def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
 
 
 def label_of(cause: CauseTime) -> Name:
-    """Return the name of a cause, in text without namespaces and parameters of kernels."""
+    """Return the name of a cause; text omits namespaces and template parameters of kernels."""
     if cause.cause in KERNELS:
         return kernel_name(cause.name)
     return Name(cause.name, cause.name[:LONGEST], HEAD)
@@ -172,7 +172,7 @@ def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) ->
     if has_floor:
         columns.append(Column("floor_share", "floor %", Unit.SHARE, "lower bound over time"))
 
-    # no node takes longer than those around it, so that none is shown without them
+    # no node takes longer than its parents, which therefore are among the longest too
     order = sorted(range(len(nodes)), key=lambda at: -nodes[at].time_s)[:top]
     shown = nodes[:top] if is_list else [nodes[at] for at in sorted(order)]
     yield from excerpt(columns, shown, len(nodes), "node with less time")

@@ -200,11 +200,11 @@ class KinetoEvents:
             self.timeline.frame(thread_of(e), begin_ns, end_ns, label)
 
     def outermost(self) -> list[int]:
-        """Return the outermost execution of ATen around each one, or itself; -1 without one."""
+        """Return the outermost ATen execution around or at each execution; -1 without one."""
         calls, result = self.trace.calls, list[int]()
         numbers, parents = self.timeline.operators.columns[3], self.timeline.parents
         for at, around in enumerate(parents):
-            # an operator follows the one around it
+            # an operator comes later in the list than the operator around it
             outer = result[around] if around >= 0 else -1
             is_aten = calls[numbers[at]].operator.startswith(ATEN)
             result.append(at if outer < 0 and is_aten else outer)

@@ -36,11 +36,11 @@ PREFIX = "CUPTI_ACTIVITY_KIND_"
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 """Directions of copies. Source: CUpti_ActivityMemcpyKind."""
 LONGEST_S = 120.0
-"""Time after which a query stops, which then fails."""
+"""Time for all queries of a file; a query that runs longer stops, and the reading fails."""
 STEPS = 100_000
 """Instructions of SQLite between checks of the time."""
 MOST_DEVICES = 1024
-"""Maximum devices with facts, as of the other formats."""
+"""Maximum devices with facts, as in the other formats."""
 _OPERATOR = re.compile(r"([\w.]+::[\w.:]+|[\w.:]+(?=, (?:seq|op_id) = ))(?:, |$)")
 """Ranges of ``emit_nvtx``: ``aten::mm, seq = 3`` or ``aten::mm, op_id = 7``."""
 _SIZES = re.compile(r"\bsizes = (\[[\d\[\], ]{0,4000}\])(?:, [a-z]|$)")
@@ -83,7 +83,8 @@ def is_cut(path: str) -> bool:
         size = stream.seek(0, 2)
     # the number of pages is valid only if the version of the change counter is that of the header
     page, pages, version, valid_for = (
-        int.from_bytes(header[at : at + n], "big") for at, n in ((16, 2), (28, 4), (24, 4), (92, 4))
+        int.from_bytes(header[offset : offset + width], "big")
+        for offset, width in ((16, 2), (28, 4), (24, 4), (92, 4))
     )
     # 1 stands for pages of 65,536 bytes, which two bytes cannot hold
     return version == valid_for and size < pages * (1 << 16 if page == 1 else page)
@@ -139,8 +140,8 @@ def export(
     name = "demangledName" if "demangledName" in tables.get(f"{PREFIX}KERNEL", ()) else "shortName"
     for *launch, number in rows(base, tables, f"{PREFIX}KERNEL", *common, name):
         executed(timeline, launch, names.text(number) or f"kernel {number}")
-    for *launch, kind in rows(base, tables, f"{PREFIX}MEMCPY", *common, "copyKind"):
-        word = COPIES.get(kind, "") if isinstance(kind, int) else ""
+    for *launch, direction in rows(base, tables, f"{PREFIX}MEMCPY", *common, "copyKind"):
+        word = COPIES.get(direction, "") if isinstance(direction, int) else ""
         executed(timeline, launch, f"Memcpy {word}".rstrip())
     # a graph is one row unless its nodes were traced one by one
     for table, word in (("MEMSET", "Memset"), ("GRAPH_TRACE", "CUDA graph")):

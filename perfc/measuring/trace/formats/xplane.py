@@ -133,14 +133,14 @@ class XplaneEvents:
             )
             begin_ns = line.get("begin_ns", 0)
             for event in line.get("events", ()):
-                kind = metadata.get(event.get("metadata_id", 0), {})
-                args = {"long_name": kind.get("name", "")}
-                # facts of the event replace those of its kind
-                for stat in (*kind.get("stats", ()), *event.get("stats", ())):
+                shared = metadata.get(event.get("metadata_id", 0), {})
+                args = {"long_name": shared.get("name", "")}
+                # facts of the event replace those that all events with its metadata share
+                for stat in (*shared.get("stats", ()), *event.get("stats", ())):
                     label = labels.get(stat.get("metadata_id", 0), "")
                     value = (stat[k] for k in ("text", "number", "count") if k in stat)
                     args[label] = next(value, labels.get(stat.get("ref", -1), ""))
-                name = kind.get("display_name") or kind.get("name", "")
+                name = shared.get("display_name") or shared.get("name", "")
                 start_ns = begin_ns + event.get("offset_ps", 0) // 1000  # ps to ns
                 self.executed(
                     process, thread, name, start_ns, event.get("duration_ps", 0) // 1000, args

@@ -26,11 +26,11 @@ SCALAR_TYPES: list[str] = _TABLE["scalars"]
 _OPAQUE = re.compile(r"OpaqueType<(\d+)")
 """Kernels that only copy bits name the size of an element: ``OpaqueType<4>``."""
 _BY_SIZE = {1: DType.U8, 2: DType.F16, 4: DType.F32, 8: DType.F64, 16: DType.C128}
-"""A type with the bytes of an element, where a name has only these: its rate does not matter."""
+"""A type for each size of an element. Kernels that name only the size copy: no rate is needed."""
 _REAL = re.compile(
     r"(?<![\w:])(?:c10::(?:BFloat16|Half)|__half|__(?:nv|hip)_bfloat16|float|double)\b"
 )
-"""Types of C++ that a kernel computes in, in its template arguments."""
+"""Real types of C++ among the template arguments of a kernel: it computes in one of them."""
 _FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
 """Integers that begin a list of template arguments, read only where no real type is named: later
 integers may be types of indices."""
@@ -176,7 +176,7 @@ class CallOperands:
         """Return the tensors of an argument, several for a list."""
         argument = self.call.arguments[index] if index < len(self.call.arguments) else None
         if isinstance(argument, TensorArgument) and self.signature.roles[index : index + 1] == "l":
-            raise UnknownOperandError("l")  # old traces have a result in place of the list
+            raise UnknownOperandError("l")  # role of lists, where old traces record a result
         if isinstance(argument, TensorArgument):
             return [self.tensor(argument)]
         several = argument if isinstance(argument, tuple) else ()
@@ -188,7 +188,7 @@ class CallOperands:
         return [t for i in indices for t in self.tensors(i)]
 
     def one(self, role: str) -> OperandTensor:
-        """Return the tensor of a role.
+        """Return the first tensor of a role.
 
         Raises:
             UnknownOperandError: there is none.

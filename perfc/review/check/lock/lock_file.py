@@ -62,7 +62,11 @@ def to_text(predictor: str, entries: Mapping[BaselineCase, Entry]) -> str:
 
 
 def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
-    """Convert one ``[[model]]`` table."""
+    """Return the ``[[model]]`` table of a case.
+
+    Raises:
+        ModelError: a figure is not finite, or a name is not text.
+    """
     try:
         # TOML is UTF-8, and names of files may be any bytes
         case.model.encode("utf-8")
@@ -171,12 +175,19 @@ class LockReader(TableReader):
     def model(
         self, model: Mapping[str, object], targets: Mapping[str, object], index: int, line: int
     ) -> tuple[BaselineCase, Entry]:
-        """Convert one ``[[model]]`` table."""
+        """Return the case and the entry of one ``[[model]]`` table.
+
+        Args:
+            model: the table.
+            targets: tables of targets in a file of schema 1.
+            index: place of the table among the models.
+            line: line of its header.
+        """
         path, target, runtime = (
             self.text(model, key, index) for key in ("path", "target", "runtime")
         )
         if not is_named(path):
-            # as a person may write it; a backslash may be part of a name
+            # people may write ``./model.onnx``; backslashes stay, as a name may contain them
             path = posixpath.normpath(path)
             if path.startswith(("/", "../")) or path == "..":
                 raise self.fault("path", f"path = {path!r} leads out of the project", index)
@@ -186,6 +197,7 @@ class LockReader(TableReader):
         if isinstance(listed, dict) and "target_digest" not in model:
             model = {**model, "target_digest": listed.get("digest")}
         bounds = model.get("lower_bounds", [])
+        # other keys of the table are allowed, but have no effect below
         if not isinstance(bounds, list) or not set(map(str, bounds)) <= {*KEYS.values(), *model}:
             raise self.fault("lower_bounds", "lower_bounds is no list of figures", index)
         figures = {

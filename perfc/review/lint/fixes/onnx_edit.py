@@ -99,7 +99,7 @@ class OnnxEditor:
         return model
 
     def _beside(self, finding: Finding) -> set[str]:
-        """Return the values that the finding's nodes read and write."""
+        """Return the values that the nodes of a finding, by `Finding.stored`, read and write."""
         nodes = (n for n in self.graph.nodes if _label(n) in finding.stored)
         return {t.name for n in nodes for t in (*n.inputs, *n.outputs) if t.name}
 
@@ -231,7 +231,7 @@ class OnnxEditor:
                 self._sweep([maker])
 
     def _sweep(self, candidates: Iterable[Any]) -> None:
-        """Remove nodes that became unused, and their inputs that became unused."""
+        """Remove nodes that nothing reads, then producers of their inputs that nothing reads."""
         outputs = {id(t) for t in self.graph.outputs}
         waiting = list(candidates)
         present = {id(n) for n in self.graph.nodes}
@@ -249,7 +249,7 @@ class OnnxEditor:
             self.graph.nodes.remove(node)
 
     def _forget_shapes(self, finding: Finding) -> None:
-        """Remove declared shapes between rewired nodes, which may be wrong now."""
+        """Remove declared shapes of results of a finding's nodes, which may be wrong now."""
         declared = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
         for node in self.graph.nodes:
             if _label(node) in finding.stored:
