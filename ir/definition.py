@@ -20,13 +20,13 @@ Attributes: TypeAlias = dict[str, object]
 to the fields of the class.
 """
 Positive: TypeAlias = int
-"""An attribute of at least 1: a group count, a width, a block size."""
+"""An attribute that is a number of at least 1: a group count, a width, a block size."""
 Natural: TypeAlias = int
-"""An attribute of at least 0."""
+"""An attribute that is a number of at least 0."""
 Positives: TypeAlias = tuple[int, ...]
-"""A list of such attributes: strides, dilations, a window."""
+"""An attribute that is a list of numbers of at least 1: strides, dilations, a window."""
 Naturals: TypeAlias = tuple[int, ...]
-"""A list of numbers of at least 0."""
+"""An attribute that is a list of numbers of at least 0: pads."""
 
 LEAST = {"Positive": 1, "Positives": 1, "Natural": 0, "Naturals": 0}
 """Minimum value by the text of an annotation without ``| None``: the four names are aliases, which

@@ -10,17 +10,17 @@ class Origin(IntEnum):
     """Origin of a number, from strong to weak; a derived number has the weakest of its inputs."""
 
     COUNTED = 0
-    """A closed form on the graph."""
+    """Computed by a closed form on the graph."""
     MEASURED = 1
-    """A probe on a machine, with samples behind it."""
+    """Computed from samples of a probe on a machine."""
     VENDOR = 2
-    """A data sheet."""
+    """Copied from a vendor's data sheet."""
     BOUND = 3
-    """A proved inequality."""
+    """Derived from a proved inequality."""
     PREDICTED = 4
-    """A trained model, with a card."""
+    """Predicted by a trained model, whose card describes its data and errors."""
     ASSUMED = 5
-    """A default that a person must justify."""
+    """Assumed as a default, which a person must justify."""
 
     def __str__(self) -> str:
         return self.name.lower()

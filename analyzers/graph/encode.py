@@ -106,7 +106,7 @@ def encode_module(
 def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) -> OpGraph:
     """Return operators of a module and tensors between them, with counts at each of `BATCHES`."""
     cost = am.get(Cost(), module)
-    at = [Numbers(env) for env in envs or environments(module)]
+    at = [Numbers(env) for env in envs or environments(module)]  # one evaluator per batch
     # `Cost` counts only one side of a branch that is not decided before execution
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
     makers = {v: i for i, n in enumerate(nodes) for v in n.results}

@@ -174,6 +174,7 @@ class GraphPredictor(ABC):
         """
         if not len(validation):
             return
+        # 1e-12, here and below: no predicted time or memory is 0 or negative
         ratio = validation.values(self.quantity) / np.maximum(self.predict(validation), 1e-12)
         low, high = np.quantile(ratio, [LEAST_FACTOR, MOST_FACTOR])
         self.factor = (self.factor[0], float(low), float(high))

@@ -95,11 +95,11 @@ class Mixture:
         """Return the quantile ``level`` of the times of each row, as a logarithm."""
         # a quantile of the mixture lies between the quantiles of its parts, which have a closed
         # form; bisection then searches between them
-        away = np.log(level / (1 - level)) / REACH
-        width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
-        each = self.middle + away * width
-        low = np.where(self.speaks, each, np.inf).min(axis=0)
-        high = np.where(self.speaks, each, -np.inf).max(axis=0)
+        widths_away = np.log(level / (1 - level)) / REACH
+        width = np.where(widths_away < 0, self.middle - self.low, self.high - self.middle)
+        quantiles = self.middle + widths_away * width
+        low = np.where(self.speaks, quantiles, np.inf).min(axis=0)
+        high = np.where(self.speaks, quantiles, -np.inf).max(axis=0)
         for _ in range(HALVINGS):
             half = (low + high) / 2
             is_below = self.below(half) < level

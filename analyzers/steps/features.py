@@ -124,7 +124,7 @@ def constants(count: int, setting: Setting, sheet: Sheet) -> dict[str, Array]:
     """Return the features that all launches of a step share, by name, ``[count]``."""
     rate = sheet.matrix_flop_per_s(setting.precision.dtype)
     shared = (
-        sheet.device_bytes_per_s / 1e12,
+        sheet.device_bytes_per_s / 1e12,  # in TB/s
         rate / sheet.device_bytes_per_s,
         float(sheet.sm_count),
         float(setting.channels_last),

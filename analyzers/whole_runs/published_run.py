@@ -70,7 +70,7 @@ def by_published_runs(
     default_law = law_on(machine, dtype)
     others = framework_laws(machine.arch, is_f32=dtype in F32_TYPES)
     time_s = of_law(table, execution, default_law)
-    each = [
+    times_by_law = [
         (time_s, default_law),
         *((of_law(table, execution, law), law) for law in others.values()),
     ]
@@ -79,9 +79,9 @@ def by_published_runs(
     # time; the interval of the step reaches over those of all frameworks
     low, high = (end / total.time_s if total.time_s else 1.0 for end in (total.low_s, total.high_s))
     time = Interval(
-        min([s * min(law.low, low) for s, law in each]),
+        min([s * min(law.low, low) for s, law in times_by_law]),
         time_s,
-        max([s * max(law.high, high) for s, law in each]),
+        max([s * max(law.high, high) for s, law in times_by_law]),
     ).at_least(execution.bounds.floor_s)
     words = (
         f"the {RUN_LAW} predictor, fitted to {default_law.rows} published steps of language models"

@@ -127,8 +127,8 @@ def shared(a: Iterable[str], b: Iterable[str]) -> Path:
 
 def structural(graph: Graph) -> list[Path]:
     """Return the path of each node by the blocks that repeat on the longest path to an output."""
-    # main: computing nodes of the longest path; readers: for each of them, the most nodes that read
-    # a tensor on the way to it from the computing node before
+    # main: computing nodes of the longest path. readers: for each node of `main`, the most nodes
+    # that read a tensor on the path between the previous computing node and this node
     path, active = longest(graph)
     if sum(n.op.kind not in ARRANGEMENT for n in path) > MOST:
         return [()] * len(graph.nodes)
@@ -145,8 +145,9 @@ def structural(graph: Graph) -> list[Path]:
     spans = repeated(main, readers)
     if not spans:
         return [()] * len(graph.nodes)
-    # positions on the main path. Of a node beside it: `first` is the first main node that depends
-    # on it (len(main) if none), `last` the last main node that it depends on (-1 if none)
+    # positions on the main path. For a node that is not on the path, `first` has the position of
+    # the first main node that depends on it (len(main) if none does), and `last` the position of
+    # the last main node on which it depends (-1 if there is none)
     first = {n: i for i, n in enumerate(main)}
     last = dict(first)
     for node in reversed(graph.nodes):
@@ -157,13 +158,13 @@ def structural(graph: Graph) -> list[Path]:
         last.setdefault(node, max([last[m] for m in makers], default=-1))
     paths: list[Path] = []
     for node in graph:
-        at = first[node] if first[node] < len(main) else last[node]
-        i = sum(at >= end for _, end in spans)  # blocks that end before this position
+        position = first[node] if first[node] < len(main) else last[node]
+        i = sum(position >= end for _, end in spans)  # number of blocks that end before the node
         if i == len(spans):
             paths.append((f"after block {i}",))
-        # a node inside also depends on what enters the block, unless weights and shapes are all
-        # that it computes from
-        elif (start := spans[i][0]) <= at and (last[node] >= start - 1 or node not in active):
+        # a node inside a block depends on the tensor that enters the block, unless it computes
+        # from weights and shapes alone
+        elif (start := spans[i][0]) <= position and (last[node] >= start - 1 or node not in active):
             paths.append((f"block {i + 1} of {len(spans)}",))
         else:
             paths.append((f"before block {i + 1}",))
@@ -203,7 +204,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
 
     Args:
         main: nodes of the path that compute.
-        readers: for each of them, the number of nodes that read the tensor entering it.
+        readers: for each node of ``main``, the number of nodes that read the tensor entering it.
     """
     kinds: dict[object, str] = {}
     text = "".join([kinds.setdefault(kind_of(n), chr(FIRST + len(kinds))) for n in main])
@@ -237,12 +238,12 @@ def runs(text: str, readers: Sequence[int]) -> Iterator[tuple[int, int]]:
     there.
     """
     for size in range(2, min(len(text) // 2, LONGEST) + 1):
-        # 1 where a character equals the one a block later; runs of 1 are repetitions
+        # 1 where a character equals the character `size` later; a run of 1 is a repetition
         equal = bytes(map(eq, text, text[size:]))
         run = max(equal.split(b"\0"), key=len)
         if len(run) >= size:
             first = equal.index(run)
-            # all starts that leave room for as many whole blocks
+            # starts from which as many whole blocks fit into the repetition
             starts, last = range(first, first + len(run) % size + 1), first + len(run)
             yield max(starts, key=lambda i: sum(readers[i:last:size])), size
 

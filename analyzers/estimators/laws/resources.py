@@ -21,16 +21,7 @@ from perfc.passes.fusion.kernel import ConvAlgorithm, Helper, Kernel
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
-from .resource import (
-    BYTES,
-    HALVES,
-    TILE,
-    Amounts,
-    KernelResources,
-    Resource,
-    SingleLaunch,
-    Tiles,
-)
+from .resource import BYTES, HALVES, TILE, Amounts, KernelResources, Resource, SingleLaunch, Tiles
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
@@ -40,17 +31,21 @@ if TYPE_CHECKING:
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels of a block in cuDNN's implicit products, by element type; extents count
 in whole blocks."""
-COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
-"""Input and output channels of a block of 16-bit types on GPUs before ``BOXED``; the compute
-capability ``BOXED`` from which kernels copy boxes of 128 bytes (TMA); the compute capability of
-Ada."""
-LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
-"""Channels of a block that holds an image; the same in types of one byte (TensorRT's CHW4); least
-elements of a window that embeds patches (14 × 14, of vision transformers)."""
+BOXED, ADA = 9.0, 8.9
+"""Compute capability from which kernels copy boxes of 128 bytes (TMA), and that of Ada."""
+COPIED = (32, 64)
+"""Most input channels, and output channels, of a block of 16-bit types before `BOXED`, and of a
+block of types that `BLOCKED` lacks on any GPU."""
+LEAST_BLOCK, LEAST_BYTES = 16, 4
+"""Input channels of a block that holds an image, and of such a block of types of one byte
+(TensorRT's CHW4)."""
+PATCH = 196
+"""Least elements of a window that embeds patches of an image: 14 × 14, of vision transformers."""
 ERF_ALU = 40.0
-"""Operations of the error function, an assumption: 20 instructions of multiply and add."""
+"""Operations of the error function, an assumption: 20 instructions that multiply and add."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
-"""Most channels and elements of a window that cuDNN convolves on vector units in every type."""
+"""Most input channels, and most elements of a window, of a convolution that cuDNN computes on
+vector units in every element type."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
 BLOCKS = 8
@@ -102,10 +97,10 @@ def resources_of(
     for splits in {tiles.splits for _, tiles in tiled}:
         same = [(i, tiles) for i, tiles in tiled if tiles.splits == splits]
         m, n, k, batch = np.array([tiles.extents for _, tiles in same]).T
-        bits, rates = np.array([(tiles.bits, tiles.flop_per_s) for _, tiles in same]).T
+        bits, flop_per_s = np.array([(tiles.bits, tiles.flop_per_s) for _, tiles in same]).T
         nothing = np.zeros(len(same))
         products = tiling.TiledProduct(m, n, k, batch, nothing, nothing, nothing, bits, bits)
-        times_s = tiling.tile_s(products, rates, sheet, splits).tolist()
+        times_s = tiling.tile_s(products, flop_per_s, sheet, splits).tolist()
         for (i, _), time_s in zip(same, times_s, strict=True):
             kernel_resources = result[i]
             assert kernel_resources is not None
@@ -148,7 +143,7 @@ def _resources(
     alu = c.alu + sum(_is_erf(n.op) for n in kernel.nodes) * ERF_ALU * launch.elements
     memory, vector, special = rates
     seconds = {
-        Resource.RAMP: 1e-6,
+        Resource.RAMP: 1e-6,  # nominal, as laws multiply it by a factor
         Resource.DEVICE: launch.spilled_bytes / memory,
         Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
         Resource.ELEMENTS: launch.elements * sheet.cycle_s,
@@ -157,7 +152,7 @@ def _resources(
         Resource.CROSSED: crossed * launch.elements * sheet.cycle_s,
     }
     if kernel.kind is Kind.MOVEMENT:
-        # computed addresses: strides of every axis are set up before, half of a start more
+        # strides of all axes are prepared for computed addresses, which takes half a start more
         seconds[Resource.RAMP] *= 1 + indexed / 2
     if c.mac and launch.dtype != "f32":
         gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if launch.is_of_bytes else 1.0
@@ -271,7 +266,7 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
         amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
         return "pool", {r: cycle_s * amount for r, amount in amounts.items()}
     depth = at(problem.depth)
-    # filters of one channel have no depth to sum over; so it is for launches of single groups
+    # filters of one channel sum over no depth, like those of a launch for a single group
     if problem.is_depthwise or depth <= 1:
         if not is_last:
             return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}

@@ -130,7 +130,7 @@ class Experts(KernelClass):
             "log_touched": log(parts.touched),
             "log_load": log(parts.load / parts.touched),
             "log_tokens": log(rows["tokens"]),
-            "log_routed": log(np.maximum(parts.load, 1e-3)),
+            "log_routed": log(np.maximum(parts.load, 1e-3)),  # no logarithm of 0
             "log_local": log(local),
             "log_experts": log(rows["experts"]),
             "log_ranks": log(rows["ranks"]),
@@ -176,7 +176,10 @@ class Experts(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return the category by the type of products; weights that are widened have their own."""
+        """Return the category of each kernel by the type of its products.
+
+        Kernels that convert narrow weights to the type of the products are a separate category.
+        """
         name = {16: "half", 8: "eight bits", 4: "four bits"}.get(bits_of(dtype), "half")
         index = np.full(len(rows["tokens"]), self.categories.index(name), np.intp)
         index[rows["weight_bits"] > 0] = self.categories.index("narrow weights")
