@@ -113,7 +113,8 @@ class Around:
             ]
             before += [launch for launch in launched_before if launch is not None]
             helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
-            # the last helper writes the result, so that the kernel itself writes another value
+            # the last helper writes the result, so that the kernel itself writes another value: a
+            # copy, as values are compared by identity
             if helpers:
                 written = changed(out)
             for i, helper in enumerate(helpers):
@@ -128,7 +129,8 @@ class Around:
             return (kernel,)
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
         key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
-        # only a tuned choice, not a heuristic, computes such a convolution by a product
+        # of convolutions over a whole feature map, only a library that times its kernels chooses a
+        # product; a heuristic does not
         main = changed(
             kernel if algorithm is not ConvAlgorithm.TUNED else as_product(kernel),
             reads=reads,
@@ -189,19 +191,23 @@ class Around:
     def before(self, helper: Helper, nth: int) -> Kernel | None:
         """Return launch ``nth``, from 0, of a purpose before the kernel; None without a tensor."""
         ins = self.kernel.anchor.inputs
-        # operands of a batch normalization: 1 is the scale, 4 the variance
+        # launches change the layout of operand after operand; filters are operand 1, and of a batch
+        # normalization the scale is 1 and the variance 4
         operand = {Helper.LAYOUT: nth, Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
         position = operand.get(helper, 0)
         v = ins[position] if position < len(ins) else None
         match helper:
             case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
-                # an earlier launch may have cast or copied the operand
-                root = self.reads.get(v, v) if position else self.operand(v)
+                # operand 0 may be a view of the tensor that the kernel reads; an earlier launch may
+                # have cast or copied it
+                read = v if position else self.root
+                source = self.reads.get(read, read)
                 title = order_title(helper, len(v.shape or ()), last=True)
-                launch = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
-                self.reads[v if position else self.root] = launch.writes[0]
+                launch = self.launch(helper, CONTIGUOUS, (v,), v, (source,), title)
+                self.reads[read] = launch.writes[0]
                 return launch
             case Helper.STATISTICS if v is not None:
+                # a cast stands for the inverse root, too: both read and write one number a channel
                 shape = v.shape
                 result = Value(v.name, TensorType(DType.F32, shape))
                 return self.launch(helper, Cast(to=DType.F32), (v,), result, (v,))
@@ -213,7 +219,10 @@ class Around:
 
     @property
     def root(self) -> Value:
-        """Return the feature map, or the left operand, that the kernel reads."""
+        """Return the feature map, or the left operand, that the kernel itself reads.
+
+        Unlike `operand`, it is the tensor before any launch has rewritten it.
+        """
         kernel, v = self.kernel, self.kernel.anchor.inputs[0]
         return v if v is not None and (v in kernel.reads or not kernel.reads) else kernel.reads[0]
 

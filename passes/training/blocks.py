@@ -9,7 +9,10 @@ from perfc.ir import Node, Value, entity
 from perfc.ir.graph import CHECKPOINTED
 
 NUMBERED = re.compile(r"(^|[._]|^block \d+ of )\d+$")
-"""The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``."""
+"""The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``.
+
+``block 2 of 12`` is a name that perfc itself gives to repeated blocks.
+"""
 OF_PARAMETER = re.compile(r"(.*?[._]\d+)\.")
 """A repeated module's name in that of a parameter: ``encoder.layer.3.output.dense.weight``."""
 

@@ -14,7 +14,10 @@ from perfc.ir.gradients.tape import Tape, shape_of
 from . import losses
 
 LEAST_VOCABULARY = 1000
-"""Minimum last extent of a result of rank 3 that counts as scores of words, not as features."""
+"""Minimum last extent of a result of rank 3 that counts as scores of words, not as features.
+
+Features that are as wide need ``--loss mean``.
+"""
 
 
 @entity

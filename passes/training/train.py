@@ -62,27 +62,28 @@ class Train(Transform):
     trained, but for constants, statistics of batch normalisation, and what ``freeze`` names.
 
     Args:
-        optimizer: by name; "" for gradients alone.
-        loss: by name; "" for the one that fits the first result.
+        optimizer: name of the optimiser; "" for gradients alone.
+        loss: name of the loss; "" for the one that fits the first result.
         implementation: implementation of the optimiser, ``foreach`` or ``fused``.
         freeze: patterns of names of parameters that are not trained.
-        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        master_weights: whether the optimiser also has an f32 copy of parameters below 32 bits.
         loss_scaling: whether the loss is scaled and gradients are checked, as f16 needs.
-        accumulate: small batches, each of the model's batch, before an update.
-        lora_rank: of the factors beside matrices, which then alone are trained; 0 for none.
-        lora: patterns of names of the matrices; every one by default.
+        accumulate: number of small batches, each of the model's batch, before an update.
+        lora_rank: rank of the factors that are added to matrices, and then are all that is trained;
+            0 for no factors.
+        lora: patterns of names of these matrices; all matrices by default.
         checkpointing: policy of what is computed again: none, block, selective or optimal.
         keep: share of the saved bytes that may stay, under ``optimal``.
         dropout: share of the elements that a transformer drops, if the model does not give it.
         fuses_attention: whether the framework runs and differentiates attention as one operator.
-        is_trainer: whether it fuses every attention, and the update with its master weights.
+        is_trainer: whether the framework is a trainer, which fuses every attention, and the update
+            with its master weights.
     """
 
     optimizer: str = "adamw"
     loss: str = ""
     implementation: str = "foreach"
     freeze: tuple[str, ...] = ()
-
     master_weights: bool = False
     loss_scaling: bool = False
     accumulate: int = 1

@@ -175,6 +175,7 @@ class LaunchCosts(GraphPredictor):
             mixed = np.random.default_rng(seed).permutation(rows)
             few, rest = mixed[:count], mixed[count : count + TRIED]
             if count:
+                # all rows are of one condition, 0
                 adapted = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
                 value, deviation = adapted(runs.table[rest], np.zeros(len(rest), np.int64), [])
             else:

@@ -1,8 +1,9 @@
 """ONNX Runtime's arena: best fit with coalescing, which grows by doubling.
 
 Sizes are multiples of 256 B. The smallest free chunk that is large enough is taken, and cut where
-it is twice as large or 128 MiB are left. The first region has 1 MiB; each further one twice
-as much, or as much as is needed, rounded up to such a power.
+it is twice as large or 128 MiB are left. The first region has 1 MiB, and each further one twice as
+much as the one before, up to 1 GiB. A region doubles until it holds the request; for a request
+above 1 GiB it has exactly its size.
 
 Source: ONNX Runtime 1.2x, core/framework/bfc_arena.cc, ``kNextPowerOfTwo``.
 """
@@ -62,7 +63,7 @@ class BfcArena(Allocator):
 
     def extend(self, nbytes: int) -> MemoryBlock:
         """Reserve a region of the device."""
-        # growing to fit counts as the doubling for the next region
+        # growing to fit counts as the doubling for the next region, which may so exceed the largest
         has_grown = False
         while nbytes > self.next_region:
             self.next_region *= 2

@@ -200,10 +200,11 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
         return {}
     ends = [at.maker(v, Mul, Div) for v in scores.inputs]
     scaled_operands = [_scaled(end) for end in ends]
+    probabilities = (cleaned[-1] if cleaned else node).results
     if (
         len(scaled_operands) != 2
         or None in scaled_operands
-        or product.inputs[0] not in _ends(node, cleaned)
+        or product.inputs[0] not in probabilities
     ):
         return {}
     q, k = (v for v in scaled_operands if v is not None)
@@ -273,11 +274,6 @@ def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
             return None, []
         out = cleaned[1].results[0]
     return at.reader(out, MatMul), cleaned
-
-
-def _ends(node: Node, cleaned: Sequence[Node]) -> tuple[Value, ...]:
-    """Return the results that hold the probabilities: of the softmax, or of the last cleaning."""
-    return (cleaned[-1] if cleaned else node).results
 
 
 def _scaled(node: Node | None) -> Value | None:

@@ -28,25 +28,25 @@ def card_of(
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
     # a model with less memory than the small peak of its kind of run is extrapolated
-    peaks = small_peaks(train)
+    peaks = dict(sorted(small_peaks(train).items()))
     return GraphCard(
         name,
         trained.title,
-        trained.quantity.value,
-        train.dataset,
-        train.digest,
-        split,
-        tuple(train.targets),
-        tuple(sorted({r.part for r in train.rows})),
-        len(train),
-        len(train.architectures),
-        max(map(len, graphs), default=0),
-        trained.factor,
-        metrics,
-        trained.meta(),
-        tuple(sorted(peaks)),
-        tuple(sorted({name for g in graphs for name in g.ops})),
-        tuple(peaks[run] for run in sorted(peaks)),
+        quantity=trained.quantity.value,
+        dataset=train.dataset,
+        data=train.digest,
+        split=split,
+        targets=tuple(train.targets),
+        modes=tuple(sorted({r.part for r in train.rows})),
+        rows=len(train),
+        architectures=len(train.architectures),
+        most_operators=max(map(len, graphs), default=0),
+        factor=trained.factor,
+        metrics=metrics,
+        meta=trained.meta(),
+        runs=tuple(peaks),
+        operators=tuple(sorted({name for g in graphs for name in g.ops})),
+        small_peaks=tuple(peaks.values()),
         factors=trained.factors,
     )
 
