@@ -6,8 +6,16 @@ import re
 from functools import lru_cache
 
 MAKERS = (
-    *("nvidia", "amd", "intel", "google", "apple", "aws"),
-    *("tesla", "geforce", "radeon", "instinct"),
+    "nvidia",
+    "amd",
+    "intel",
+    "google",
+    "apple",
+    "aws",
+    "tesla",
+    "geforce",
+    "radeon",
+    "instinct",
 )
 """Vendors and product lines that names may omit."""
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[()\[\]®™]|\s+@.*|\s+cpu\b|\s+\d+-core processor.*")

@@ -123,7 +123,6 @@ def _node_message(node: proto.ProtoNode) -> bytes:
     import onnx
 
     # an empty list has no element type that ONNX could infer
-
     simple: dict[str, Any] = {
         a.name: a.value
         for a in node.attribute

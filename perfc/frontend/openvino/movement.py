@@ -174,14 +174,10 @@ def _one_hot(c: LayerCall) -> str:
 
 @lowers("DepthToSpace", "SpaceToDepth")
 def _blocks(c: LayerCall) -> str:
-    mode = (
-        None
-        if c.layer.kind == "SpaceToDepth"
-        else "CRD"
-        if c.text("mode") == "depth_first"
-        else "DCR"
-    )
-    return c.emit(c.layer.kind, c.x, blocksize=c.integer("block_size", 1), mode=mode)
+    mode = "CRD" if c.text("mode") == "depth_first" else "DCR"
+    # SpaceToDepth of ONNX has no mode
+    mode_if_any = mode if c.layer.kind == "DepthToSpace" else None
+    return c.emit(c.layer.kind, c.x, blocksize=c.integer("block_size", 1), mode=mode_if_any)
 
 
 @lowers("ReverseSequence")

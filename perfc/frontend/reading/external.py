@@ -46,8 +46,8 @@ def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
     """
     # both separators and letters of drives, so that a location means the same in any system
     parts = re.split(r"[/\\]", location)
-    drive = len(location) > 1 and location[1] == ":"
-    if not location or "\0" in location or parts[0] == "" or ".." in parts or drive:
+    has_drive = len(location) > 1 and location[1] == ":"
+    if not location or "\0" in location or parts[0] == "" or ".." in parts or has_drive:
         raise _outside(location)
     folder = os.path.realpath(os.fspath(model_dir))
     try:
@@ -100,9 +100,9 @@ def read_contents(
     # in the order of files, so that each is opened once
     selected = [pair for pairs in wanted.values() for pair in pairs]
     digest, files, contents = contents_of([place for _, place in selected], model_dir)
-    for (tensor, place), data in zip(selected, contents, strict=True):
+    for (tensor, (_, _, nbytes)), data in zip(selected, contents, strict=True):
         if data is not None:
-            tensor.payload, tensor.nbytes = data, place[2]
+            tensor.payload, tensor.nbytes = data, nbytes
     return digest, files, tuple(place for _, place in selected)
 
 

@@ -69,6 +69,7 @@ def _while(lower: Lower, c: HloCall) -> None:
     with inner(c, "body") as graph:
         bound(scope, body, c.inputs)
         metas = [scope.metas[c.inputs[at]] for at in varied]
+        # the first two are the number of the iteration and the condition
         states = c.builder.loop_inputs(c.name, metas)[2:]
         for at, name, meta in zip(varied, states, metas, strict=True):
             scope.alias(formals[at], None, meta)

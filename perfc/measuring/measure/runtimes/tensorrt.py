@@ -13,7 +13,7 @@ from ..profile import Profile, ProfilerKind, RuntimeKernel
 from .events import Event, number, text, whole
 
 MOST_LAYERS = 200_000
-"""Layers that are read; an engine has a few thousand."""
+"""Maximum layers that are read; an engine has a few thousand."""
 _ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
 """Nodes of a layer in TensorRT's metadata."""
 _FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
@@ -92,14 +92,14 @@ def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
     """Return the names of the ONNX nodes of each layer, from its metadata."""
     if not isinstance(content, dict):
         return {}
-    members_by_layer: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     layers = cast("dict[str, object]", content).get("Layers")
     for item in cast("list[object]", layers)[:MOST_LAYERS] if isinstance(layers, list) else ():
         if isinstance(item, dict):
             layer = cast("Event", item)
             members = tuple(m.strip() for m in _ONNX.findall(text(layer, "Metadata")))
-            members_by_layer[text(layer, "Name")] = members or members_of(text(layer, "Name"))
-    return members_by_layer
+            result[text(layer, "Name")] = members or members_of(text(layer, "Name"))
+    return result
 
 
 def members_of(name: str) -> tuple[str, ...]:
