@@ -142,9 +142,9 @@ def memory() -> tuple[int, int]:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         # a guess, for systems that do not report it
         free = total // 2
-    for limit, left in memory_limits():
+    for limit, unused in memory_limits():
         total = min(total, limit)
-        free = min(free, left)
+        free = min(free, unused)
     return total, free
 
 

@@ -205,12 +205,12 @@ class Dense:
         assert operand is not None
         return operand
 
-    def biased(self, v: Value, at: int) -> Value:
+    def biased(self, v: Value, index: int) -> Value:
         """Return a product plus the bias of each expert, if there is one."""
-        if not has(self.ins, at):
+        if not has(self.ins, index):
             return v
-        experts, columns = shape_at(self.ins, at) or ()
-        return self.tape.add(v, self.tape.reshape(self.given(at), (experts, 1, columns)))
+        experts, columns = shape_at(self.ins, index) or ()
+        return self.tape.add(v, self.tape.reshape(self.given(index), (experts, 1, columns)))
 
     def turned(self, v: Value) -> Value:
         """Exchange the last two axes of a matrix."""

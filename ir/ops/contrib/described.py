@@ -126,9 +126,9 @@ class Described(Op):
         }
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        made = zip(self.made, outs, strict=False)
+        results = zip(self.made, outs, strict=False)
         is_updated = any(mark for _, mark, _ in self.made)
-        whole = each_once(ins, tuple(ABSENT if mark else out for (_, mark, _), out in made))
+        whole = each_once(ins, tuple(ABSENT if mark else out for (_, mark, _), out in results))
         read = dim_sum(self.read_parts(ins).values()) if self.parts else whole.read_bytes
         # an operator without formulas may run a subgraph, which moves more
         is_bound = whole.is_bound or is_updated or not self.is_counted

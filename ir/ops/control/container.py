@@ -77,11 +77,11 @@ def contents_of(ins: Inputs, index: int) -> tuple[Known | None, ...] | None:
     return tuple(item if isinstance(item, Known) else None for item in value.known.items)
 
 
-def sequence_contents(held: Sequence[Known | None]) -> Known | None:
+def sequence_contents(elements: Sequence[Known | None]) -> Known | None:
     """Return the content of a sequence with these elements, None if none is known."""
-    if len(held) > MAX_ITEMS or sum(len(k.items) for k in held if k) > MAX_ELEMENTS:
+    if len(elements) > MAX_ITEMS or sum(len(k.items) for k in elements if k) > MAX_ELEMENTS:
         return None
-    return Known.of((len(held),), held) if held else None
+    return Known.of((len(elements),), elements) if elements else None
 
 
 class Container(Op):

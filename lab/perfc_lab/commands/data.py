@@ -146,10 +146,10 @@ def import_graphs(path: Path, output: Path) -> None:
     report(import_release(path, output, complain), SHOWN)
 
 
-def report(made: Iterable[Measurements], shown: int | None = None) -> None:
+def report(datasets: Iterable[Measurements], shown: int | None = None) -> None:
     """Print what each data set has and what was left out; exit with 1 if something was."""
     is_whole = True
-    for data in made:
+    for data in datasets:
         for line in data.left_out[:shown]:
             complain(f"{data.dataset}: left out {line}")
         machines = ", ".join(data.targets) or "no machine"

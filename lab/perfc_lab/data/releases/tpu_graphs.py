@@ -105,8 +105,8 @@ def contracted(x: Numbers, node: int, operands: NDArray[np.int64]) -> float:
     extents = np.stack([left, right, x[node]])[:, EXTENTS]
     differs = (np.ptp(extents, axis=0) > 0) | (extents[0] == 0)
     axes = min(int(differs.argmax()), max(np.count_nonzero(extents[2]) - 2, 0))
-    both = left[ELEMENTS] * right[ELEMENTS] / extents[0, :axes].prod()
-    return float(math.sqrt(both / max(x[node, ELEMENTS], 1.0)))
+    product = left[ELEMENTS] * right[ELEMENTS] / extents[0, :axes].prod()
+    return float(math.sqrt(product / max(x[node, ELEMENTS], 1.0)))
 
 
 def arrays_of(member: ReleaseMember) -> tuple[Numbers, ...]:
