@@ -35,14 +35,14 @@ def gradient(at: Adjoint, text: str, index: int, dy: Value | None = None) -> Val
 
     Args:
         at: the elementwise operator.
-        text: derivative of the result by this operand.
+        text: derivative of the result with respect to this operand.
         index: position of the operand.
         dy: gradient of the result; by default that of ``at``.
     """
     tape, dy = at.tape, dy or at.dy
     attributes = {f.name: getattr(at.op, f.name) for f in fields(at.op)}
     shown = derivative.substituted(text, attributes)
-    # derivatives that are one number or one variable need no operator of their own
+    # a derivative that is 1, -1 or one variable needs no `ElementwiseGrad`
     match shown:
         case "1":
             product = dy

@@ -60,7 +60,7 @@ class Balance(NamedTuple):
 class FusedAttention(KernelClass):
     """``softmax(q·kᵀ)·v`` in one kernel, over keys and values of which some may be cached."""
 
-    by_framework = ("kernel",)
+    by_framework = ("kernel",)  # columns that the framework decides
 
     def balance(self, rows: Columns, dtype: str, sheet: Sheet) -> Balance:
         """Return the products and traffic at the rates of the data sheet."""

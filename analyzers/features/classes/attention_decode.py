@@ -46,8 +46,8 @@ class AttentionDecode(FusedAttention):
         "cache_bits": 0,
         "kernel": 0,
     }
-    chosen_by = ("head_dim",)
-    increasing = ("log_device_s", "log_chain_s")
+    chosen_by = ("head_dim",)  # columns by which frameworks choose a kernel
+    increasing = ("log_device_s", "log_chain_s")  # features with which time only rises
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts: each KV head reads its visible cache once, for all its queries."""

@@ -68,7 +68,7 @@ class AttentionPrefill(FusedAttention):
         "cache_bits": 0,
         "kernel": 0,
     }
-    chosen_by = ("causal", "head_dim")
+    chosen_by = ("causal", "head_dim")  # columns by which frameworks choose a kernel
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return MACs of unmasked pairs, and bytes with every tensor read or written once.

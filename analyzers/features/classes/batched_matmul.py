@@ -32,10 +32,11 @@ class BatchedMatmul(Matmul):
     """
 
     name = "batched_matmul"
+    # columns that the framework decides
     by_framework = ("input_bits", "scale_block", "weight_bits")
     chosen_by = ()  # unlike ``matmul``: the framework decides the width of weights here
-    increasing = ()
-    categories = ("half", "eight bits")
+    increasing = ()  # unlike ``matmul``, no feature with which time only rises
+    categories = ("half", "eight bits")  # of rows, calibrated separately
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return the features of `Matmul`, and those of operand size and machine."""

@@ -44,7 +44,7 @@ class CausalConvolution(KernelClass):
     name = "causal_convolution"
     parameters = ("batch", "query_len", "channels")
     optional = {"taps": 4}
-    categories = ("prompts", "single tokens")
+    categories = ("prompts", "single tokens")  # of rows, calibrated separately
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts: inputs and results once; single tokens read the cached inputs too."""

@@ -54,8 +54,8 @@ class Convolution(Called):
         "dilation_h": 1,
         "dilation_w": 1,
     }
-    derived = ("in_h", "in_w", "pad_h", "pad_w")
-    categories = ("eager", "back to back")
+    derived = ("in_h", "in_w", "pad_h", "pad_w")  # columns that follow from the others
+    categories = ("eager", "back to back")  # of rows, calibrated separately
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts: products of direct convolution, at least those of filtering."""

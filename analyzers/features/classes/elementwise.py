@@ -31,7 +31,7 @@ class Elementwise(Called):
         "tensor_operands": 1,
     }
     is_own = True
-    increasing = ("special_share",)
+    increasing = ("special_share",)  # features with which time only rises
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the counts, which the rows have as columns; there are no products."""

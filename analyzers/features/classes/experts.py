@@ -89,9 +89,11 @@ class Experts(KernelClass):
         "kernel": 0,
         "alone": 0,
     }
-    by_framework = ("kernel",)
-    untuned = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})
+    by_framework = ("kernel",)  # columns that the framework decides
+    untuned = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})  # timed without an engine's autotuner
+    # columns by which frameworks choose a kernel
     chosen_by = ("weight_bits", "scale_block", "matrices")
+    # types of rows, whose intervals are calibrated separately
     categories = ("half", "eight bits", "four bits", "narrow weights")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
@@ -166,8 +168,8 @@ class Experts(KernelClass):
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the norm of touched weights and padded products, plus tokens and launches."""
         parts = work(rows, dtype, sheet)
-        # products in whole tiles of 16 tokens (UNITS[1]): one token in a tile is 16 times the
-        # products that are needed, the most that counts
+        # computed over needed products, in whole tiles of 16 tokens (UNITS[1]): at most 16, which
+        # is one token in each tile; 1e-9 prevents a division by 0
         padded = parts.tiles[1] * UNITS[1] / np.maximum(parts.load, 1e-9)
         compute_s = parts.compute_s * np.maximum(np.minimum(padded, 16.0), 1.0)
         bound_s = (parts.weights_s**NORM + compute_s**NORM) ** (1 / NORM)
@@ -249,6 +251,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
     counts = tokens_of_experts(rows, share)
     local = rows["experts"] / rows["ranks"]
     touching, count_each = touching_tokens(rows, counts, share)
+    # the timed rank has at least one expert with a token
     touched = np.maximum(local * touching.mean(axis=0), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
     tiles = tuple(
@@ -263,7 +266,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
         rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
     )
     beyond = physics.beyond_l2(moved, sheet)
-    # half of L2's data sheet rate, as no copy reaches it
+    # half of the rated bandwidth of L2, as no copy reaches all of it
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
     return RankWork(
         touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate
@@ -304,6 +307,7 @@ def popularity(rows: Columns) -> Array:
     power = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
     is_sparse = (pairs <= rows["experts"]) | (rows["alone"] > 0)
     least = np.where(is_sparse, 0.01, 1.0)
+    # 1.001: above the least of 1, so that the power law has a range even for a single token
     most = np.where(is_sparse, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
     loads = ((most**power - least**power) * position + least**power) ** (1 / power)
     result: Array = np.where(rows["skew"] > 0, loads / loads.mean(axis=0), 1.0)
@@ -323,6 +327,7 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
     # mean of `local` experts has 1/√local of the deviation of one expert
     largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
     busiest = 1 + share.std(axis=0) * largest
+    # tokens per expert if every token chooses as many experts of this rank as it can
     most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
     counts: Array = np.minimum(even * share * busiest, rows["tokens"])
@@ -334,8 +339,9 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
 def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     """Return the tokens of an expert, ``[nodes, kernels]``, if each token chooses independently.
 
-    Numbers of tokens then are binomial. They are replaced by normal deviates of the same variance,
-    clipped at 0 and scaled to the mean. Of several ranks, the busiest has the expected maximum.
+    Numbers of tokens are then binomial. They are replaced by normal deviates of the same variance,
+    clipped at 0 and scaled to the mean. Of several ranks the busiest is timed, which has the
+    expected maximum.
 
     Args:
         rows: parameters of the kernels.
@@ -349,7 +355,7 @@ def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
     counts = np.clip(mean + np.sqrt(variance) * DEVIATES[:, None], 0.0, rows["tokens"])
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     ranks = np.maximum(rows["ranks"], 1.0)
-    # over all experts of a rank: the variance of each expert's draw and that of popularity
+    # the number of tokens of a rank varies by each expert's draw and by the experts' popularity
     deviation = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
     busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
     result: Array = counts / counts.mean(axis=0) * even * busiest

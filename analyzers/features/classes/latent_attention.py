@@ -77,9 +77,9 @@ class LatentAttention(KernelClass):
         "value_dim",
     )
     optional = {"cache_bits": 0, "kernel": 0}
-    by_framework = ("kernel",)
-    chosen_by = ("head_dim", "cache_bits")
-    categories = ("prompts", "single tokens", "called")
+    by_framework = ("kernel",)  # columns that the framework decides
+    chosen_by = ("head_dim", "cache_bits")  # columns by which frameworks choose a kernel
+    categories = ("prompts", "single tokens", "called")  # of rows, calibrated separately
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the work of causal pairs, with queries, results and cached latents once.

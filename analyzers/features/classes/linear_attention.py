@@ -66,9 +66,9 @@ class LinearAttention(KernelClass):
         "value_dim",
     )
     optional = {"delta": 1, "kernel": 0}
-    by_framework = ("kernel",)
-    chosen_by = ("delta",)
-    categories = ("prompts", "single tokens")
+    by_framework = ("kernel",)  # columns that the framework decides
+    chosen_by = ("delta",)  # columns by which frameworks choose a kernel
+    categories = ("prompts", "single tokens")  # of rows, calibrated separately
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts of the recurrence token by token; operands, results, states once."""

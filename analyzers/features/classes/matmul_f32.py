@@ -37,7 +37,7 @@ class MatmulF32(Called):
     eager_s = reach.EAGER_CALL_S["matmul_f32"]
     parameters = ("m", "n", "k")
     optional = {"batch": 1, "transposed": 0}
-    categories = ("batched", "single", "back to back")
+    categories = ("batched", "single", "back to back")  # of rows, calibrated separately
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the amounts, with each operand once."""
@@ -86,7 +86,7 @@ class MatmulF32(Called):
             waves = np.ceil(tiles / sheet.sm_count)
             filled = batch * m * n / (waves * sheet.sm_count * height * width)
             features[f"fill_{height}x{width}"] = filled
-            # 64 waves are as many as any number: the last one no longer matters
+            # beyond 64 waves (2 to the 6th) the last, partly filled one no longer matters
             features[f"waves_{height}x{width}"] = np.clip(np.log2(tiles / sheet.sm_count), -6, 6)
         return features
 

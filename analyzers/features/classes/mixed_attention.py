@@ -64,7 +64,7 @@ class MixedAttention(FusedAttention):
         "cache_bits": 0,
         "kernel": 0,
     }
-    chosen_by = ("head_dim",)
+    chosen_by = ("head_dim",)  # columns by which frameworks choose a kernel
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return the sum of the amounts of chunks and of single tokens, field by field."""

@@ -42,7 +42,7 @@ class Rowwise(Called):
 
     parameters = ("rows", "cols")
     is_own = True
-    increasing = ("log_flop",)
+    increasing = ("log_flop",)  # features with which time only rises
 
     @abstractmethod
     def threads(self, rows: Columns) -> Array:
