@@ -119,6 +119,7 @@ def fleets(
     for batches in batches_of.values():
         s = max(batches, key=lambda s: s.tokens_per_s_per_gpu)
         requests_per_s = s.tokens_per_s_per_gpu * s.tensor / query.load.osl
+        # the engines that compute the prompts of the rate at this utilization
         prompt_s = min([s.ttft_s for s in batches])
         prefill = s.tensor * math.ceil(rate * prompt_s / FIRST_SHARE)
         chosen += (s, requests_per_s, 0), (s, requests_per_s, prefill)

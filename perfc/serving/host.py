@@ -1,8 +1,9 @@
 """Host overhead of serving engines by runtime and version, fitted to published benchmarks.
 
-A step takes ``kernels · k + exchanges · x + step + Σ sequences``. Kernels of steps with prompts
-have a separate factor, which also absorbs what prefix caches saved. ``perfc train serving``
-fits these numbers together to published runs of serving engines; none was measured separately.
+A step takes ``kernels · k + exchanges · x + step + Σ sequences``, where k and x are the times of
+its kernels and collectives. Kernels of steps with prompts have a separate factor, which also
+absorbs what prefix caches saved. ``perfc train serving`` fits these numbers together to published
+runs of serving engines; none was measured separately.
 """
 
 from __future__ import annotations
@@ -222,8 +223,13 @@ def _nearest(names: Iterable[str], version: str) -> str:
         (numbers_of(v), i, n) for i, n in enumerate(names) for v in host_models()[n].versions
     )
     if requested:
-        pairs = [p for p in pairs if _is_rewritten(p[2], p[0]) is _is_rewritten(p[2], requested)]
+        pairs = [
+            (numbers, i, name)
+            for numbers, i, name in pairs
+            if _is_rewritten(name, numbers) is _is_rewritten(name, requested)
+        ]
     oldest = pairs[0][0] if pairs else ()
+    # versions are compared by as many numbers as the requested one has
     not_newer = [
         name
         for numbers, _, name in pairs

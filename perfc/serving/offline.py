@@ -53,7 +53,9 @@ class BenchmarkAspect(Enum):
 
 
 LOAD = ("log2_isl", "log2_osl", "log2_ranks", "log2_batch", "log2_step_s", "log2_fill")
+"""Features of the load, as logarithms: see `BenchmarkAspect.LOAD`."""
 MACHINE = ("log2_flop_per_s", "log2_bytes_per_s", "log2_sms")
+"""Features of the machine, as logarithms."""
 AMONG = (0, 2, 4)
 """Indices of `MACHINE` among `coordinates`: rate of matrix units, bandwidth, multiprocessors."""
 SHARES = ("attention", "exchanges", "prompts")
@@ -61,6 +63,7 @@ SHARES = ("attention", "exchanges", "prompts")
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
 _VERSION, _PRECISION, _MODEL, _MACHINE, _LOAD, _SHARES = BenchmarkAspect
 _CELL = (_VERSION, _PRECISION)
+"""Aspects of terms that hold for one version at one precision."""
 # terms of the covariance: each is a product over its aspects, () a constant; then the column of
 # `kinds` or the slice of `COLUMNS` that an aspect compares; last, the aspect that may be `NOBODY`
 FORM = SimilarityAspects(
@@ -234,7 +237,7 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         kind = replace(engine.kind, longest=load.isl + load.osl)
         host = replace(engine.law, request_s=0.0, token_s=0.0, write_s=0.0)
         engine = replace(engine, law=host, kind=kind)
-    # the host models of the server and of benchmarks were fitted to different runs
+    # without the host model of the server, if that and `law` were fitted to different runs
     has_both = BENCH in name and engine.law.source != law.source
     bare = replace(engine, law=law) if has_both else engine
     process = processes().get(kind_of_benchmark(name))
@@ -245,6 +248,7 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         bare = replace(bare, law=slowed(bare.law, math.exp(log_slowdown(process, [point])[0])))
     if not has_both:
         return bare
+    # the faster engine at a decode step in the middle of the answers
     step = (), sequences(bare, load.isl, load.osl, users), load.isl + load.osl / 2
     return min(bare, engine, key=lambda e: e.cost.step_s(*step))
 

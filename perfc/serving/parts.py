@@ -156,6 +156,7 @@ def _step(
     # the cost is that of one tensor-parallel rank, summed over the stages of a pipeline
     energy_j = sums["energy_j"] * engine.parallel.tensor
     tokens = sum([c.tokens for c in chunks])
+    # the host model without kernels and collectives gives the overhead of the host alone
     return StepView(
         what,
         tokens,
@@ -206,7 +207,7 @@ SHARES: Mapping[Kind, WorkShare] = {
 
 def share_of(kernel: Kernel) -> WorkShare:
     """Return the kind of work that a kernel does."""
-    anchor = kernel.nodes[0]
+    result = kernel.nodes[0].results[0].name  # it has the path of the module in the lowered model
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     # the most specific kind first: these operators are matmuls, too
     if mnemonics & {"moe", "qmoe"}:
@@ -215,9 +216,9 @@ def share_of(kernel: Kernel) -> WorkShare:
         return WorkShare.STATES
     if "grouped_gemm" in mnemonics:
         return WorkShare.ADAPTERS
-    if anchor.results[0].name.startswith("sampling."):
+    if result.startswith("sampling."):
         return WorkShare.SAMPLING
-    if kernel.kind is Kind.MATMUL and ".head" in anchor.results[0].name:
+    if kernel.kind is Kind.MATMUL and ".head" in result:
         return WorkShare.HEAD
     return SHARES.get(kernel.kind, WorkShare.BETWEEN)
 

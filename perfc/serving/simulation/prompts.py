@@ -42,8 +42,8 @@ class PromptQueue:
         self.free = [0.0] * count  # heap of the times at which engines become free
         # whole prompts of a step
         self.most = max(1, engine.kind.token_budget // max(1, tokens - cached))
-        self.arrived: deque[tuple[float, int]] = deque()
-        self.ready: list[tuple[float, int]] = []
+        self.arrived: deque[tuple[float, int]] = deque()  # arrival and request, in order
+        self.ready: list[tuple[float, int]] = []  # heap of handover and request
         self.batch_s = cache(self._batch_s)
 
     def prompts_s(self, count: int) -> float:
@@ -85,7 +85,7 @@ class PromptQueue:
 
     def done(self, now_s: float) -> list[int]:
         """Return the requests whose prompts were handed over by ``now_s``, in order of handover."""
-        step_prompts = max(1, int(self.most / self.others))
+        step_prompts = max(1, int(self.most / self.others))  # of this group
         while self.arrived and (start_s := max(self.free[0], self.arrived[0][0])) <= now_s:
             # idle engines share the waiting prompts evenly
             idle = sum(at_s <= start_s for at_s in self.free)

@@ -126,7 +126,8 @@ class _Feed:
     """Requests that have not come yet, and the server's process that sends tokens one by one.
 
     ``next`` is the index of the next request, ``allowed`` how many may have come, ``sent_s`` when
-    all tokens so far are sent, and ``due_s`` the time of the last call of `due`.
+    all tokens so far are sent, and ``due_s`` the time of the last call of `due`. ``sending`` has
+    the times of steps at which tokens are sent, with the sequences that begin and end there.
     """
 
     def __init__(self, workload: Workload, write_s: float, prompts: PromptQueue | None) -> None:

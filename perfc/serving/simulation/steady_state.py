@@ -185,13 +185,14 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     while True:
         count = requested or rounds * batch
         if is_burst and not requested:
+            # the burst of all users is this fraction of the requests
             requests = min(round(1 / load.opening_burst) * users, MOST_REQUESTS)
             count = max(requests, 3 * batch)
         part = replace(load, concurrency=users, requests=count)
         run = server.serve(part.workload(1, is_staggered=not is_burst))
         if is_burst:
             # the burst makes the first rounds unlike the later ones: all requests are measured, but
-            # the confidence comes from the later ones
+            # the confidence comes from the later ones, without the first quarter
             later = _measured(run, groups, min(count // 4, count - 3 * batch), count - batch, batch)
             share = replace(later, first=0, last=count)
             break
@@ -255,7 +256,7 @@ def _is_long_enough(share: Share) -> bool:
 
 
 def _measured(run: SimulatedRun, groups: int, first: int, last: int, batch: int) -> Share:
-    """Return the measured part of a run, with the confidence of its means."""
+    """Return the measured part of a run, with the confidence of its means but without its rate."""
     served = run.served[first:last]
     means = (
         interval([s.ttft_s for s in served], batch),
