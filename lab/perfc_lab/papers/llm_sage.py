@@ -1,6 +1,7 @@
-"""The graph network that chapter 6 compares its trees with (K. Panner Selvam's thesis, 6.5.2).
+"""LLM-GraphSAGE: a graph network for language models (Panner Selvam's thesis, Section 6.5.2).
 
-`trees.graph_network` trains it on rows of served models.
+Chapter 6 of the thesis compares its boosted trees with it. `trees.graph_network` trains it on rows
+of served models.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from .networks.train import Loss, TrainRecipe
 from .trappm import NODES, node_table
 
 STATIC = Schema("LLM GraphSAGE static", ("mac", "parameters", "memory"))
-"""``TM``, ``TP`` and ``TM_mem``; the batch, the length and the machine come with the row."""
+"""Total MACs, parameters and memory of a graph, ``TM``, ``TP`` and ``TM_mem`` in the thesis. Batch,
+length and machine are features of the row."""
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """Return ``[3]``, by their logarithm."""
+    """Return the logarithms of the columns of `STATIC`, ``[3]``."""
     facts, whole = graph.ops.at(batch), graph.ops.whole_at(batch)
     memory = whole["weight_bytes"] + float(facts["write_bytes"].sum())
     return [log2(1 + n) for n in (float(facts["mac"].sum()), whole["parameters"], memory)]
@@ -40,21 +42,21 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
 
 @record
 class NumberedRow(GraphRow):
-    """A run whose deployment is given by numbers.
+    """A row with its deployment as numbers.
 
     Args:
-        known: batch, length, hardware and the rest; NaN where nobody knows.
+        known: numbers of the batch, the length, the hardware and the rest; NaN for unknown ones.
     """
 
     known: tuple[float, ...] = ()
 
 
 class LlmSage(NetworkPredictor):
-    """Two GraphSAGE layers next to a layer of static features, 512 wide, dropout 0.05.
+    """Two GraphSAGE layers next to a layer of static features, 512 wide, with dropout 0.05.
 
-    Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's.
-    A ``NumberedRow`` brings batch, length and hardware; of other rows it reads what other networks
-    read.
+    It is trained with Adam at 10⁻³ on squared errors, as in the thesis. Features of a node are
+    those of TraPPM. Features of a `NumberedRow` are its numbers; those of other rows are `ROW`, as
+    for other networks.
     """
 
     name: ClassVar[str] = "llm-sage"
@@ -73,7 +75,7 @@ class LlmSage(NetworkPredictor):
         return SageBesideStatic(len(NODES), static, self.width, is_faithful=self.is_faithful)
 
     def numbers(self, data: Measurements, row: GraphRow) -> list[float]:
-        """Return the numbers of a row, NaN as 0 after logarithms."""
+        """Return the features of a row: logarithms, and 0 for unknown numbers."""
         if not isinstance(row, NumberedRow):
             return row_features(data, row)
         # NaN is not equal to itself
@@ -85,7 +87,7 @@ class LlmSage(NetworkPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
-        # each graph once, at every batch that it was measured at
+        # graphs at each batch that they were measured at
         pairs = sorted({(r.graph, r.batch) for r in train.rows})
         raw = [self.raw(train.graphs[name], batch) for name, batch in pairs]
         rows = torch.tensor([self.numbers(train, r) for r in train.rows], dtype=torch.float32)
@@ -96,15 +98,25 @@ class LlmSage(NetworkPredictor):
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
-        """Restore weights of the same features; the width of a row is that of its standard."""
-        # `network` reads the number of columns; the deviation is restored with the rest
+        """Restore weights; the number of a row's features is that of their stored means."""
+        # `network` needs the number of features; the deviations are restored after it is built
         mean = arrays[f"standard.{ROWS}.mean"]
         self.standards[ROWS] = Standard(torch.tensor(mean), torch.ones(len(mean)))
         super().restore(arrays, meta)
 
 
 class SageBesideStatic(nn.Module):
-    """``FC(ReLU(FC([X'' summed, S'])))``: nodes after two layers, and static features after one."""
+    """The network ``FC(ReLU(FC([sum of X'', S'])))``.
+
+    ``X''`` are the nodes after two layers of GraphSAGE, and ``S'`` the static features after one
+    layer.
+
+    Args:
+        nodes: number of features of a node.
+        static: number of features of a graph and a row.
+        width: width of every layer.
+        is_faithful: whether the sum over nodes is not divided, as in the thesis.
+    """
 
     def __init__(self, nodes: int, static: int, width: int, *, is_faithful: bool = False) -> None:
         super().__init__()
@@ -121,7 +133,7 @@ class SageBesideStatic(nn.Module):
         x = torch.relu(self.dropout(self.first(batch.x, batch.edge_index)))
         x = torch.relu(self.dropout(self.second(x, batch.edge_index)))
         graphs = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / self.per
-        # a graph is passed once for all of its rows
+        # layers run once for a graph, whose result is repeated for its rows
         row = torch.cat([batch.u[batch.graph_of_row], batch.row], dim=1)
         static = torch.relu(self.dropout(self.static(row)))
         both = torch.cat([graphs[batch.graph_of_row].float(), static.float()], dim=1)

@@ -1,6 +1,6 @@
-"""MLP-Node: all nodes' features in a row, without the graph (PerfSeer's baseline, Section 4.3).
+"""MLP-Node: fully connected layers on the features of all nodes (PerfSeer's baseline, Section 4.3).
 
-The first of three layers reads a fixed number of nodes, in their order.
+It does not read the edges. The first of its three layers reads a fixed number of nodes, in order.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from .networks.train import Loss
 from .seernet import SeerNet
 
 MOST_NODES = 512
-"""Longer graphs are cut off, shorter ones padded with zeros; the paper does not state its size."""
+"""Number of nodes that are read: further ones are left out, and zeros stand for missing ones. The
+paper does not state its number."""
 
 
 def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor:
-    """Return the first nodes of each graph one after another, ``[graphs, most · features]``."""
+    """Return the first ``most`` nodes of each graph, joined, ``[graphs, most · features]``."""
     lengths = torch.bincount(graph_of_node, minlength=graphs)
-    # nodes of a graph are next to each other: position less the start of the graph
+    # nodes of a graph follow each other: position in the batch less that of the first node
     starts = torch.cumsum(lengths, 0) - lengths
     position = torch.arange(len(x), device=x.device) - starts[graph_of_node]
     fits = position < most
@@ -35,7 +36,13 @@ def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor
 
 
 class MlpNodeNetwork(nn.Module):
-    """Nodes in a row and the graph's vector, through three layers."""
+    """A layer on the joined nodes, and two on its result, the graph's vector and the row.
+
+    Args:
+        node: number of features of a node.
+        whole: length of the graph's vector.
+        width: width of the layers.
+    """
 
     def __init__(self, node: int, whole: int, width: int) -> None:
         super().__init__()
@@ -51,7 +58,7 @@ class MlpNodeNetwork(nn.Module):
 
 
 class MlpNode(NetworkPredictor):
-    """With PerfGraph's node and graph features; trained as SeerNet is."""
+    """MLP-Node with PerfGraph's features of nodes and of the graph, and the training of SeerNet."""
 
     name: ClassVar[str] = "mlp-node"
     title: ClassVar[str] = "MLP-Node (baseline of PerfSeer, 2025)"

@@ -1,8 +1,8 @@
-"""nn-Meter: kernels detected in a model, a random forest for each kind on measured kernels, summed.
+"""nn-Meter: the time of a model as a sum over its kernels, with a random forest per kind of kernel.
 
 Zhang et al., "nn-Meter: Towards Accurate Latency Prediction of Deep-Learning Model Inference on
-Diverse Edge Devices", MobiSys 2021, Sections 3 to 5. `kernel_forest` stands for it where only whole
-models were measured.
+Diverse Edge Devices", MobiSys 2021, Sections 3 to 5. It is trained on measured kernels;
+`kernel_forest` replaces it for data sets that have only whole models.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 EXTENTS = 4
-"""Number of extents of a tensor that are read; those of a longer one are multiplied first."""
-# tensors and attributes whose numbers are read
+"""Number of extents of a tensor that are features; leading ones of a longer shape are
+multiplied."""
+# tensors and attributes of a kernel with features
 TENSORS = ("first", "second", "result")
 ATTRIBUTES = ("kernel_shape", "strides", "group")
 AMOUNTS = ("mac", "read_bytes", "write_bytes")
@@ -32,25 +33,25 @@ FEATURES = Schema(
     "nn-Meter kernels",
     (*(f"{t}_{i}" for t in TENSORS for i in range(EXTENTS)), *ATTRIBUTES, *AMOUNTS),
 )
-"""Configuration of a kernel, its work and its traffic (Table 3 of the paper), by the logarithm."""
+"""Configuration of a kernel, its work and its traffic (Table 3 of the paper), as logarithms."""
 LEAST_KERNELS = 30
-"""Measured ones that a kind needs for a separate forest; others have that of their class."""
+"""Minimum measured kernels of a kind with a forest; rarer kinds use the forest of their class."""
 
 
 @record
 class MeasuredKernel:
-    """A kernel that a runtime was timed at.
+    """A kernel and its measured time.
 
     Args:
-        kind: operators that run as one, ``Conv + Relu``: what kernel detection gives.
-        group: class of the kind, for kinds that are rare.
-        op: the operator it is named after, with its attributes.
-        operands: types of its inputs, separated by blanks.
-        results: types of what it writes.
-        mac: multiply-accumulates.
-        read_bytes: compulsory.
-        write_bytes: compulsory.
-        time_s: measured; NaN where it is to be predicted.
+        kind: operators that run as one kernel by the rules of kernel detection, ``Conv + Relu``.
+        group: class of the kind, whose forest rare kinds use.
+        op: main operator with its attributes.
+        operands: types of the inputs, separated by blanks.
+        results: types of the outputs, separated by blanks.
+        mac: number of multiply-accumulates.
+        read_bytes: compulsory traffic of reads.
+        write_bytes: compulsory traffic of writes.
+        time_s: measured time; NaN for a kernel to predict.
     """
 
     kind: str
@@ -65,11 +66,11 @@ class MeasuredKernel:
 
 
 class NnMeter:
-    """A random forest for each kind of kernel; a model is the sum of its kernels.
+    """Random forests that predict the time of a kernel.
 
     Attributes:
-        forests: by kind, ``Conv + Relu``, and by class, ``class conv``.
-        rest_s: median time of all kernels, for those without a forest.
+        forests: forests by kind, ``Conv + Relu``, and by class, ``class conv``.
+        rest_s: median time of all kernels, which is predicted for kernels without a forest.
     """
 
     def __init__(self) -> None:
@@ -77,10 +78,10 @@ class NnMeter:
         self.rest_s = 0.0
 
     def fit(self, kernels: Sequence[MeasuredKernel], seed: int = 0) -> None:
-        """Fit a forest for every kind with enough kernels, and one for every class.
+        """Fit a forest for each kind and each class with at least `LEAST_KERNELS` kernels.
 
         Raises:
-            PerfcError: no kernels.
+            PerfcError: there are no kernels.
         """
         if not kernels:
             raise PerfcError("no kernels to learn from")
@@ -106,7 +107,7 @@ class NnMeter:
         return seconds
 
     def _key(self, kernel: MeasuredKernel) -> str:
-        """Return the name of the forest of a kernel: of its kind, else of its class; or empty."""
+        """Return the name of a kernel's forest, by kind or else by class; empty without one."""
         keys = (kernel.kind, class_key(kernel.group))
         return next((key for key in keys if key in self.forests), "")
 
@@ -117,7 +118,7 @@ def class_key(group: str) -> str:
 
 
 def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
-    """Return a random forest on the logarithm of the time."""
+    """Return a random forest that predicts the logarithm of the time."""
     return random_forest(
         features(kernels),
         np.log([max(k.time_s, 1e-9) for k in kernels]),
@@ -130,23 +131,23 @@ def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
 
 
 def features(kernels: Iterable[MeasuredKernel]) -> Array:
-    """Return ``[kernels, features]``."""
+    """Return the features of all kernels, ``[kernels, features]``."""
     rows = [configuration(kernel) for kernel in kernels]
     return np.log2(1 + np.array(rows, np.float64).reshape(len(rows), len(FEATURES)))
 
 
 def configuration(kernel: MeasuredKernel) -> list[float]:
-    """Return the extents, attributes, work and traffic."""
-    operands = kernel.operands.split()
-    # two operands, absent ones empty, and the first result
-    texts = [*operands[:2], *[""] * (2 - len(operands[:2])), kernel.results.partition(" ")[0]]
-    sizes = [extent for text in texts for extent in extents(text)]
+    """Return the columns of `FEATURES` of a kernel, before the logarithm."""
+    # an empty text for an operand that the kernel does not have
+    first, second, *_ = *kernel.operands.split(), "", ""
+    result = kernel.results.partition(" ")[0]
+    sizes = [extent for text in (first, second, result) for extent in extents(text)]
     traits = [attribute(kernel.op, name) for name in ATTRIBUTES]
     return [*sizes, *traits, kernel.mac, kernel.read_bytes, kernel.write_bytes]
 
 
 def extents(text: str) -> list[float]:
-    """Return the extents of a type as the text form writes it; 0 where there is none.
+    """Return the `EXTENTS` extents of a type in perfc's text form, with zeros before fewer ones.
 
     >>> extents("f32[2,3,5]w"), extents("")
     ([0.0, 2.0, 3.0, 5.0], [0.0, 0.0, 0.0, 0.0])
@@ -154,14 +155,14 @@ def extents(text: str) -> list[float]:
     inside = re.search(r"\[([\d,]*)\]", text)
     numbers = [float(n) for n in inside[1].split(",") if n] if inside else []
     extra = len(numbers) - EXTENTS
-    # leading axes are batches: their product does as much work
+    # leading axes are batches: one axis of their product has the same work
     if extra > 0:
         numbers = [float(np.prod(numbers[: extra + 1])), *numbers[extra + 1 :]]
     return [0.0] * (EXTENTS - len(numbers)) + numbers
 
 
 def attribute(op: str, name: str) -> float:
-    """Return the first number of an attribute; 0 where the operator has none.
+    """Return the first number of an attribute; 0 if the operator does not have the attribute.
 
     >>> attribute("conv {group=1, strides=[2, 2]}", "strides")
     2.0

@@ -29,12 +29,12 @@ VOCABULARY: tuple[str, ...] = (*_DATA["operators"], OTHER)
 ATTRIBUTES: tuple[str, ...] = (*_DATA["attributes"],)
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("NNLQP nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
-"""Operator, attributes, output shape: 32 + 8 + 4 numbers."""
+"""One-hot operator, attributes and extents of the output: 32 + 8 + 4 numbers."""
 STATIC = Schema("NNLQP static", ("flop", "parameters", "access_bytes", "batch"))
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[nodes, 44]``."""
+    """Return the features of the nodes, ``[nodes, 44]``."""
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(graph.ops.ops, VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1
@@ -42,9 +42,9 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """Return ``[4]``, by their logarithm."""
+    """Return the logarithms of the columns of `STATIC`, ``[4]``."""
     facts = graph.ops.at(batch)
-    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]  # a multiply-accumulate is two
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]  # a multiply-accumulate has two
     access_bytes = facts["read_bytes"] + facts["write_bytes"]
     parameters = graph.ops.whole_at(batch)["parameters"]
     numbers = (float(flop.sum()), parameters, float(access_bytes.sum()), batch)
@@ -57,19 +57,25 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 def two_sage_layers(
     nodes: int, whole: int, width: int, *, is_faithful: bool = False
 ) -> SummedNetwork:
-    """Return two SAGE layers, a sum over nodes joined with the static features, two layers.
+    """Return a network of two SAGE layers, a sum over nodes, and two fully connected layers.
 
-    Each node's result is divided by its norm, as in the programs of NNLQP and TraPPM; our sum is
-    divided by a hundred.
+    Each node's result is divided by its norm, as in the programs of NNLQP and TraPPM. The fully
+    connected layers also read the static features.
+
+    Args:
+        nodes: number of features of a node.
+        whole: number of static features.
+        width: width of every layer.
+        is_faithful: whether the sum is not divided by `PER`, as in the papers.
     """
     blocks = [sage(a, width, is_normalised=True) for a in (nodes, width)]
     return SummedNetwork(blocks, whole, width, per=1.0 if is_faithful else PER)
 
 
 class Nnlqp(NetworkPredictor):
-    """One encoder for all machines, as the paper's, and one head that reads the data sheet.
+    """One encoder for all machines, as in the paper, and one head that reads the data sheet.
 
-    The paper's has a head for each machine; one that was not trained on would have none.
+    The paper has a head for each machine, so that a new machine would have no head.
     """
 
     name: ClassVar[str] = "nnlqp"

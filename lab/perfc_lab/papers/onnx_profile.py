@@ -1,9 +1,9 @@
-"""Features of the authors' program of TraPPM: the profile of the ONNX file of a network.
+"""Features that the program of TraPPM's authors reads: the profile of a network's ONNX file.
 
 Source: github.com/karthickai/trappm at d96cbf519875, ``features.py``, ``converter.py`` and
-``model.py``, whose counts are those of ONNX-tool (``onnx_tool/graph.py`` and ``node.py``). Numbers
-are plain: extents, multiplications and additions, parameters, and bytes of parameters and outputs.
-Times are in milliseconds, memory in MiB, power in watts.
+``model.py``. Operations are counted as in ONNX-tool (``onnx_tool/graph.py`` and ``node.py``). The
+features are numbers without a logarithm: extents, operations, parameters, and bytes of parameters
+and outputs. The labels are times in milliseconds, memory in MiB and power in watts.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ COLUMNS = (*EXTENTS, "mac", "parameters", "memory")
 NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *COLUMNS))
 STATIC = Schema("ONNX graph", ("batch", "nodes", "edges", "mac", "parameters", "memory"))
 PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))}
-"""Place of our operators in the one-hot. Of two names for one operator the first stands, as the
-last assignment of the reversed list: ``Clip`` comes before ``Relu6``."""
+"""Position of perfc's operators in the one-hot. Two names of one operator, as ``Clip`` and
+``Relu6``, have the position of the first: it is assigned last, as the list is reversed."""
 NONE = len(TRAPPM_OPS) - 1
-"""Place of operators that the authors' list lacks: its last one."""
+"""Position of operators that the authors' list does not have, which is its last one."""
 _DATA = data_next_to(__file__)
 PER_OUTPUT: Mapping[str, int] = _DATA["per_output"]
-"""Operations of ONNX-tool for each output; those of a product's bias among them."""
+"""Operations per output element in ONNX-tool, with the addition of a product's bias."""
 PER_INPUT: Mapping[str, int] = _DATA["per_input"]
+"""Operations per input element in ONNX-tool."""
 # operators with an operation for each element of their window
 POOLS = ("average_pool", "max_pool")
 F32_BYTES = 4
-"""Bytes of an element: the profile counts in f32 whatever the precision."""
+"""Bytes of an element; the profile assumes f32 for every precision."""
 
 
 def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:
-    """Return operations, parameters and memory in bytes of each node."""
+    """Return the operations, parameters and bytes of memory of each node, ``[nodes]`` each."""
     facts, ops = graph.ops.at(batch), graph.ops.ops
     outputs, inputs = facts["output_elements"], facts["input_elements"]
-    # a pool has an operation for each element of its window, a dense layer's bias an addition
+    # operations per output: a pool has one per element of its window, the bias of a dense layer one
     windows = np.array([op in POOLS for op in ops]) * facts["kernel_h"] * facts["kernel_w"]
     biases = np.array([op == "gemm" for op in ops]) * (facts["has_bias"] > 0)
     per_output = np.array([PER_OUTPUT.get(op, 0) for op in ops]) + windows + biases
@@ -66,7 +67,7 @@ def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return the features of the operators, ``[nodes, 113]``."""
+    """Return the features of the nodes, ``[nodes, 113]``."""
     facts, counts = graph.ops.at(batch), profile(graph, batch)
     places = [PLACES.get(op, NONE) for op in graph.ops.ops]
     columns = [*(facts[name] for name in EXTENTS), *counts.values()]
@@ -77,14 +78,15 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def edge_index(graph: ModelGraph) -> NDArray[np.int64]:
-    """Return each pair of operators that a tensor connects once, ``[2, edges]``."""
+    """Return the edges, each pair of connected operators once, ``[2, edges]``."""
     return np.unique(graph.ops.edges, axis=1)
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """Return batch, nodes, edges, operations, parameters and memory, ``[6]``.
+    """Return the columns of `STATIC`, ``[6]``.
 
-    They are standardized by their own mean and deviation, of one network.
+    They are standardised by the mean and the deviation of these six numbers, as in the authors'
+    program.
     """
     totals = [float(each.sum()) for each in profile(graph, batch).values()]
     numbers = np.array([batch, len(graph.ops), edge_index(graph).shape[1], *totals])

@@ -1,6 +1,6 @@
-"""Names of operators for one-hot columns, as many as TraPPM has (thesis, Figure 5.1).
+"""Names of operators for one-hot columns, as many as in TraPPM (thesis, Figure 5.1).
 
-An operator that is not among them is ``other``.
+Other operators have the column ``other``.
 """
 
 from __future__ import annotations
@@ -10,4 +10,4 @@ from perfc.common.fitted import data_next_to
 from .networks.node_features import OTHER
 
 VOCABULARY: tuple[str, ...] = (*data_next_to(__file__)["operators"], OTHER)
-"""|O| = 98, of our operators."""
+"""The 98 names (|O| in the thesis), of perfc's operators."""

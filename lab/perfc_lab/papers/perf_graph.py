@@ -1,6 +1,6 @@
-"""PerfGraph: PerfSeer's features of nodes, edges and the graph (Section 3.1).
+"""PerfGraph: the features of nodes, edges and the graph in PerfSeer (Section 3.1).
 
-SeerNet and MLP-Node read them, and Eagle those of nodes.
+SeerNet and MLP-Node read them; Eagle reads those of nodes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ NODES = Schema(
         "weight_share",
     ),
 )
-"""v = hp ‖ c ‖ m ‖ a ‖ p. Operators are not named: Section 4.2 found that their names do harm."""
+"""Features of a node: v = hp ‖ c ‖ m ‖ a ‖ p. The operator is none of them, as the error is larger
+with it (Section 4.2)."""
 EDGES = Schema("PerfGraph edges", ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3"))
-"""e = sz ‖ sp: size, then batch, channels, height, width."""
+"""Features of an edge: e = sz ‖ sp, the size, then batch, channels, height and width."""
 PARTS = 1e4
-"""Shares and the density are counted in parts of ten thousand before the logarithm."""
+"""Factor of shares and of the density before the logarithm."""
 STATISTICS = ("total", "mean", "median", "max")
 GRAPH = Schema(
     "PerfGraph graph",
@@ -56,11 +57,11 @@ GRAPH = Schema(
         "batch",
     ),
 )
-"""u = gp ‖ c ‖ m ‖ a ‖ b."""
+"""Features of the graph: u = gp ‖ c ‖ m ‖ a ‖ b."""
 
 
 def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
-    """Return FLOP, memory access in bytes and elements of weights, of every node."""
+    """Return the FLOP, the memory access in bytes and the elements of weights of every node."""
     facts = graph.ops.at(batch)
     return {
         "flop": 2 * facts["mac"] + facts["alu"] + facts["sfu"] + facts["integer"],
@@ -70,7 +71,7 @@ def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[nodes, len(NODES)]``, all by their logarithm."""
+    """Return the logarithms of the columns of `NODES`, ``[nodes, columns]``."""
     table = amounts(graph, batch)
     intensity = table["flop"] / np.maximum(table["access_bytes"], 1.0)
     shares = [values / max(values.sum(), 1.0) for values in table.values()]
@@ -81,15 +82,15 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def edge_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[edges, len(EDGES)]``."""
+    """Return the logarithms of the columns of `EDGES`, ``[edges, columns]``."""
     return logs(graph.ops.edges_at(batch), EDGES.columns)
 
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
-    """Return ``[len(GRAPH)]``."""
+    """Return the logarithms of the columns of `GRAPH`."""
     table = amounts(graph, batch)
     nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
-    # density: edges over pairs of nodes
+    # density: edges divided by ordered pairs of nodes
     numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]
     # in the order of `GRAPH`
     for values in table.values():
@@ -98,7 +99,7 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     intensity = table["flop"].sum() / max(table["access_bytes"].sum(), 1.0)
     numbers += [float(carried.mean()) if edges else 0.0, intensity, batch]
     scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
-    # the density, which is below 1
+    # the density is below 1, so that its logarithm needs the factor
     scaled[2] = log2(1 + PARTS * numbers[2])
     return scaled
 
@@ -107,7 +108,7 @@ ENCODING = Encoding(NODES, node_table, GRAPH, graph_vector, EDGES, edge_table)
 
 
 class FeatureGroup(Enum):
-    """A column of Table 1: features that are left out together."""
+    """A group of features, which is a column of Table 1."""
 
     HYPER_PARAMETERS = HYPER_PARAMETERS
     COMPUTATION = ("flop",)
@@ -128,13 +129,13 @@ class FeatureGroup(Enum):
 
 
 def first_groups(count: int) -> Encoding:
-    """Return the inputs of a line of Table 1: groups of nodes, then edges, then the graph."""
+    """Return the encoding with the first ``count`` groups, which is a line of Table 1."""
     names = {name for group in list(FeatureGroup)[:count] for name in group.value}
     nodes, edges, whole = (
         [i for i, name in enumerate(schema.columns) if name in names]
         for schema in (NODES, EDGES, GRAPH)
     )
-    # a table without columns is none, so that the network has no part for it
+    # None for a table without columns, for which the network has no layer
     return Encoding(
         part(NODES, nodes),
         lambda graph, batch: node_table(graph, batch)[:, nodes],
@@ -146,12 +147,12 @@ def first_groups(count: int) -> Encoding:
 
 
 def part(schema: Schema, columns: Sequence[int]) -> Schema:
-    """Return some columns of a schema."""
+    """Return a schema with some columns of another."""
     return Schema(schema.name, tuple(schema.columns[i] for i in columns))
 
 
 def with_categories(*, is_frequency: bool) -> Encoding:
-    """Return PerfGraph with a node's operator besides, one-hot or by frequency (Section 4.2)."""
+    """Return PerfGraph with the operator of a node, one-hot or by frequency (Section 4.2)."""
     if is_frequency:
         return replace(
             ENCODING,
@@ -170,6 +171,6 @@ def with_categories(*, is_frequency: bool) -> Encoding:
 
 
 def frequencies(graph: ModelGraph) -> Array:
-    """Return for each node the share of nodes with the same operator, ``[nodes, 1]``."""
+    """Return the share of nodes that have the operator of a node, for each node, ``[nodes, 1]``."""
     counts = Counter(graph.ops.ops)
     return np.array([[counts[op] / len(graph.ops)] for op in graph.ops.ops], np.float64)

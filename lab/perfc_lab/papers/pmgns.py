@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from perfc.analyzers.features.classes import Array
 
-# operators by Relay's names; places of the one-hot
+# operators of the one-hot by their names in Relay, in its order
 VOCABULARY = (
     "conv",
     "conv_transpose",
@@ -48,51 +48,54 @@ VOCABULARY = (
 )
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *HYPER_PARAMETERS, *SHAPE))
-"""``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).
+"""Features of a node: ``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).
 
-The text gives the length alone; the authors' program divides it 16 + 12 + 4, as here. Dropout is
-no node of a canonical graph, a bias is an input of its product or an addition: ReLU and batch
-normalisation have their places. Other operators have sixteen zeros, as in the authors' program.
-Since version 2 of the columns, a mean over an image is a pool; version 1 gave it zeros.
+The paper states only their number; the three parts have 16, 12 and 4, as in the authors' program.
+The program has dropout and biases in the one-hot, for which perfc has ReLU and batch normalisation:
+a canonical graph has no dropout, and a bias is an input of its product or an addition. Other
+operators have sixteen zeros, as in the program. Since version 2 of the columns, a mean over an
+image is a pool; before, it had zeros.
 """
 IMAGE_RANK = 4
 """Axes of feature maps: batch, channels, height and width."""
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
-"""``F_s`` of Eq. 4.1: MACs, batch, and how many convolutions, dense layers and ReLUs there are."""
-# message passing by variant
+"""``F_s`` of Eq. 4.1: MACs, batch, and the numbers of convolutions, dense layers and ReLUs."""
+# layer of message passing by variant
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
     "gcn": GCNConv,
     "gat": GATConv,
     "gin": gin,
 }
-# variants: no graph; the requested quantity alone
+# further variants: no graph; only the requested quantity
 MLP, SINGLE = "mlp", "single"
 BLOCKS = 3
-"""Number of message-passing layers, and of fully connected layers."""
+"""Number of blocks of message passing, and of fully connected layers."""
 LAYERS_OF_A_BLOCK = 2
-"""Layers of a block in the authors' program: the 3.45 M parameters of PerfSeer's comparison."""
+"""Layers of a block in the authors' program, with which the network has the 3.45 M parameters of
+PerfSeer's comparison."""
 
 
 def relay_names(graph: ModelGraph) -> list[str]:
-    """Return operators by names of `VOCABULARY`; a product of stored weights is `dense`."""
+    """Return the operators by names of `VOCABULARY`; a product with stored weights is `dense`."""
     stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
-    # operators outside of the vocabulary under the name of the nearest one in it
+    # operators with the name of a similar one of the vocabulary
     renamed = {"gemm": "dense", "global_average_pool": "average_pool", "sub": "add", "div": "mul"}
-    return [
-        ("dense" if has else "batched_matmul")
-        if op == "matmul"
-        else ("average_pool" if op == "reduce_mean" and is_pool else renamed.get(op, op))
-        for op, has, is_pool in zip(
-            graph.ops.ops, stored.tolist(), pooled_planes(graph).tolist(), strict=True
-        )
-    ]
+    names = []
+    for op, is_stored, is_pool in zip(graph.ops.ops, stored, pooled_planes(graph), strict=True):
+        name = renamed.get(op, op)
+        if op == "matmul":
+            name = "dense" if is_stored else "batched_matmul"
+        elif op == "reduce_mean" and is_pool:
+            name = "average_pool"
+        names.append(name)
+    return names
 
 
 def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
-    """Return ``[nodes]``, whether a node reads an image and leaves a number per channel.
+    """Return a mask of nodes that read an image and write one number per channel, ``[nodes]``.
 
     Exporters write a global pool as `reduce_mean` over height and width, with or without axes of
-    one element, channels first or last. A mean over channels or tokens is none.
+    one element, with channels first or last. A mean over channels or tokens is no pool.
     """
     ops = graph.ops
     rank_in, rank_out = (ops.fixed[:, OP_FIXED.index(n)] for n in ("rank_in", "rank_out"))
@@ -107,7 +110,7 @@ def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[nodes, 32]``."""
+    """Return the features of the nodes, ``[nodes, 32]``."""
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(relay_names(graph), VOCABULARY), logs(facts, (*HYPER_PARAMETERS, *SHAPE))], axis=1
@@ -115,7 +118,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """Return ``[5]``; counts and MACs by their logarithm."""
+    """Return the logarithms of the columns of `STATIC`, ``[5]``."""
     names = relay_names(graph)
     counts = [names.count(n) for n in ("conv", "dense", "relu")]
     mac = float(graph.ops.at(batch)["mac"].sum())
@@ -126,7 +129,14 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
 class PmgnsNetwork(TaskNetwork):
-    """Graph layers, a sum over operators with the static features, a number for each quantity."""
+    """PMGNS's network: a summed network with an output for each quantity.
+
+    Args:
+        summed: network with an output for each task.
+        tasks: names of the tasks.
+        quantity: quantity that a call returns.
+        is_raw: whether outputs are plain positive numbers, as in the authors' program.
+    """
 
     def __init__(
         self, summed: SummedNetwork, tasks: tuple[str, ...], quantity: Quantity, *, is_raw: bool
@@ -139,13 +149,14 @@ class PmgnsNetwork(TaskNetwork):
 
 
 class Pmgns(SeveralQuantities):
-    """Settings of Table 4.3: hidden 512, dropout 0.05, Adam at 2.754·10⁻⁵, Huber, 500 epochs.
+    """PMGNS: width 512, dropout 0.05, Adam at 2.754·10⁻⁵, Huber loss, 500 epochs (Table 4.3).
 
-    Memory, latency and energy are learned at once where rows have them (Section 4.3.4); the variant
-    ``single`` learns the requested quantity alone, as PerfSeer compares it. Others are the lines of
-    Table 4.4: ``gcn``, ``gat``, ``gin``, ``mlp`` (no graph). A faithful one reads, learns and drops
-    as the authors' program (`relay`): plain numbers, calls in a chain, one graph at a time. Ours
-    reads logarithms and the data flow.
+    It learns memory, latency and energy together, as far as rows have them (Section 4.3.4). The
+    variant ``single`` learns only the requested quantity, as in PerfSeer's comparison. The other
+    variants are the lines of Table 4.4: ``gcn``, ``gat``, ``gin``, and ``mlp`` without the graph. A
+    faithful predictor has the features, the training and the dropout of the authors' program
+    (`relay`): numbers without logarithms, calls in a chain, one graph per step. Otherwise it reads
+    logarithms and the edges of the graph.
     """
 
     name: ClassVar[str] = "pmgns"
@@ -161,7 +172,7 @@ class Pmgns(SeveralQuantities):
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
-        # GCN reads how many edges end at the sources of the first layer's messages
+        # one more hop: GCN reads the number of edges into the sources of the first layer's messages
         self.layers = BLOCKS * LAYERS_OF_A_BLOCK + (variant == "gcn")
 
     def quantities(self) -> tuple[Quantity, ...]:

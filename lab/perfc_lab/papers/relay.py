@@ -1,9 +1,9 @@
-"""Features of the authors' program of DIPPM: the calls of the Relay program of a network.
+"""Features that the program of DIPPM's authors reads: the calls of a network's Relay program.
 
 Source: github.com/karthickai/dippm at 19be0ed14fe9, ``model.py`` and ``dippm.py``. Nodes are the
-calls that have a parameter as an argument, in order; their one-hot starts at 1, numbers are plain,
-and each node sends to the next one. Times are in microseconds, energies in tenths of a joule,
-memory in MB.
+calls that have a parameter as an argument, in order, with an edge from each to the next. The
+one-hot starts at 1, and numbers have no logarithm. Times are in microseconds, energies in tenths of
+a joule, memory in MB.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ CODES: Mapping[str, int] = {
     "add": 11,
     "mul": 13,
 }
-"""Place in the one-hot of calls that can have a parameter; 0 for none of theirs. The weight of a
-`matmul` is an argument of the `transpose` before it (TVM's frontend of PyTorch)."""
+"""Position of an operator in the one-hot, 0 for others. That of `matmul` is the one of `transpose`:
+in TVM's frontend for PyTorch the weight is an argument of the `transpose` before the product."""
 VECTORS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "prelu", "add", "mul", "div")
-"""Operators whose stored vectors are parameters; those of others are axes and sizes."""
+"""Operators whose stored vectors are parameters; stored vectors of others are axes and sizes."""
 KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
-"""Columns of the authors' feature matrix: kinds of operators, attributes, extents of a
+"""Numbers of columns of the authors' features: kinds of operators, attributes, extents of the
 parameter."""
 ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
-"""One-hot rows by kind of operator; the row of kind 0 is all zeros."""
+"""One-hot rows by position; that of position 0 is all zeros."""
 UNITS: Mapping[Quantity, float] = {
     Quantity.TIME: 1e-6,
     Quantity.ENERGY: 0.1,
     Quantity.MEMORY: 1e6,
 }
-"""Units of the outputs, in their order."""
+"""Units of the outputs, in the order of the outputs."""
 NODES = Schema(
     "Relay calls 2",
     (
@@ -87,7 +87,7 @@ def relay_nodes(graph: ModelGraph) -> Array:
     """Return the features of the nodes of the Relay program, ``[nodes, 32]``."""
     facts = zip(graph.ops.ops, graph.ops.fixed[:, COLUMNS].tolist(), strict=True)
     rows = [row for op, fact in facts for row in _calls(op, dict(zip(FACTS, fact, strict=True)))]
-    # a graph without such a call still is one node, so that a batch of graphs holds it
+    # one node for a graph without such calls, so that a batch of graphs can have it
     return np.array(rows or [[0.0] * len(NODES)], np.float64)
 
 
@@ -98,20 +98,20 @@ def chain(graph: ModelGraph) -> NDArray[np.int64]:
 
 
 def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
-    """Yield the calls of an operator that have a parameter as an argument: its own, its bias."""
+    """Yield the calls of an operator that have a parameter: the operator, and that of its bias."""
     shape = [fact[f"weight_{k}"] for k in range(SHAPE)]
     if not any(shape):
         if op not in VECTORS or fact["weight_elements"] < 2:
             return
-        # stored vectors of one operator have equal lengths; one stored element is a constant
+        # stored vectors of an operator have equal lengths; a single stored element is a constant
         shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
         op = "bias" if op == "add" else op
-    # weights of TVM's dense are [out, in]
+    # weights of a dense layer are [out, in] in TVM
     if op == "matmul":
-        shape[:2] = shape[1::-1]
+        shape[0], shape[1] = shape[1], shape[0]
     attributes = [0.0] * ATTRIBUTES
     if op.startswith("conv"):
-        # the table has sums of both sides: of an odd sum the end has one more
+        # the table has the sum of both sides; if it is odd, the end has one more
         pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
         ends = [fact[f"pad_{axis}"] - start for axis, start in zip("hw", pads, strict=True)]
         attributes = [
@@ -132,7 +132,7 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """Return batch, GMACs, and the numbers of convolutions, dense products and ReLUs, ``[5]``."""
+    """Return the columns of `STATIC`, ``[5]``; a product with stored weights is dense."""
     ops = list(graph.ops.ops)
     stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
     dense = sum(op in ("gemm", "matmul") and has for op, has in zip(ops, stored, strict=True))

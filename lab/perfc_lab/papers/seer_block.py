@@ -1,6 +1,6 @@
-"""SeerBlock: edges, nodes, a global node and the graph in turn (PerfSeer, Section 3.2).
+"""SeerBlock: updates of edges, nodes, a global node and the graph (PerfSeer, Section 3.2).
 
-`seernet` and `seernet_multi` put heads on it.
+`seernet` and `seernet_multi` have heads that read its result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .networks.network_predictor import perceptron
 
 
 class SynMM(nn.Module):
-    """Synergistic max-mean aggregation: a linear map of maximum and mean (Figure 3)."""
+    """Synergistic max-mean aggregation: a linear map of the maximum and the mean (Figure 3)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -29,19 +29,19 @@ class SynMM(nn.Module):
 
 
 class SeerBlock(nn.Module):
-    """Equations 1–8 of PerfSeer; gives ``u'``, ``[graphs, width]``.
+    """Equations 1–8 of PerfSeer, which return the updated graph ``u'``, ``[graphs, width]``.
 
-    The sums ``v + z`` (Eq. 4) and ``v̄ + z`` (Eq. 6) need vectors of one width, which the paper does
-    not say how to come by: here a linear map takes nodes, edges and graphs to the hidden width
-    first. With 256 that gives 1.00 M parameters; the paper states 1.02 M.
+    The sums ``v + z`` (Eq. 4) and ``v̄ + z`` (Eq. 6) need vectors of one width, and the paper does
+    not state how nodes get it. Here, linear maps of nodes, edges and graphs to the hidden width
+    come first. With width 256 the network has 1.00 M parameters; in the paper it has 1.02 M.
 
     Args:
-        node: features of a node.
-        edge: features of an edge; 0 leaves out their own features, not the edges.
-        whole: features of the graph; 0 for none.
-        width: 256 in the paper.
-        has_syn_mm: else nodes are averaged for the graph (the ablation of Table 2).
-        has_global_node: else there is no ``z`` (the ablation of Table 2).
+        node: number of features of a node.
+        edge: number of features of an edge; with 0, messages have only features of nodes.
+        whole: number of features of the graph; with 0, it has none.
+        width: width of the layers, 256 in the paper.
+        has_syn_mm: whether nodes are summed up by `SynMM`; by their mean in an ablation of Table 2.
+        has_global_node: whether there is a global node ``z``; not in an ablation of Table 2.
     """
 
     def __init__(
@@ -87,9 +87,10 @@ class SeerBlock(nn.Module):
         return out
 
     def updated(self, batch: Batch, z: Tensor | None, u: list[Tensor]) -> Tensor:
-        """Return the nodes updated by messages, their global node and the graph (Eq. 4).
+        """Return the nodes, updated by messages, the global node and the graph (Eq. 4).
 
-        ``W [ē, v + z, u]`` is taken as ``W₀ē + W₁v + (W₁z + W₂u)``, the last part once a graph.
+        ``W [ē, v + z, u]`` is computed as ``W₀ē + W₁v + (W₁z + W₂u)``, with the last part once per
+        graph.
         """
         linear = first_of(self.phi_v)
         by_part = torch.split(linear.weight, self.width, dim=1)
@@ -103,10 +104,10 @@ class SeerBlock(nn.Module):
         return torch.relu(received + from_nodes + whole.index_select(0, batch.graph_of_node))
 
     def received(self, batch: Batch) -> Tensor:
-        """Return the updated edges (Eq. 2), averaged at the node they end at (Eq. 3).
+        """Return the mean of the updated edges (Eq. 2) that end at each node (Eq. 3).
 
-        ``W [e, s, t]`` is taken as ``W₀e + W₁s + W₂t``: products of nodes are taken once a node and
-        then spread to edges.
+        ``W [e, s, t]`` is computed as ``W₀e + W₁s + W₂t``, so that products of nodes are computed
+        once per node and not once per edge.
         """
         source, target = batch.edge_index
         linear = first_of(self.phi_e)
@@ -121,12 +122,12 @@ class SeerBlock(nn.Module):
 
 
 def first_of(layers: nn.Sequential) -> nn.Linear:
-    """Return the linear map that layers begin with."""
+    """Return the first layer."""
     layer = layers[0]
     assert isinstance(layer, nn.Linear)
     return layer
 
 
 def through(x: Tensor, first: nn.Linear, weight: Tensor) -> Tensor:
-    """Return ``weight @ first(x)``, weights multiplied first, as there are many more rows."""
+    """Return ``weight @ first(x)``; weights are multiplied first, as ``x`` has more rows."""
     return nn.functional.linear(x, weight @ first.weight, weight @ first.bias)

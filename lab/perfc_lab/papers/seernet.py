@@ -17,7 +17,7 @@ from .networks.row_features import ROW
 from .networks.train import Loss, TrainRecipe
 from .seer_block import SeerBlock
 
-# variants; the class says what each changes
+# variants, which the class describes
 MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
     "mean",
     "no-global-node",
@@ -28,14 +28,14 @@ MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
     "frequency",
 )
 TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.FeatureGroup) + 1)}
-"""Variants that are the lines of Table 1, and how many groups of features each reads."""
+"""Number of groups of features by variant, for the lines of Table 1."""
 
 
 class SeerNetwork(nn.Module):
-    """The graph's embedding and the row, through two layers to one number.
+    """A block, and a head of two layers on the embedding of the graph and the features of the row.
 
     Args:
-        block: gives ``[graphs, width]``.
+        block: returns the embedding, ``[graphs, width]``.
         width: width of the block and the head.
     """
 
@@ -51,14 +51,15 @@ class SeerNetwork(nn.Module):
 
 
 class SeerNet(NetworkPredictor):
-    """Trained as in Section 4.1, on the logarithm, as times span four orders of magnitude.
+    """SeerNet, trained on the logarithm, as times span four orders of magnitude.
 
-    Adam at 10⁻³, halved after five epochs without progress, squared error, up to 500 epochs.
+    The training is that of Section 4.1: Adam at 10⁻³, which halves after five epochs without
+    progress, squared error, up to 500 epochs.
 
-    Variants are the ablations of Table 2 (``mean``, ``no-global-node``, ``plain`` for both), those
-    of Table 1 (``table-1-1`` to ``table-1-12``, on the plain network as in the paper), nodes with
-    the names of their operators (``one-hot``, ``frequency``), and two parts left out alone
-    (``no-edge-features``, ``no-graph-features``).
+    Variants are the ablations of Table 2 (``mean``, ``no-global-node``, and ``plain`` for both),
+    those of Table 1 (``table-1-1`` to ``table-1-12``, on the plain network as in the paper), nodes
+    with their operators (``one-hot``, ``frequency``), and the network without features of edges
+    (``no-edge-features``) or of the graph (``no-graph-features``).
     """
 
     name: ClassVar[str] = "seernet"
@@ -86,21 +87,19 @@ class SeerNet(NetworkPredictor):
         self.encoding = perf_graph.ENCODING
         if variant in TABLE_1:
             self.encoding = perf_graph.first_groups(TABLE_1[variant])
-        match variant:
-            case "no-edge-features":
-                self.encoding = replace(self.encoding, edge_table=None)
-            case "no-graph-features":
-                self.encoding = replace(self.encoding, graph_vector=None)
-            case "one-hot" | "frequency":
-                is_frequency = variant == FREQUENCY
-                self.encoding = perf_graph.with_categories(is_frequency=is_frequency)
+        elif variant == NO_EDGES:
+            self.encoding = replace(self.encoding, edge_table=None)
+        elif variant == NO_GRAPH:
+            self.encoding = replace(self.encoding, graph_vector=None)
+        elif variant in (ONE_HOT, FREQUENCY):
+            self.encoding = perf_graph.with_categories(is_frequency=variant == FREQUENCY)
 
     def block(self) -> SeerBlock:
         """Return an untrained block with the parts of the variant."""
         read = self.encoding
         return SeerBlock(
             len(read.nodes),
-            # 0: the block has no such part
+            # 0 for features that the block does not read
             0 if read.edge_table is None else len(read.edges),
             0 if read.graph_vector is None else len(read.whole),
             self.width,

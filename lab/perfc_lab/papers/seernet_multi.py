@@ -1,4 +1,4 @@
-"""SeerNet-Multi: one SeerBlock, a head for each metric, PCGrad between them (PerfSeer, 3.2)."""
+"""SeerNet-Multi: a SeerBlock, a head for each metric, and PCGrad (PerfSeer, Section 3.2)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .seernet import SeerNet
 
 # variant without PCGrad
 PLAIN_SUM = "without-pcgrad"
-# first words of tasks
+# first words of the names of tasks
 INFERENCE, TRAINING = "inference", "training"
 
 
 class SeerMultiNetwork(TaskNetwork):
-    """A head for each task; called with a batch it gives the tasks of the rows' own quantity.
+    """A block, and a head for each task, which is a quantity of inference or of training.
 
     Args:
-        block: shared.
-        tasks: their names.
+        block: block that all heads read.
+        tasks: names of the tasks.
         width: width of the block and the heads.
-        quantity: what a call gives.
+        quantity: quantity that a call returns.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class SeerMultiNetwork(TaskNetwork):
         return torch.cat([h(read) for h in self.heads], dim=1)
 
     def chosen(self, batch: Batch, every: Tensor) -> Tensor:
+        """Return the requested quantity of each row, in the row's mode of running."""
         is_training = batch.row[:, ROW.index("is_training")] > 0.5  # 0 or 1
         inference, training = (
             self.column(f"{kind} {self.quantity.value}") for kind in (INFERENCE, TRAINING)
@@ -56,9 +57,9 @@ class SeerMultiNetwork(TaskNetwork):
 
 
 class SeerNetMulti(SeveralQuantities, SeerNet):
-    """All quantities at once; a row that was not measured in one says nothing about it.
+    """SeerNet for all quantities; a row does not train the heads of quantities that it lacks.
 
-    The variant ``without-pcgrad`` adds the tasks' gradients as they are (Figure 6).
+    The variant ``without-pcgrad`` sums the gradients of the tasks (Figure 6).
     """
 
     name: ClassVar[str] = "seernet-multi"
@@ -66,14 +67,14 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
     variants: ClassVar[tuple[str, ...]] = (PLAIN_SUM,)
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
-        """Return a metric of the paper: a quantity of inference, or one of a training step."""
+        """Return the name of a metric in the paper: a quantity of inference or training."""
         return f"{TRAINING if row.setting.training else INFERENCE} {quantity.value}"
 
     def network(self) -> nn.Module:
         return SeerMultiNetwork(self.block(), self.tasks, self.width, self.quantity)
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """Return one update a mini-batch, from the gradients of every task in it."""
+        """Return the update of the weights by a mini-batch, from the gradients of its tasks."""
         targets = self.targets(train)
         generator = random.Random(seed)
 
@@ -86,7 +87,7 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
                 if self.variant == PLAIN_SUM
                 else surgery(gradients, generator)
             )
-            assign(total, parameters)  # overwrites the gradients, so nothing is zeroed before
+            assign(total, parameters)  # replaces the gradients, which need no zeroing before
             if recipe.clip:
                 nn.utils.clip_grad_norm_(parameters, recipe.clip)
             optimiser.step()

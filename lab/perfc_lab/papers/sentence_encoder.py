@@ -1,7 +1,7 @@
-"""Sentence encoders with a graph network (Panner Selvam, thesis, Section 7.5.2, Table 7.4).
+"""A graph network with a sentence encoder (Panner Selvam, thesis, Section 7.5.2, Table 7.4).
 
-The thesis adds descriptions of static features and of the hardware, embedded by a sentence encoder
-that is not trained, to the embedding of NNLQP's network.
+The static features and the hardware are described in words, which a sentence encoder embeds. The
+encoder is not trained. The head of NNLQP's network reads these embeddings as well.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ ENCODERS = {
     "distilroberta": "all-distilroberta-v1",
     "text": MINILM,
 }
-"""Names of folders by variant."""
+"""Name of the encoder's folder by variant."""
 TEXT = "text"
 
 
 class SentenceEncoderNetwork(nnlqp.Nnlqp):
-    """NNLQP's network with two embeddings: of the graph's totals, and of machine and setting.
+    """NNLQP's network with embeddings of two texts: totals of the graph, and machine and setting.
 
-    The variant ``text`` has no graph: fully connected layers on the two embeddings.
+    The variant ``text`` has no graph, only fully connected layers on the embeddings.
     """
 
     name: ClassVar[str] = "sentence-encoder"
@@ -61,7 +61,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        # the encoder remembers texts: later calls one by one cost nothing
+        # the encoder caches embeddings, which it computes faster in batches than one by one
         count = self.embed(train) + self.embed(validation)
         say(f"{self.name}: {count:,} rows described, embedded by {ENCODERS[self.variant]}")
         super().fit(train, validation, budget, say)
@@ -71,7 +71,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return super().predict(data)
 
     def embed(self, data: Measurements) -> int:
-        """Embed all texts of the rows in batches, for later calls; return the number of rows."""
+        """Embed all texts of rows, which the encoder caches, and return the number of rows."""
         graphs = {(r.graph, r.batch) for r in data.rows}
         texts = {as_text(data.graphs[name], batch, kinds=0) for name, batch in graphs}
         if data.rows:
@@ -79,22 +79,22 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return len(data)
 
     def totals(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        """Return NNLQP's static features, and the embedding of the totals in words."""
+        """Return NNLQP's static features, and the embedding of the graph's totals as text."""
         embedding = self.vector(as_text(graph, round(batch), kinds=0))
         static = [] if self.variant == TEXT else nnlqp.static_features(graph, batch)
         return [*static, *embedding]
 
     def vector(self, text: str) -> list[float]:
-        """Return the embedding of a text, scaled so that its numbers are near 1.
+        """Return the embedding of a text, scaled to numbers near 1.
 
-        Those of a vector of norm 1 are near ``1 / sqrt(width)``.
+        Its norm is 1, so that its numbers are near ``1 / sqrt(width)`` before.
         """
         embedding = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
         numbers: list[float] = embedding.tolist()
         return numbers
 
     def network(self) -> nn.Module:
-        # what a row brings besides the sheet is as long as one more embedding
+        # a row has the embedding of its machine and setting in addition
         whole = len(self.encoding.whole) + self.text_width
         if self.variant == TEXT:
             return SummedNetwork([], whole, self.width)

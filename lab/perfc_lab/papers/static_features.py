@@ -1,6 +1,7 @@
-"""TraPPM's static features of a graph, which its baselines read alone (thesis, Section 5.4.3).
+"""TraPPM's static features of a graph (thesis, Section 5.4.3).
 
-Batch, counts of nodes and edges, and sums over operators, by their logarithm.
+They are logarithms of the batch, of counts of nodes and edges, and of sums over operators. TraPPM's
+baselines read nothing else of a graph.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ STATIC = Schema("TraPPM static", ("batch", "nodes", "edges", "mac", "parameters"
 
 @lru_cache(16_384)
 def static_features(graph: ModelGraph, batch: float) -> tuple[float, ...]:
-    """Return logarithms of six numbers; memory is what all operators read and write, in bytes."""
+    """Return the columns of `STATIC`; memory is the bytes that all operators read and write."""
     facts = graph.ops.at(batch)
     memory = float((facts["read_bytes"] + facts["write_bytes"]).sum())
     numbers = (

@@ -1,4 +1,4 @@
-"""The baseline of TraPPM that looks at no graph: its static features through two layers.
+"""A baseline of TraPPM: two fully connected layers on the static features of a graph.
 
 Panner Selvam and Brorsson, NeurIPS 2023 workshop, Appendix A.4; thesis, Section 5.5.5.2.
 """
@@ -17,7 +17,10 @@ from .trappm import ENCODING
 
 
 class StaticMlp(NetworkPredictor):
-    """TraPPM's last part alone: 512 wide, dropout 0.05, Adam at 10⁻³, squared error, 100 epochs."""
+    """TraPPM's fully connected layers alone.
+
+    They are 512 wide with dropout 0.05, trained with Adam at 10⁻³ on squared errors, 100 epochs.
+    """
 
     name: ClassVar[str] = "static-mlp"
     title: ClassVar[str] = "MLP on static features (baseline of TraPPM, 2023)"

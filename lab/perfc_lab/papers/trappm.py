@@ -1,4 +1,4 @@
-"""TraPPM: embeddings of an auto-encoder and of a supervised network, joined.
+"""TraPPM: regressors on embeddings of an auto-encoder and of a supervised graph network.
 
 Panner Selvam and Brorsson, Machine Learning for Systems at NeurIPS 2023; thesis, Chapter 5.
 """
@@ -41,20 +41,23 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *onnx_profile.COLUMNS))
-"""``[E_O, I, O, Mac, P, M]``, 98 + 6 + 6 + 1 + 1 + 1 = 113 numbers (Figure 5.1)."""
+"""Features of a node: ``[E_O, I, O, Mac, P, M]``, 98 + 6 + 6 + 1 + 1 + 1 = 113 numbers (Figure
+5.1)."""
 PRETRAINING_SHARE = 0.35
-"""Share of the time for pretraining; the paper's took 25.6 hours against 1.3 hours a fold."""
+"""Share of the time limit for pretraining, so that the regressors have the larger share. The
+paper's pretraining took 25.6 hours, and a fold of its regressors 1.3."""
 FINE_TUNING_PASSES = 60
-"""Passes over the rows of a second GPU, at a tenth of the learning rate; the thesis states
-neither."""
-# variants; the class says what each changes
+"""Epochs of fine-tuning on rows of a new machine. Neither they nor `SLOWER` are in the thesis."""
+SLOWER = 10
+"""Divisor of the learning rate in fine-tuning."""
+# variants, which the class describes
 RANDOM, WITHOUT, SUPERVISED, SCRATCH = "random", "without-embedding", "supervised", "scratch"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Batches of unmeasured graphs, one drawn for each."""
+"""Batch sizes, of which each graph of the pool has one at random."""
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """Return ``[nodes, 113]``; memory is what an operator reads and writes, in bytes."""
+    """Return the features of the nodes; memory is the bytes that an operator reads and writes."""
     facts = graph.ops.at(batch)
     memory = facts["read_bytes"] + facts["write_bytes"]
     counts = {"mac": facts["mac"], "parameters": facts["weight_elements"], "memory": memory}
@@ -72,7 +75,14 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
 class TrappmNetwork(TaskNetwork):
-    """A separate regressor for each quantity, on the same embedding (Section 5.4.3)."""
+    """A regressor for each quantity, on the same embedding of the auto-encoder (Section 5.4.3).
+
+    Args:
+        regressors: a network for each task.
+        tasks: names of the tasks.
+        quantity: quantity that a call returns.
+        is_raw: whether outputs are plain positive numbers, as in the authors' program.
+    """
 
     def __init__(
         self,
@@ -91,12 +101,13 @@ class TrappmNetwork(TaskNetwork):
 
 
 class GraphPool(Sequence[GraphTensors]):
-    """Graphs with and without rows, each encoded on access at a batch that its name draws.
+    """Graphs of the auto-encoder, encoded on access, with a random batch from the graph's name.
 
     Args:
         labelled: graphs of the rows.
-        unlabelled: graphs of a pool but model files, which tested rows may be of.
-        encoded: features of a graph at a batch.
+        unlabelled: graphs without rows. Those of model files are left out, as tested rows may be of
+            these models.
+        encoded: function that returns the features of a graph at a batch.
     """
 
     def __init__(
@@ -118,15 +129,20 @@ class GraphPool(Sequence[GraphTensors]):
 
 
 class Trappm(SeveralQuantities):
-    """``V = E_GAE ⊕ E_GNN ⊕ F_s`` (Section 5.4.3); Adam at 10⁻³, squared error, 100 epochs.
+    """TraPPM on ``V = E_GAE ⊕ E_GNN ⊕ F_s`` (Section 5.4.3).
 
-    The auto-encoder sees the graphs of the rows trained on and validated with, and those of the
-    budget's pool, which nobody measured; the paper's sees those of the tested rows too. Variants:
-    ``random`` leaves it as it was initialised (Section 5.5.9), ``without-embedding`` leaves it out,
-    ``supervised`` shows it the graphs of rows alone. ``scratch`` learns a new machine from its rows
-    alone (Table 5.5), where the others go on from the weights of the machines they know. A faithful
-    one reads and learns as the authors' program (`onnx_profile`): plain numbers, one graph at a
-    time.
+    It is trained with Adam at 10⁻³ on squared errors, 100 epochs. The auto-encoder is trained on
+    the graphs of training and validation rows and on the budget's unlabelled graphs; in the paper
+    also on the graphs of tested rows. A faithful predictor has the features and the training of the
+    authors' program (`onnx_profile`): numbers without logarithms, one graph per step.
+
+    Variants are ``random``, whose encoder has its initial weights (Section 5.5.9),
+    ``without-embedding``, which has no encoder, ``supervised``, whose encoder is trained only on
+    graphs of rows, and ``scratch``, which learns a new machine from its rows alone (Table 5.5)
+    where the others fine-tune the weights of known machines.
+
+    Attributes:
+        encoder: encoder of the auto-encoder, None before training and for ``without-embedding``.
     """
 
     name: ClassVar[str] = "trappm"
@@ -152,7 +168,11 @@ class Trappm(SeveralQuantities):
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
     ) -> TrainingBudget:
-        """Train phase 1, the auto-encoder, on graphs alone; an interrupted training goes on."""
+        """Train the auto-encoder, and return the budget for the regressors (phases 1 and 2).
+
+        A finished encoder is stored in the folder of the budget, and read by a resumed training. An
+        interrupted training of the encoder starts from the beginning.
+        """
         if self.variant == WITHOUT:
             return budget
         start = clock_s()
@@ -163,7 +183,6 @@ class Trappm(SeveralQuantities):
         )
         if checkpoint is not None and checkpoint.is_file():
             self.encoder.load_state_dict(read_tensors(checkpoint))
-        # an interrupted phase 1 begins again; a finished one is read
         elif self.variant != RANDOM:
             if not budget.unlabelled and self.variant != SUPERVISED:
                 say("no unlabelled graphs: `perfc data build graphs` draws them")
@@ -178,21 +197,21 @@ class Trappm(SeveralQuantities):
             )
         if checkpoint is not None and not checkpoint.is_file():
             write_tensors(checkpoint, self.encoder.state_dict())
-        # phase 2, the regressors, has the rest of the time
         self.encoder.eval()
         return replace(budget, limit_s=budget.limit_s - (clock_s() - start))
 
     def pool(self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget) -> GraphPool:
-        """Return the graphs that the auto-encoder learns from."""
+        """Return the graphs that the auto-encoder is trained on."""
         rest: Mapping[str, ModelGraph] = {}
         if budget.unlabelled is not None and self.variant != SUPERVISED:
             rest = StoredGraphs(budget.unlabelled)
         return GraphPool(graphs, rest, super().tensors)
 
     def _kept(self, pool: GraphPool, seed: int) -> str:
-        """Return the name of the encoder's file, with a digest of all that its weights depend on.
+        """Return the name of the encoder's file, with a digest of graphs, seed, width and variant.
 
-        A resumed training finds it again; one of other graphs or another seed does not.
+        A resumed training has the same name; a training with other graphs or another seed has not.
+        The time limit is not in the digest.
         """
         names = sorted(name for _, name in pool.sources)
         digest = self.encoding.nodes.digest
@@ -200,23 +219,23 @@ class Trappm(SeveralQuantities):
         return f"encoder-{hashlib.sha256(text.encode()).hexdigest()[:16]}.safetensors"
 
     def fresh_encoder(self) -> GraphEncoder:
-        """Return an untrained encoder."""
+        """Return an untrained encoder; that of the variant ``random`` has fixed weights."""
         encoder = GraphEncoder(len(self.encoding.nodes), self.width)
         return encoder.requires_grad_(self.variant != RANDOM)
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph, its embedding before its static features."""
+        """Return a graph, with its embedding before its static features."""
         plain = super().tensors(graph, batch)
         if self.encoder is None or plain.u is None:
             return plain
         return replace(plain, u=torch.cat([self.embedding(plain), plain.u]))
 
     def plain_tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return one graph as the encoder reads it."""
+        """Return a graph without its embedding, as the encoder reads it."""
         return super().tensors(graph, batch)
 
     def embedding(self, graph: GraphTensors) -> Tensor:
-        """Return ``E_GAE``, ``[width]``: the sum over operators; ours in hundreds of them."""
+        """Return ``E_GAE``, the sum over nodes, ``[width]``; divided by `PER` unless faithful."""
         encoder = self.encoder
         if encoder is None:
             raise PerfcError(f"{self.name} has no encoder", hint="it is not trained, or without")
@@ -237,17 +256,18 @@ class Trappm(SeveralQuantities):
 
     def modules(self) -> Mapping[str, nn.Module]:
         """Return the regressors and the encoder."""
-        # weights that are restored need an encoder to go into
+        # weights are restored into this encoder
         if self.made is not None and self.encoder is None and self.variant != WITHOUT:
             self.encoder = self.fresh_encoder()
         encoder = {} if self.encoder is None else {"encoder": self.encoder}
         return {**super().modules(), **encoder}
 
     def adapt(self, few: Measurements) -> None:
-        """Fine-tune the weights of other machines on rows of a new one (Section 5.6.2).
+        """Fine-tune the weights of other machines on rows of a new machine (Section 5.6.2).
 
-        All layers of the regressors move, the encoder stays; a tenth of the learning rate, and a
-        fixed number of passes, as nothing is left to stop by.
+        All layers of the regressors change, and the encoder does not. The number of epochs is
+        fixed, as no rows are left for early stopping. The variant ``scratch`` starts from new
+        weights.
         """
         if self.made is None or not len(few):
             return
@@ -255,18 +275,18 @@ class Trappm(SeveralQuantities):
         if self.variant == SCRATCH:
             seeded(0)
             self.made = self.network()
-        rate = self.recipe.learning_rate / (1 if self.variant == SCRATCH else 10)
-        passes = self.recipe.epochs if self.variant == SCRATCH else FINE_TUNING_PASSES
+            epochs, rate = self.recipe.epochs, self.recipe.learning_rate
+        else:
+            epochs, rate = FINE_TUNING_PASSES, self.recipe.learning_rate / SLOWER
         batches = self.batches(few, {})
-        # the recipe of a step: neither clips nor shortens products
-        recipe = TrainRecipe()
-        step = self.step(few, recipe, 0)
+        # default recipe: gradients are not clipped, and products are not in bf16
+        step = self.step(few, TrainRecipe(), 0)
         assert step is not None
         network = self.made.to(place)
         optimiser = torch.optim.Adam(network.parameters(), lr=rate)
         network.train()
         with one_thread():
-            for _ in range(passes):
+            for _ in range(epochs):
                 for batch in batches.epoch():
                     step(network, optimiser, batch.to(place))
         network.eval()

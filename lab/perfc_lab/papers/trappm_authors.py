@@ -1,6 +1,7 @@
-"""TraPPM with its authors' weights: the faithful network of `trappm`, which reads as their program.
+"""TraPPM with its authors' weights: the faithful network of `trappm`.
 
-Panner Selvam and Brorsson, NeurIPS 2023 workshop; `perfc train checkpoint` reads the files.
+It reads the features of the authors' program (Panner Selvam and Brorsson, NeurIPS 2023 workshop).
+`perfc train checkpoint` reads the files of the weights.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .trappm import Trappm
 
 
 class TrappmAuthors(FromCheckpoint, Trappm):
-    """Weights of an A100; time, memory and power of a training step."""
+    """Predictor of time, memory and power of a training step on an A100."""
 
     name: ClassVar[str] = "trappm-authors"
     title: ClassVar[str] = "TraPPM, its authors' checkpoints (Panner Selvam and Brorsson, 2023)"
