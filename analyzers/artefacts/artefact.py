@@ -217,7 +217,7 @@ def arrays_of(
         path: path of the file.
         sha256: digest of the file according to the card.
         limit: maximum size of the file in bytes.
-        wanted: whether an array of that name is read.
+        wanted: function from the name of an array to True if it is read.
 
     Raises:
         WeightsError: it cannot be read, is too large, damaged, or has another digest.

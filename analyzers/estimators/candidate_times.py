@@ -45,7 +45,7 @@ class Unbounded:
         log_s: logarithm of the time in seconds, ``[candidates of all rows]``, as all other arrays.
         low: lower end of its interval, as the logarithm of its ratio to the time.
         high: upper end of its interval, as the same logarithm.
-        outside: whether the time is extrapolated.
+        outside: True if the time is extrapolated.
         floor_s: lower bound of the time by the class of kernels.
         part: index of the candidate kernel.
         row: index of the row.

@@ -20,7 +20,7 @@ from .similarity import OperatorSimilarity
 
 @dataclass(eq=False)  # compared by identity: arrays have no single truth value
 class Trees:
-    """A forest that sums its trees for every row; the name under which fits and files hold it."""
+    """A forest that is called with the features of rows and returns the sum of its trees."""
 
     forest: Forest
 

@@ -1,6 +1,6 @@
 """Predict training steps by two fits to published steps.
 
-One is to steps of convolutional networks, the other to runs of trainers of language models.
+One fit is to steps of convolutional networks, the other to runs of trainers of language models.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def by_published_steps(
     result = step_time(execution, table, deployment, source)
     if result is None:
         return None
-    # is_own: steps on this machine were published
-    (time, is_own), fit = result, law()
+    time, is_own = result  # is_own: steps on this machine were published
+    fit = law()
     words = (
         f"the {STEP_LAW} predictor, fitted to {fit.steps} published steps of "
         f"{fit.architectures} convolutional networks, data loading included"
@@ -86,7 +86,7 @@ def by_published_runs(
     words = (
         f"the {RUN_LAW} predictor, fitted to {default_law.rows} published steps of language models"
     )
-    is_own = bool(others)
+    is_own = bool(others)  # runs on this architecture were published
     outside = () if is_own else (f"no published training run on {machine.arch or machine.name}",)
     return CandidateRun(execution.bounds.floor_s, time, RUN_LAW, words, is_own, outside)
 
