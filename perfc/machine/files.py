@@ -258,7 +258,7 @@ def load(name: str | os.PathLike[str]) -> Machine:
     near = difflib.get_close_matches(wanted, known, n=CLOSE)
     # names with the same first letter first; before all of them, the longest name of a target that
     # the unknown name begins with, of which it is a variant
-    near = sorted(near, key=lambda one: one[:1] != wanted[:1])
+    near = sorted(near, key=lambda n: n[:1] != wanted[:1])
     prefixes = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]
     near = list(dict.fromkeys([*sorted(prefixes, key=len)[-1:], *near]))[:SUGGESTED]
     hint = "`perfc targets list` shows all"

@@ -74,7 +74,7 @@ class Parallel:
 
         Args:
             values: values by ``KEYS``, as numbers or text.
-            where: function from a key to its place in the input, for messages.
+            where: function from a key to its place in the input, for messages; by default the key.
 
         Raises:
             ParseError: an unknown key or an invalid degree.

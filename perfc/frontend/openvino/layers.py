@@ -66,9 +66,9 @@ def _groups(c: LayerCall) -> tuple[int, str]:
         return groups, c.emit("Reshape", c.value(1), c.shape(merged))
     if stored.scale is not None:
         # scales of channels lose the axis of groups too; missing last axes have an extent of 1
-        count = stored.scale.meta
-        extents = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
-        merged_scale = Meta(count.dtype, (extents[0] * extents[1], *extents[2 : len(sizes)]))
+        given = stored.scale.meta
+        extents = tuple(s for s in (*given.sizes, 1, 1) if isinstance(s, int))
+        merged_scale = Meta(given.dtype, (extents[0] * extents[1], *extents[2 : len(sizes)]))
         stored = replace(stored, scale=replace(stored.scale, meta=merged_scale))
     return groups, c.weight(stored, range(len(merged)), merged)
 
@@ -318,6 +318,7 @@ def _fake_quantize(c: LayerCall) -> str:
     levels, low = c.integer("levels", 256), c.stored(1)
     if low is None or levels < 2:
         raise ValueError("computed bounds")
+    # bounds that were not read may be below 0
     is_signed = low.data is None or min(low.values()) < 0
     narrow = DataType.INT4 if is_signed else DataType.UINT4
     byte = DataType.INT8 if is_signed else DataType.UINT8

@@ -223,15 +223,12 @@ class AtenCall(Emitter):
 
         Vectors of normalizations are not cast: their kernels read them in any type.
         """
-        value, stored, wanted = (
-            self.scope.values[raw] if raw else "",
-            self.scope.meta(raw),
-            self.result,
-        )
+        value = self.scope.values[raw] if raw else ""
+        meta, wanted = self.scope.meta(raw), self.result
         # any operand but the first is a scale, an offset or a statistic
         is_vector = "norm" in self.operator and raw not in (self.raw("input"), self.raw("self"))
-        if self.scope.is_autocast and stored.is_float and wanted.is_float and not is_vector:
-            return self.cast(value, stored.dtype, wanted.dtype)
+        if self.scope.is_autocast and meta.is_float and wanted.is_float and not is_vector:
+            return self.cast(value, meta.dtype, wanted.dtype)
         return value
 
     def raw(self, name: str) -> str:

@@ -61,15 +61,19 @@ class MeasurementBudget:
 
 
 _BUDGETS = {
-    "cpu": MeasurementBudget(3, 40, 0.5, 100.0),
-    "cuda": MeasurementBudget(2, 20, 0.5, 140.0),
+    "cpu": MeasurementBudget(rounds=3, again=40, pause_s=0.5, seconds=100.0),
+    "cuda": MeasurementBudget(rounds=2, again=20, pause_s=0.5, seconds=140.0),
 }
-"""Budget of a whole measurement by kind of device: rounds, again, pause and time in seconds."""
+"""Budget of a whole measurement by kind of device."""
 _QUICK = {
-    "cpu": MeasurementBudget(2, 8, 0.1, 12.0, shared_rounds=3, power_s=0.2),
-    "cuda": MeasurementBudget(2, 8, 0.1, 16.0, shared_rounds=3, power_s=0.2),
+    "cpu": MeasurementBudget(
+        rounds=2, again=8, pause_s=0.1, seconds=12.0, shared_rounds=3, power_s=0.2
+    ),
+    "cuda": MeasurementBudget(
+        rounds=2, again=8, pause_s=0.1, seconds=16.0, shared_rounds=3, power_s=0.2
+    ),
 }
-"""Budget of a quick measurement, which ends within 20 s, by kind of device in the same order."""
+"""Budget of a quick measurement, which ends within 20 s, by kind of device."""
 
 
 class UncertainError(MeasurementError):

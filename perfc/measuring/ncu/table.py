@@ -82,10 +82,10 @@ def read(path: Path, wanted: Callable[[str], bool]) -> NcuTable:
         ParseError: not such a file, too large, or numbers that contradict each other.
     """
     table = NcuTable(str(path))
-    parsed = Parser(table, wanted)
+    parser = Parser(table, wanted)
     for line in lines_of(path):
-        parsed.line(line)
-    parsed.finish()
+        parser.line(line)
+    parser.finish()
     convert(table)
     return table
 
