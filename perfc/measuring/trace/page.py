@@ -30,8 +30,8 @@ def trace_page(view: TraceView, line: TimeLanes) -> str:
     below = [s for s in sections if s not in above and s.name not in ("classes", "kernels")]
     every, *notes = kernel_parts(view, None)
     assert isinstance(every, Table)
-    # kernels by their short names: full ones begin with the same namespaces, and a narrow cell cuts
-    # the end, where they differ
+    # kernels, in column 0, by their short names: full ones begin with the same namespaces, and a
+    # narrow cell cuts the end, where they differ
     rows = (
         (c.short if isinstance(c, Name) and not i else c for i, c in enumerate(r))
         for r in every.rows

@@ -177,7 +177,7 @@ class TraceView:
         steps: steps of the file.
         step: number of the step that this is; null for all launches.
         earlier_launches: launches from before the trace began, which are not in any step.
-        earlier_s: their time.
+        earlier_s: time of these launches.
         collectives: by kind, message and group, the longest first.
         breakdown: time by what the host did; null unless it is selected.
         prediction: the trace against the prediction of a model; null without one.
@@ -211,6 +211,7 @@ class TraceView:
             ClassView(c.name.value, c.launches, c.time_ns * 1e-9, c.time_ns / total)
             for c in summary.classes
         )
+        # in the order of the fields
         return cls(
             path,
             summary.trace.source.value,

@@ -93,9 +93,9 @@ class Result:
         was_analysed: True if analyzed now, False if cached.
         why: operators that explain the change; empty if not requested.
         module: the PyTorch module of the case; None for a file.
-        former: name of the model in the baseline; "" if it is several.
         source: file and line of the code of the first operator of ``why``.
         lines: changed lines of code, with what each costs.
+        former: name of the model in the baseline; "" if it is several.
     """
 
     case: BaselineCase
@@ -135,8 +135,8 @@ def judge(
         predictor: digests of the current predictor and of the baseline's.
         alone: figures for absolute limits, if ``entry`` is that of several models.
     """
-    blamed = whose(entry, old, predictor)
-    # a lock file has the first characters of a digest
+    other_causes = whose(entry, old, predictor)
+    # False if the model did not change; a lock file has the first characters of a digest
     is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
 
     def entry_of(rule: LimitRule) -> Entry:
@@ -153,7 +153,7 @@ def judge(
         standing = BaselineStatus.SAME
     else:
         standing = BaselineStatus.CHANGED
-    notes = tuple(blamed) if standing is BaselineStatus.CHANGED else ()
+    notes = tuple(other_causes) if standing is BaselineStatus.CHANGED else ()
     bounds = [m.key for m, f in entry.figures.items() if f.is_bound]
     if bounds:
         notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
@@ -191,7 +191,10 @@ def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterat
 def exceeded(
     rule: LimitRule, entry: Entry, old: Entry | None, *, is_models_own: bool
 ) -> LimitExceeded | None:
-    """Return the finding of one rule; None if it is met or its baseline is missing."""
+    """Return the finding of one rule; None if it is met or its baseline is missing.
+
+    ``is_models_own`` is False if the model is that of the baseline: the limit then only warns.
+    """
     figure = entry.figures.get(rule.metric)
     before = None if old is None else old.figures.get(rule.metric)
     limit = rule.limit.highest(None if before is None else rounded(before.value))

@@ -122,6 +122,7 @@ def by_edit(
 
 def at_changed_lines(blame: Blame, change: CodeChange) -> Blame:
     """Name each cause by the changed line that is nearest to the code of its nodes."""
+    # nodes are a pair, old and new; `nearest` takes the lines of the new ones first
     culprits = [
         replace(c, source=change.nearest(frames_of(c.nodes[1]), frames_of(c.nodes[0])) or c.source)
         for c in blame.culprits
@@ -218,6 +219,7 @@ def in_words(edit: Edit) -> str:
         case Status.ADDED | Status.REMOVED as status:
             text = status.value
         case status:
+            # the only detail of a moved or duplicated node is where it comes from
             text = f"{status.value} {head.details[0]}"
     others = [c for c in edit.changes if c is not head and not c.is_carried]
     if len(others) > MANY:

@@ -141,8 +141,8 @@ def grown(name: str, title: str, unit: Unit, *, is_spare: bool = True) -> Column
 
 def nonempty(table: Table) -> Table:
     """Return a table without columns that have no difference."""
-    empty = ("", "0", DASH)  # cells without a difference
-    shown = [i for i, cells in enumerate(zip(*table.rows, strict=True)) if {*cells} - {*empty}]
+    empty = {"", "0", DASH}  # cells without a difference
+    shown = [i for i, cells in enumerate(zip(*table.rows, strict=True)) if {*cells} - empty]
     return table.only(shown)
 
 

@@ -208,13 +208,13 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
             )
             for c in d.changes
         ),
-        d.aligned,
-        d.aligned_products[0],
-        d.aligned_products[1],
-        d.is_complete,
-        d.old.prediction.total.fixed_s,
-        d.new.prediction.total.fixed_s,
-        d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
+        aligned_nodes=d.aligned,
+        aligned_products=d.aligned_products[0],
+        products=d.aligned_products[1],
+        is_complete=d.is_complete,
+        fixed_s_old=d.old.prediction.total.fixed_s,
+        fixed_s_new=d.new.prediction.total.fixed_s,
+        factor_s=d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
     )
 
 

@@ -154,6 +154,7 @@ class _SettingsReader:
         raise SettingsError(f"{self.prefix}.{key}: {message}", where=where, hint=hint)
 
     def codes(self, table: Mapping[str, object], key: str) -> tuple[str, ...]:
+        """Return the codes of a key; empty without it."""
         return self.listed(key, table.get(key, []))
 
     def listed(self, key: str, value: object) -> tuple[str, ...]:
@@ -168,12 +169,14 @@ class _SettingsReader:
         return tuple(value)
 
     def text(self, table: Mapping[str, object], key: str) -> str:
+        """Return the string of a key; empty without it."""
         value = table.get(key, "")
         if not isinstance(value, str):
             self.fail(key, "not a string")
         return str(value)
 
     def share(self, value: object) -> float:
+        """Return the minimum gain, which is text or a number, as a fraction."""
         if isinstance(value, str):
             try:
                 return parse_share(value)
@@ -185,6 +188,7 @@ class _SettingsReader:
         return float(value)  # type: ignore[arg-type]
 
     def file_ignores(self, value: object) -> tuple[FileIgnore, ...]:
+        """Return the ignored codes by pattern, in the order of the file."""
         key = "per-file-ignores"
         if not isinstance(value, dict):
             self.fail(key, "not a table", '"models/*.onnx" = ["PF4"]')

@@ -35,7 +35,7 @@ from .finding import Gain, GainBasis
 from .fixes.edit import Edit, rewritten
 
 MAX_ANALYSES = 400
-"""Maximum distinct changes to analyze per model; the gain of others is unknown."""
+"""Maximum distinct changes per model, each of which takes an analysis; other gains are unknown."""
 
 
 @dataclass(slots=True)

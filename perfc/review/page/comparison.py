@@ -99,7 +99,7 @@ COLUMNS = (
 
 def pair_table(comparison: ComparisonContent, shown: Sequence[Pair]) -> Table:
     """Return the table of pairs."""
-    return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
+    return Table(COLUMNS, tuple(cells(comparison, pair) for pair in shown))
 
 
 def cells(comparison: ComparisonContent, pair: Pair) -> tuple[Cell, ...]:
@@ -125,16 +125,16 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
     kernels = comparison.new.views.kernels
     delta: list[float | None] = [None] * len(kernels)
     row_of: list[int | None] = [None] * len(kernels)
-    for place, r in enumerate(every):
-        alone_s = sum(kernels[i].time_s for i in r.new)
-        for i in r.new:
+    for place, pair in enumerate(every):
+        pair_s = sum(kernels[i].time_s for i in pair.new)
+        for i in pair.new:
             row_of[i] = place
             # new kernels of a pair share its change by their time, or equally without any
-            part = kernels[i].time_s / alone_s if alone_s else 1 / len(r.new)
-            delta[i] = number(r.kernels.delta.time_s * part)
+            part = kernels[i].time_s / pair_s if pair_s else 1 / len(pair.new)
+            delta[i] = number(pair.kernels.delta.time_s * part)
     return {
         "table": table(pair_table(comparison, every)),
-        "kernels": [r.new[0] if r.new else None for r in every],
+        "kernels": [pair.new[0] if pair.new else None for pair in every],
         "row_of": row_of,
         "delta_s": delta,
         "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),

@@ -95,7 +95,7 @@ class AvoidableCopies(TraceRule):
         """Yield a finding for each kind and operator."""
         groups: dict[tuple[int, str], list[KernelTime]] = {}
         for k in subject.summary.kernels:
-            kind = next((at for at, (test, _, _) in enumerate(KINDS) if test(k)), None)
+            kind = next((i for i, (test, _, _) in enumerate(KINDS) if test(k)), None)
             if kind is not None:
                 groups.setdefault((kind, name_of(k)), []).append(k)
         for (kind, name), kernels in groups.items():

@@ -103,6 +103,7 @@ class ConstantFoldable(Rule):
         is_inside = not any(w.location for w in read)
         is_safe = is_small and is_inside and bool(ends) and not any(v in given_back for v in ends)
         names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
+        # four operators are enough to recognize the place
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         compute = "computes" if len(group) == 1 else "compute"
         return self.finding(

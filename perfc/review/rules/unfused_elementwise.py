@@ -51,6 +51,7 @@ class UnfusedElementwise(Rule):
         if not runs:
             return
         longest = max(runs, key=len)
+        # five kernels are enough to recognize the place
         labels = " → ".join(subject.kernels[i].kernel.label for i in longest[:5])
         more = " → …" if len(longest) > 5 else ""
         runtime = subject.report.kernels.runtime.name
