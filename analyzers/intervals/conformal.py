@@ -133,7 +133,7 @@ class Bands:
         Args:
             spread: expected error of each row on measured machines.
             distance: distance to the nearest measured machine.
-            measured: whether the machine was measured.
+            measured: True if the machine was measured.
         """
         low, high = around_zero(self.seen, spread)
         if measured:
@@ -193,7 +193,7 @@ class Calibration:
         Args:
             spread: expected error of each row on measured machines.
             distance: distance to the nearest measured machine; 0 for a machine with an equal sheet.
-            measured: whether the machine was measured.
+            measured: True if the machine was measured.
             category: index into ``names`` of each row; none by default.
             names: names of the categories.
         """

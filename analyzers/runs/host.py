@@ -157,6 +157,7 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
     engine_launches = launched_by(runtime)
 
     def count(bound: KernelBound) -> float:
+        """Return the number of launches of one kernel."""
         kernel = bound.kernel
         # launched inside of an operator, so that no operator is dispatched for it
         if kernel.helper is not None and not kernel.helper.is_dispatched:

@@ -41,7 +41,7 @@ class Doing(Enum):
 
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
-        """Return what a kernel does."""
+        """Return the kind of a kernel, by its problem and by the kind of its operator."""
         # experts first: the kind of their kernels is MATMUL as well
         if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS

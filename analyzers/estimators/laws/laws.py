@@ -117,7 +117,7 @@ class Subjects:
         self.execution, self.bounds = execution, execution.bounds
         self.sheet, self.folder = Sheet(execution.machine), execution.folder
         self.classes = predictor.known_classes(self.folder)
-        self.learned = dict[tuple[str, str], bool]()
+        self.learned = dict[tuple[str, str], bool]()  # cache of `is_learned`, by class and type
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
         # strides matter where each operator has its kernel, which indexes tensors as PyTorch lays

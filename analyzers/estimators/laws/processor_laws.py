@@ -97,8 +97,8 @@ class ProcessorSubjects:
 
     def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
         """Return the law and the resources of one launch of the kernels that have a law."""
-        each = {i: self.law(i) for i in indices if self.starts}
-        return {i: pair for i, pair in each.items() if pair}
+        pairs = {i: self.law(i) for i in indices if self.starts}
+        return {i: pair for i, pair in pairs.items() if pair}
 
     def law(self, index: int) -> tuple[KernelLaw, KernelResources] | None:
         """Return the law and the resources of one launch of a kernel; None without a law."""
@@ -112,8 +112,8 @@ class ProcessorSubjects:
             names = self.seconds.of_copy(bound.counts.nbytes, bound.dtype.code)
         else:
             names = self.seconds.of(of_bound(bound, bounds.at(index)))
-        each = (named_law(start, bound.dtype.code, names) for start in self.starts)
-        return next(filter(None, each), None)
+        pairs = (named_law(start, bound.dtype.code, names) for start in self.starts)
+        return next(filter(None, pairs), None)
 
     def nearness(self, _law: KernelLaw) -> Nearness:
         """Return how near the rows of laws are to this machine, the same for all laws.

@@ -38,6 +38,8 @@ class Matmul(KernelClass):
         "output_bits": 0,
         "scale_block": 0,
     }
+    # columns that the framework decides, columns by which it chooses a kernel, features with which
+    # time only rises, and categories of rows that are calibrated separately
     by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block")
     chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits",)
     increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")

@@ -66,7 +66,7 @@ class Rowwise(Called):
         return {
             "log_body": np.log(body / self.eager_s),
             "log_cols": np.log2(rows["cols"]),
-            # more than 16 waves, or fewer than a sixteenth of one, count alike
+            # beyond 16 waves, and below a sixteenth of one, their number has no further effect
             "waves": np.clip(np.log2(waves), -4, 4),
             # idle share of the last wave: of 20 waves and more it is below 5 %
             "tail": (np.ceil(waves) / waves - 1) * (large & (waves < 20)),
