@@ -223,6 +223,7 @@ class Timing:
             self.steps.append((step.name, step.time_s, step.depth))
 
     def __str__(self) -> str:
+        # the time of a pass includes that of the passes nested in it
         total = sum(t for _, t, depth in self.steps if not depth)
         rows = [f"{t * 1e3:10.3f} ms  {'  ' * depth}{name}" for name, t, depth in self.steps]
         return "\n".join([*rows, f"{total * 1e3:10.3f} ms  total"])

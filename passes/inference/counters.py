@@ -108,13 +108,13 @@ def is_extent(node: Node, producers: Mapping[Value, Node]) -> bool:
 
 
 def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | None:
-    """Return the number of iterations from now to the last one, both not counted; at most ``most``.
+    """Return how many further iterations precede the last one; at most ``most``.
 
     The step doubles until the condition is false, then bisection finds where it became so.
 
     Args:
-        goes_on: whether the loop goes on after the iteration that so many others precede from now
-            on; None if unknown.
+        goes_on: whether the loop goes on after the iteration that so many further ones precede;
+            None if unknown.
         most: number that ends the search; the loop need not end by then.
     """
     # the loop goes on after ``low``; once doubling ends it does not after ``high``, unless ``most``
@@ -217,7 +217,7 @@ def goes_on(
     done: int,
     by: int,
 ) -> bool | None:
-    """Return whether a counting loop goes on after the iteration that ``by`` others precede.
+    """Return whether a counting loop goes on after the iteration that ``by`` further ones precede.
 
     None if its states there, or its condition, are not predictable.
     """

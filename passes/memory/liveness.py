@@ -171,7 +171,8 @@ class Liveness(Analysis[LivenessTable]):
                     if written not in owner:
                         continue  # a stored tensor in its next state
                     home = owner[written]
-                # of kind VIEW the first result alone shows the operand; all parts of a Split do
+                # an operator of kind VIEW shows its operand in the first result alone, other views,
+                # such as a Split, in every result
                 elif is_view(node) and source is not None and (i == 0 or kind is not Kind.VIEW):
                     if source not in owner:
                         continue  # shows a stored tensor, or a value of the graph around

@@ -100,8 +100,8 @@ class Saved(Analysis[SavedTable]):
             if not is_view or node in copies or source is None:
                 root.update((v, v) for v in node.results)
             elif source in root:
-                # a view needs no storage; of kind VIEW the first result alone shows the operand, of
-                # a runtime's further views, as Split, every result
+                # a view needs no storage: an operator of kind VIEW shows its operand in the first
+                # result alone, the further views of a runtime, such as Split, in every result
                 shown = node.results[:1] if node.op.kind is Kind.VIEW else node.results
                 root.update((v, root[source]) for v in shown)
                 root.update((v, v) for v in node.results[len(shown) :])

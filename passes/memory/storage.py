@@ -155,7 +155,7 @@ class StorageTable:
         dead: list[list[int]] = [[] for _ in range(count + 1)]
         sizes = self.sizes(env)
         for i, b in enumerate(self.buffers):
-            # without kernels, as of sequences on the host, values exist at the end
+            # in a graph without kernels, as of sequences on the host, the only position is 0
             born[min(b.born + 1, count)].append(i)
             if b.dies < count:
                 dead[b.dies + 1].append(i)

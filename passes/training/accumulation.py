@@ -44,6 +44,7 @@ def accumulated(
     for batch in range(2, count + 1):
         renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
         further_inputs += renamed.values()
+        # the tape appends its additions to the list of the result
         tape.phase, tape.nodes = Phase.BACKWARD, result
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
         for node in nodes:

@@ -181,10 +181,10 @@ class CalibratedSum:
 class Base(Enum):
     """Kernel sums that trees may correct, with the data and ``keeps_up`` of `KernelSum`."""
 
-    WAITING = "fitted laws, one worker of prompts where nobody says"
-    KEEPING_UP = "fitted laws, prompts apart keep up with answers"
-    BARE = "kernels alone, prompts apart keep up with answers"
-    NOTHING = "no kernels, so that trees say all"
+    WAITING = "fitted laws; an unknown number of prefill workers is one"
+    KEEPING_UP = "fitted laws; an unknown number of prefill workers keeps up with decode"
+    BARE = "kernels alone; an unknown number of prefill workers keeps up with decode"
+    NOTHING = "no kernels: trees predict the whole time"
 
     __hash__ = object.__hash__  # faster than Enum's hash of the name
 

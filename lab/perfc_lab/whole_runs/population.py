@@ -202,12 +202,12 @@ class Few:
         every = (*self.priors, *priors)
         factors = np.array([*self.factors, *(self.overall * p.factor for p in priors)])
         plain, spread = parts(table, group, self.table, self.group, every)
-        mean, usual, between = (np.zeros(len(table)) for _ in range(3))
+        prior_mean, prior_noise, population_variance = (np.zeros(len(table)) for _ in range(3))
         for g in np.unique(group).tolist():
             is_member = group == g
-            mean[is_member] = table[is_member] @ every[g].mean
-            usual[is_member] = every[g].noise
-            between[is_member] = ((table[is_member] @ every[g].spread) ** 2).sum(axis=1)
+            prior_mean[is_member] = table[is_member] @ every[g].mean
+            prior_noise[is_member] = every[g].noise
+            population_variance[is_member] = ((table[is_member] @ every[g].spread) ** 2).sum(axis=1)
         square = (table**2).sum(axis=1)
         # relative to one guess, as the evidence itself may underflow
         weight = np.exp([g.evidence - self.guesses[0].evidence for g in self.guesses])
@@ -215,11 +215,11 @@ class Few:
         first, second = np.zeros(len(table)), np.zeros(len(table))
         for guess, share in zip(self.guesses, weight / weight.sum(), strict=True):
             gram = guess.deviation**2 * plain + spread
-            expected = mean + gram @ guess.weights
+            expected = prior_mean + gram @ guess.weights
             # variance of the prior, less the part that the known rows explain
-            variance = guess.deviation**2 * square + between
+            variance = guess.deviation**2 * square + population_variance
             variance -= np.einsum("ij,jk,ik->i", gram, guess.inverse, gram)
-            noise = guess.noise * usual * expected
+            noise = guess.noise * prior_noise * expected
             first += share * expected
             second += share * (np.maximum(variance, 0.0) + noise**2 + expected**2)
         estimate = np.maximum(first, LEAST)

@@ -62,6 +62,7 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
             continue
         tape.place, tape.suffix, tape.nodes = node.loc, ".unfused", []
         result = written(op, node, group, tape, is_sdpa=fuses_attention)
+        # the last operator writes the results of the attention itself
         *before, last = tape.nodes
         assert last.results == (result,)
         result_nodes += [*before, Node(last.op, last.inputs, node.outputs, (), last.loc)]

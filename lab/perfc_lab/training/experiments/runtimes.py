@@ -47,7 +47,7 @@ GOAL, GOAL_OF_ONE = 0.15, 0.20
 
 
 def under(runtime: str, stored: str = "") -> Slice:
-    """Return the slice of a runtime, in one precision or, which alone has a goal, in all."""
+    """Return the slice of a runtime in one precision, or in all; only all together have a goal."""
     return (
         f"{runtime}, {stored}" if stored else runtime,
         lambda run, _: run.table.runtime == runtime and stored in ("", run.table.stored),
