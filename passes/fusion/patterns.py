@@ -42,7 +42,7 @@ class Pattern:
     Args:
         starts: mnemonics or kinds of nodes at which a search begins, in order.
         place: module and name of the function that returns the members around a node, or None
-            without a match; it is only imported for models with such nodes.
+            without a match; the function is only imported for models with a node in ``starts``.
         tag: name of the unit.
         kind: kind of kernel of the unit.
         folds: whether all members but the first are merged into stored tensors.

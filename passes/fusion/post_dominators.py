@@ -36,7 +36,7 @@ class Access(IntEnum):
     OPAQUE = 8
 
 
-# main loops; a kernel has one of them at most
+# kinds with a main loop, of which a kernel has one at most
 ANCHORS = frozenset({Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION})
 UNITS = (Squeeze, Unsqueeze)
 """Views that only add or remove axes of one element."""

@@ -30,7 +30,7 @@ iterations but is after 8.
 COMPARISONS = (Less, LessOrEqual, Greater, GreaterOrEqual)
 """Conditions of a counter that has a limit on one side."""
 MONOTONE = (*COMPARISONS, And, Add, Sub, Neg, Cast, Squeeze, Unsqueeze, Reshape, Identity)
-"""Operators of which a condition on counters is false for good once it is false.
+"""Operators that a condition on counters may consist of so that it stays false once it is false.
 
 Equality and alternatives may hold again later, and so may the opposite of a conjunction.
 """
@@ -85,7 +85,7 @@ def is_monotone(body: Graph) -> bool:
         # an input of the body, or a number that all iterations share
         if node is None or is_extent(node, producers):
             continue
-        # the opposite of a comparison is a comparison, that of a conjunction is none
+        # the opposite of a comparison is a comparison; the opposite of a conjunction is none
         before = producers.get(node.inputs[0]) if node.inputs and node.inputs[0] else None
         compared = before is not None and isinstance(before.op, COMPARISONS)
         if not isinstance(node.op, MONOTONE) and not (isinstance(node.op, Not) and compared):

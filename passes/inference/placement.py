@@ -28,7 +28,7 @@ MOST_PLACES = 1 << 22
 
 
 class ExtentsOfSymbols(dict[str, int]):
-    """Extents for symbols, all different, and multiples of 64 so that halves and heads are whole.
+    """Extents for symbols: all different, and multiples of 64, which heads and halves divide.
 
     Another step also changes the ratios between the extents: 64 and 128, or 576 and 768.
     """
@@ -329,7 +329,7 @@ def united(views: Collection[Axes]) -> int | None:
 
     None if there are too many places to compare.
     """
-    # regular offsets of each view; views without elements do not count
+    # views without elements add nothing
     lattices = [Lattice.of(axes) for axes in views if all(axes)]
     factor = 1
     while lattices and all(x.steps for x in lattices):

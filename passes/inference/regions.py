@@ -106,7 +106,10 @@ def _initial(ins: Inputs, start: int) -> list[Argument]:
 
 
 def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
-    """Return the result of a Loop, followed if its end is known, else by a fixed point of types."""
+    """Return the result of a Loop.
+
+    Its iterations are followed if their end is known; else types are a fixed point of the body.
+    """
     body = node.regions[0]
     carried = _initial(ins, 2)
     n_carried = len(carried)

@@ -212,7 +212,7 @@ def is_limited(d: Dim) -> bool:
 def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
     """Return the least extent above ``size`` that is enough; None if none up to ``most`` is.
 
-    Extents larger than one that is enough must be enough, too.
+    If an extent is enough, all larger extents must be enough.
     """
     # doubling and bisection need few tries: each may infer the whole model
     low, high = size, max(size, 1) * 2

@@ -75,7 +75,7 @@ class Formulas(Analysis[Sizing]):
 
 
 def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
-    """Return the values of all symbols: given ones, then assumed ones or those the model requires.
+    """Return the values of all symbols: as given, else as assumed or as the model requires.
 
     Raises:
         ShapeError: the given values contradict each other or the model, or no assumed values are
@@ -136,8 +136,8 @@ def numbered(sizing: Sizing, values: Settled, formulas: Collection[str] = ()) ->
 def holds(typed: Module, numeric: Module, env: Env) -> bool:
     """Return True if formulas at ``env`` equal the result of inference with numbers.
 
-    Control flow is compared by the contents that decide it, too. With a symbol of 0 types must be
-    equal: for operators empty operands are special cases, which formulas may not know.
+    Control flow is also compared by the contents that decide it. With a symbol of 0, types must be
+    equal: empty operands are special cases of operators, which formulas may not know.
     """
     is_exact = 0 in env.values()
     memo: dict[tuple[Type, Type], bool] = {}

@@ -137,13 +137,13 @@ class Sizing:
     def is_local(self) -> bool:
         """Return True if formulas hold whenever they hold for every application by itself.
 
-        So it is without control flow, and where every extent follows from the symbols.
+        True for a module without control flow in which every extent follows from the symbols.
         """
         return not self.has_regions and not any(is_open_in(t, self.names) for t in self.types)
 
     def holds_at(self, env: Env) -> bool:
         """Return True if formulas of all applications hold with numbers; False if unsure."""
-        # for operators empty operands are special cases, which formulas may not know
+        # empty operands are special cases of operators, which formulas may not know
         if 0 in env.values() or not self.is_local:
             return False
         types: dict[Type, Type] = {}

@@ -133,7 +133,7 @@ class StrideWalk:
             self.strides[result] = (b, h, s, d)
 
     def keeps_order(self, node: Node) -> None:
-        """Record dense results, in the order of the first operand of their shape."""
+        """Record a dense result with its axes in the order of the first operand of its shape."""
         result = node.results[0]
         shape = self.shapes.get(result, ())
         for v in node.inputs:

@@ -1,8 +1,9 @@
 """Copies where convolutions on blocked channels meet other operators.
 
-ONNX Runtime's CPU provider stores channels in blocks around convolutions, and last around those of
-quantized models. A tensor that only one side takes in that form is copied on the way, once for all
-its readers. Source: onnxruntime nchwc_transformer.cc, nhwc_transformer.cc.
+ONNX Runtime's CPU provider stores channels in blocks around convolutions; around convolutions of
+quantized models it stores channels last. A tensor that only its writer, or only a reader, takes in
+this form is copied in between, once for all its readers. Source: onnxruntime nchwc_transformer.cc,
+nhwc_transformer.cc.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Channels that fill blocks of 16 also fill blocks of 8.
 REORDERS = {True: "layout nchw→nchwc", False: "layout nchwc→nchw"}
 """Names of the copies into blocks, and out of them."""
 ALIGNMENT = 4
-"""Copies into blocks take multiples of so many channels."""
+"""Copies into blocks take multiples of this number of channels."""
 LAST = "channels last"
 """Pattern given to reductions that read feature maps with channels last."""
 _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
@@ -48,7 +49,8 @@ _JOINING = (Add, Sum, Mul)
 def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     """Return the table with the copies into and out of blocks.
 
-    A copy belongs to the kernel that writes the tensor, that of an input to its first reader.
+    A copy belongs to the kernel that writes the tensor; the copy of an input belongs to its first
+    reader.
 
     Args:
         table: kernels of a runtime that stores channels in blocks.
@@ -148,7 +150,7 @@ def channels(v: Value) -> int:
 def is_data(kernel: Kernel, v: Value) -> bool:
     """Return True if a kernel on blocks reads ``v`` in blocks.
 
-    Only the input of a convolution with fewer channels than a block is read as it is.
+    The exception is the input of a convolution that has fewer channels than a block.
     """
     if not isinstance(kernel.anchor.op, Conv) or kernel.pattern == "quantized":
         return True

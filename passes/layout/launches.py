@@ -350,7 +350,7 @@ class Launching:
             elements=at(w.batch) * at(w.out_channels) * pixels,
             capability=capability,
             channels_last=is_last,
-            # a model of channels first stores its weights so, too
+            # a model with channels first also stores its weights with channels first
             copied_weights=is_last and self.layout is Layout.CHANNELS_FIRST,
             merged=merged,
         )
@@ -367,7 +367,7 @@ def rules_of(
 
 
 def operation_of(kernel: Kernel) -> RuleOperation | None:
-    """Return the class of a kernel that rules distinguish; None for the others."""
+    """Return the class that rules put a kernel in; None if no rule is of such a kernel."""
     match kernel.problem:
         case SlidingWindow() as w if isinstance(kernel.anchor.op, ConvGrad):
             return GRADIENTS.get(type(kernel.anchor.op)) if w.groups == 1 else None

@@ -29,8 +29,8 @@ def over_lists(
 def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) -> int:
     """Return the launches of one operation over tensors with the ``sizes`` in elements.
 
-    As PyTorch's ``multi_tensor_apply``, a launch ends with a full tensor list or a full grid, in
-    which case the next one begins with the rest of the tensor.
+    As in PyTorch's ``multi_tensor_apply``, a launch ends with a full tensor list or a full grid.
+    After a full grid the next launch begins with the rest of the tensor.
 
     >>> launch_count([64, 200_000, 10], 2, 320), launch_count([5 * CHUNK], 2, 4)
     (2, 2)
@@ -63,7 +63,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
     if not isinstance(op, MultiTensor):
         return kernel
     members = op.members(ins)
-    # a kernel takes tensors of one combination of types
+    # one launch takes only tensors with the same combination of types
     groups: dict[object, list[float]] = {}
     for i in range(members):
         tensors = ins[i::members]

@@ -113,7 +113,7 @@ class Liveness(Analysis[LivenessTable]):
 
     A node's operands and results live together while it runs. Inputs belong to the caller: they
     live from the first step to the last and are never overwritten. While a node with
-    regions runs, values of its regions live too; of an If those of the branch that needs more.
+    regions runs, values of its regions live too; of an If, values of the branch that needs more.
     Workspace of kernels, alignment and fragmentation are left out: the peak is what an ideal
     allocator needs.
     """

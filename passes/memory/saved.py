@@ -30,7 +30,7 @@ from ..runtimes import DEFAULT, runtime
 BEFORE = (Phase.FORWARD, Phase.LOSS)
 """Phases whose values may be saved."""
 AFTER = (Phase.BACKWARD, Phase.RECOMPUTE)
-"""Phases that read saved values: recomputation starts from those of a checkpoint."""
+"""Phases that read saved values: recomputation starts from values that a checkpoint saved."""
 
 
 @frozen

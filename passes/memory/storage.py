@@ -2,7 +2,7 @@
 
 Values that stay inside a kernel take no buffer. A buffer lives from the kernel that first writes it
 to the last one that reads it. A view shares the buffer of its operand, and a value written in place
-that of the value it replaces. Stored tensors exist before the run and after it.
+shares the buffer of the value it replaces. Stored tensors exist before the run and after it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BufferRole(Enum):
     INPUT = "inputs"
     """Inputs of the model."""
     ACTIVATION = "activations"
-    """Everything else: read soon after it is made."""
+    """Results that are read soon after they are computed."""
     WORKSPACE = "workspace"
     """Temporary memory of a kernel."""
     COPY = "copies"

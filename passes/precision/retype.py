@@ -262,7 +262,7 @@ def element_type(v: Value | None) -> DType:
 
 
 def dtype_of(type_: Type | None) -> DType:
-    """Return the type of tensors, in sequences and optionals too; UNKNOWN for all else."""
+    """Return the type of tensors, also in sequences and optionals; UNKNOWN for all other types."""
     match type_:
         case TensorType(dtype, _):
             return dtype

@@ -153,7 +153,8 @@ def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
     symmetric = [w for w in windows if w is not None]
     if len(symmetric) != len(windows) or len({w.strides for w in symmetric}) != 1:
         return None
-    # of equal windows the one with fewer groups, as it can hold filters of more groups
+    # of equally large windows the one with the fewest groups, as it can also hold the filters of
+    # convolutions with more groups
     largest = max(range(len(symmetric)), key=lambda i: (symmetric[i].taps, -symmetric[i].groups))
     chosen = symmetric[largest]
     # an identity among the branches is a filter of one element only if nothing is strided

@@ -90,7 +90,7 @@ def _is_merged(w: Value) -> bool:
 def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
     """Return True if each reader may be a module with a tensor of its shape.
 
-    So it is for vectors, and for matrices if all readers are operators of one kind.
+    True for vectors, and for matrices if all readers are operators of one kind.
     """
     kinds = {type(n.op) for n in nodes}
     # a table of embeddings may be tied to the head on purpose

@@ -154,7 +154,7 @@ class KernelBound:
 
     @property
     def busiest(self) -> Ceiling:
-        """Return the ceiling with most of the kernel's time; waves if most of it is idle."""
+        """Return the ceiling that takes longest; partial waves if most of the time is idle."""
         return Ceiling.WAVES if self.idle_share > 0.5 else self.unit
 
     @property

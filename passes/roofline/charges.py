@@ -45,9 +45,10 @@ MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
 
 
 def merged_bias(anchor: Node, folded: Sequence[Node]) -> Value | None:
-    """Return the stored tensor that becomes the bias of a convolution without one; None else.
+    """Return the stored tensor that becomes the bias of a convolution; None if none does.
 
-    Merging a normalization or an addition into the filters of a convolution leaves a bias.
+    Merging a normalization or an addition into the filters of a convolution leaves a bias. If the
+    convolution had one, the new bias takes its place and is no further operand.
     """
     if len(anchor.inputs) > 2 and anchor.inputs[2] is not None:
         return None
@@ -184,8 +185,8 @@ class Charging:
     def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
         """Return the problem of a kernel.
 
-        It is that of the anchor, but for products side by side and for the two products of an
-        attention that is written out.
+        It is the problem of the anchor, except for products that run side by side and for the two
+        products of an attention that is written out.
         """
         if group.pattern == JOINED:
             return self._joined(group, nodes)
@@ -269,7 +270,7 @@ class Charging:
             parts: views of it, with the bytes that the kernel reads of each.
         """
         total = self.sizes[root.type]
-        # views of which every element is read, so that their union is that of the elements shown
+        # views of which every element is read, so that their union is all elements that they show
         whole_views = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
         if root in whole_views:
             return total
@@ -315,7 +316,10 @@ class Charging:
         return replace(work, dtype=dtype)
 
     def _narrow(self, anchor: Node) -> DType | None:
-        """Return the integer type behind both factors, if the runtime multiplies integers."""
+        """Return the integer type that both factors are dequantized from; None if they are not.
+
+        None also if the runtime multiplies no integers.
+        """
         if anchor.op.kind not in MATRIX or "quantized" not in self.table.patterns:
             return None
         types: list[DType] = []

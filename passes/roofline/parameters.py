@@ -172,7 +172,8 @@ class Walk:
                 role = Role.QUANTIZATION
             if i in packed:
                 self.unpack(sources, v, packed[i])
-            # integers that an operator only moves, as of an embedding, are converted further down
+            # integers that an operator only moves, such as a quantized embedding, have their role
+            # from the operators that read its result
             if role is Role.PARAMETER and (is_stored or (op.kind in MOVES and not v.is_real)):
                 passed_on.update(dict.fromkeys(sources))
             elif role is not None:
@@ -213,7 +214,8 @@ class Walk:
     def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
         """Record the number of logical elements of the stored tensors behind an operand."""
         for w in sources:
-            # a tensor that is part of the operand, as of a concatenation, has its share of elements
+            # a stored tensor may be a part of the operand, joined by a concatenation: its share of the
+            # logical elements is then its share of the stored ones
             stored, in_operand = numel(w), numel(operand)
             if (
                 isinstance(stored, int)

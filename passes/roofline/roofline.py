@@ -103,8 +103,9 @@ class Roofline(Analysis[RooflineTable]):
     """Time ≥ max over units and memory levels, kernel by kernel.
 
     Floor: peak rates; a kernel's bytes pass L1 and L2 once, and device memory only as far as they
-    exceed what L2 can hold at its start and at its end; on processors, where L1 too outlives a
-    kernel, L2 likewise. Rows that indices choose may all be one, so that only L1 sees them all.
+    exceed what L2 can hold at the kernel's start and at its end. On processors L1 too keeps data
+    from kernel to kernel, so that bytes pass L2 only as far as they exceed L1. Rows that indices
+    choose may all be one row, so that only L1 sees them all.
     Stride-one convolutions may use Winograd's minimal filtering, so their multiply–accumulates
     are divided by its gain. Causal attention counts only unmasked pairs. What depends on data
     has its least value. Left out: workspace, bank conflicts, clocks below boost.
@@ -193,7 +194,7 @@ def byte_formulas(table: KernelTable) -> dict[Value, Dim]:
 
 
 def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
-    """Return the bytes that a kernel reads of each value; of experts, those chosen on average.
+    """Return the bytes that a kernel reads of each value; of experts, as many as run on average.
 
     Uniform independent routing is assumed, as for the time of a step.
     """

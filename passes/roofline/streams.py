@@ -32,14 +32,14 @@ SHARED = (
 )
 """Resources that concurrent kernels share; `use` adds the SMs as the last."""
 RESIDENT_THREADS = 2048
-"""Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
+"""Threads that one SM keeps at once where the target does not say: the number of A100 and H100."""
 
 
 def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
     """Return for each kernel the kernels that must end before it.
 
-    A kernel waits for those whose results it reads, also through views and host nodes, and for
-    kernels of regions, which run alone.
+    A kernel waits for the kernels whose results it reads, also through views and host nodes.
+    Kernels of regions run while no other does, so that they wait for all and all wait for them.
     """
     owner = {n: i for i, k in enumerate(table.kernels) for n in (*k.nodes, *k.folded)}
     comes_from: dict[Value, frozenset[int]] = {}
@@ -174,7 +174,7 @@ class Timeline:
             self._end(i)
 
     def _end(self, i: int) -> None:
-        """Free the stream of a kernel, and make the kernels ready that waited for it alone."""
+        """Free the stream of a kernel, and make the kernels ready that waited for no other."""
         del self.left[i]
         self.end_s[i] = self.now
         heappush(self.free, self.stream[i])

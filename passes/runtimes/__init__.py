@@ -119,8 +119,8 @@ class Runtime:
             it always follows the order of the model.
         lists: limits of one launch over lists of tensors; the first that holds on a device
             counts, and without any a launch takes all tensors.
-        formats: formats of models, by module of ``perfc/frontend/formats``, converter or exporter,
-            whose default runtime it is.
+        formats: formats of models whose default runtime it is, named by the module of
+            ``perfc/frontend/formats``, converter or exporter that reads or writes them.
         aliases: other names that ``--runtime`` takes for it.
         source: where the table was read or measured.
     """
@@ -304,7 +304,7 @@ def runtime(name: str) -> Runtime:
     """Return the table named ``name``, also by an alias; ``NAME:N`` launches on N streams.
 
     Raises:
-        PassError: there is none, or no such number of streams.
+        PassError: there is none, or the number of streams is not allowed.
     """
     base, colon, streams = name.partition(":")
     plain = canonical(base, "fuse")

@@ -20,7 +20,7 @@ class Batching(Enum):
     MIXED = "mixed"
     """Decodes first, then chunks of prompts in the rest of the token budget."""
     WHOLE_PROMPTS = "whole-prompts"
-    """Decodes first, then whole prompts; one that does not fit waits, unless it is the first."""
+    """Decodes first, then whole prompts; a prompt beyond the budget waits, except the first one."""
     PROMPTS_FIRST = "prompts-first"
     """Prompts in separate steps as long as any may start, else decodes."""
 
@@ -221,8 +221,8 @@ class EngineKind:
         hosted_layers: layers whose experts are in the memory of ``hosted_by``, which multiplies
             them in small steps.
         hosted_by: name of the host's processor.
-        host: processor that computes attention, with the cache in its memory; "" for the device,
-            None if the engine has no such choice.
+        host: processor that computes attention, with the cache in its memory; "" if the device
+            does, None if the engine offers no such choice.
     """
 
     batching: Batching

@@ -16,7 +16,7 @@ from ..fusion.kernel import Helper, Kernel
 from ._launch_rules import LaunchRule, rules
 
 MOST_NODES = 300
-"""Nodes of a graph per convolution from which on the order of feature maps stays as it is."""
+"""Nodes of a graph per convolution at which, and above which, feature maps keep their order."""
 GROUPED_TIME, SMALL_TIME, NARROWING_TIME, OTHER_TIME = 1.358, 0.783, 0.725, 0.823
 """Mean time with channels last over that with channels first, by kind of convolution.
 
@@ -27,7 +27,7 @@ SMALL = 64
 
 
 def launches() -> tuple[LaunchRule, ...]:
-    """Return the rules of the launches, those of TorchInductor before those of the libraries."""
+    """Return the rules of the launches: TorchInductor's rules precede those of the libraries."""
     inherited = [rule.without(Helper.BIAS) for rule in rules("convolutions", "gradients", "amd")]
     return *rules("inductor"), *inherited, *rules("products")
 

@@ -114,7 +114,7 @@ class LaunchRule:
         return replace(self, after=tuple([h for h in self.after if h is not helper]))
 
     def matches(self, traits: KernelTraits) -> bool:
-        """Return True if the rule applies to a kernel of its class and types with such traits."""
+        """Return True if the rule applies to a kernel with these traits, of its class and types."""
         return all(low <= getattr(traits, name) <= high for name, (low, high) in self.where)
 
 

@@ -28,7 +28,7 @@ class Framework(Enum):
 
 
 class Tf32(Enum):
-    """Which products of f32 the matrix units may round to TF32; values are those in files."""
+    """Which products of f32 the matrix units may round to TF32; files have these values."""
 
     NONE = False
     CONVOLUTIONS = "convolutions"

@@ -49,7 +49,7 @@ def accumulated(
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
         for node in nodes:
             result.append(repeated(node, renamed, batch, tape))
-            # each gradient is added when it is computed, as by autograd, and does not stay alive
+            # as autograd does, each gradient is added when it is computed, so that it is freed
             for i in [i for v in node.results for i in places.get(v, ())]:
                 sums[i] = tape.add(sums[i], renamed[gradients[i]])
     return Accumulated(result, tuple(further_inputs), sums)

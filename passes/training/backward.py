@@ -27,8 +27,9 @@ ACTIVATIONS = (1, 2, 3)
 class Backward(Transform):
     """Add gradients of parameters and of activations from the previous part to a module.
 
-    Results are those of the module, then gradients of inputs, then those of parameters. Unlike
-    `Train` it has no loss and no optimizer, because it differentiates a part of a larger model.
+    Its results are the module's results, then gradients of inputs, then gradients of parameters.
+    Unlike `Train` it has no loss and no optimizer, because it differentiates a part of a larger
+    model.
     """
 
     def run(self, module: Module, am: Analyses) -> Module:

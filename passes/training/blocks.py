@@ -14,7 +14,7 @@ NUMBERED = re.compile(r"(^|[._]|^block \d+ of )\d+$")
 ``block 2 of 12`` is a name that perfc itself gives to repeated blocks.
 """
 OF_PARAMETER = re.compile(r"(.*?[._]\d+)\.")
-"""A repeated module's name in that of a parameter: ``encoder.layer.3.output.dense.weight``."""
+"""A repeated module's name in a parameter's name: ``encoder.layer.3.output.dense.weight``."""
 
 
 @entity

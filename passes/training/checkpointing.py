@@ -143,7 +143,7 @@ class Checkpoints:
                         prefix.cost_bytes + choice.cost_bytes,
                         (*prefix.policies, choice.policy),
                     )
-                    # of all points in one level of size only the cheapest is extended
+                    # of all points whose size is in one level, only the cheapest is extended
                     level = -(-point.kept_bytes // unit)
                     best_there = after.get(level)
                     if best_there is None or point.cost_bytes < best_there.cost_bytes:

@@ -21,7 +21,7 @@ PEFT calls it ``lora_alpha``; usual values are 8 to 32.
 
 @entity
 class LoraModule:
-    """Nodes of products with factors added to them, and the factors, which alone are trained."""
+    """Nodes of products with factors added to them, and the factors: all that is trained."""
 
     nodes: list[Node]
     factors: list[Value]

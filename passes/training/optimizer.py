@@ -53,7 +53,7 @@ class ListOptimizer:
         states: letter and name of each state that has the shape of the parameter.
         foreach: kernels over lists of tensors, one for each operation.
         fused: one kernel for all operations; None if there is none.
-        alone: kernels of a tensor that is updated alone; those of ``foreach`` by default.
+        alone: kernels that update one tensor at a time; by default the kernels of ``foreach``.
         source: where the kernels were read.
     """
 
@@ -110,7 +110,7 @@ class ListOptimizer:
     def narrowed(
         self, tape: Tape, masters: Sequence[Value], trained: Sequence[tuple[Value, Value]]
     ) -> tuple[list[Value], list[Value]]:
-        """Write the fused update of master copies by narrow gradients, which writes parameters too.
+        """Write the fused update of master copies by narrow gradients; it also writes parameters.
 
         Returns:
             new values of parameters, masters and states, and the masters and states before, which

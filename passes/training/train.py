@@ -58,8 +58,8 @@ COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0, unread="p")
 class Train(Transform):
     """The module as one training step: forward, loss, backward and optimiser, a node each.
 
-    Every node that is added to those of the model has its phase. Stored tensors of real numbers are
-    trained, but for constants, statistics of batch normalisation, and what ``freeze`` names.
+    Every added node has its phase. Stored tensors of real numbers are trained, except constants,
+    statistics of batch normalisation, and tensors that ``freeze`` names.
 
     Args:
         optimizer: name of the optimiser; "" for gradients alone.

@@ -3,8 +3,8 @@
 A launch takes its roofline time times a factor that depends on its kind and, within the kind, on
 its roofline time, intensity, operands, window and stride. Each of these dependencies is a sum of
 columns: hat functions of the time and of the intensity (piecewise linear, adding up to one), and
-indicators of the others. So a run's time over the sum of its roofline times is linear in the
-columns of its launches, weighted by their share of the sum.
+indicators of operands, window and stride. So a run's time over the sum of its roofline times is
+linear in the columns of its launches, weighted by their share of the sum.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LAUNCH = (
     "strided",
 )
 """Columns of a launch within its kind; ``one`` is the constant of the kind."""
-# columns of a run: of all kinds of launches together, then of each kind
+# columns of a run: two over all kinds of launches, then those of each kind
 RUNS = Schema(
     "linear runs",
     ("all", "all_host", *(f"{k.name.lower()}_{name}" for k in LaunchKind for name in LAUNCH)),
@@ -78,7 +78,7 @@ def linear_runs(data: Measurements) -> LinearRuns:
         first = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_{column}")
         flat = np.bincount(stack.row * KINDS + stack.kind, share * amounts, len(data) * KINDS)
         table[:, first :: len(LAUNCH)] = flat.reshape(len(data), KINDS)
-    # the first two columns are of all kinds together
+    # the first two columns are sums over all kinds
     table[:, 0] = 1.0
     host = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_host")
     table[:, 1] = table[:, host :: len(LAUNCH)].sum(axis=1)

@@ -36,7 +36,7 @@ LEAST_ROWS = 20
 FEW = (10, 32)
 """Numbers of known rows for which the error of adapted estimates is measured.
 
-Each machine is left out in turn, but for so many rows of a condition.
+Each machine is left out in turn, except for this number of rows of one of its conditions.
 """
 TRIED = 300
 """Maximum rows of a left-out condition that are estimated, which limits the time."""
@@ -95,7 +95,7 @@ class Estimated:
 
 
 SEEN, UNSEEN, ADAPTED = range(3)
-"""Interval bands: of machines trained on, of other machines, and of those with a few known rows."""
+"""Interval bands: of machines trained on, of other machines, of other machines with a few rows."""
 
 
 class LaunchCosts(GraphPredictor):

@@ -60,7 +60,7 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
         ratio: measured over scale, ``[rows]``, positive.
     """
     factor = float(np.median(ratio))
-    # rows over the measured values, which makes 1 the target of all
+    # rows divided by their measured values, so that the target of every row is 1
     relative = table * (factor / ratio)[:, None]
     ones = np.ones(len(ratio))
     # one decomposition serves all levels of noise, which only add to the eigenvalues

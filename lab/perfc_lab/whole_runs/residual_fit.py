@@ -221,8 +221,8 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
     """Return the least and the largest value of every feature; infinite for features of machines.
 
-    Values outside the box count as extrapolation. A new machine alone does not: it has a separate
-    interval.
+    Values outside the box count as extrapolation. A new machine by itself is no extrapolation, as
+    unmeasured machines have separate intervals.
     """
     of_machines = np.array([n in MACHINE_FEATURES for n in names])
     low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
@@ -279,7 +279,7 @@ def _errors_across(
     seed: int,
     rounds: int,
 ) -> Array:
-    """Return the error of each row after a residual that was fitted to the other parts."""
+    """Return the error of each row that is left over by a residual fitted to the other parts."""
     errors = np.zeros(len(log_errors))
     for part in np.unique(fold):
         out = fold == part

@@ -77,8 +77,8 @@ def replay(
         events: kernel, key of the buffer, and bytes; negative bytes free the buffer.
         allocator: allocator with nothing allocated.
         steps: number of kernels of the run.
-        runs: number of repetitions; later runs find the blocks that the first has left, and the
-            result is that of the last.
+        runs: number of repetitions; later runs find the blocks that the first run has left, and
+            only the last run is in the result.
 
     Raises:
         OutOfMemoryError: the device has no room.
@@ -106,7 +106,7 @@ def replay(
             if allocator.allocated_bytes > allocated[kernel]:
                 allocated[kernel] = allocator.allocated_bytes
         freed = {key for _, key, nbytes in all_events if nbytes < 0}
-        # what is never freed stays for the next run, which does not allocate it again
+        # buffers that are never freed stay for the next run, which does not allocate them again
         persistent |= {key for _, key, _ in all_events if key not in freed}
     reserved, allocated = _filled(reserved), _filled(allocated)
     peak = max(range(len(allocated)), key=allocated.__getitem__)

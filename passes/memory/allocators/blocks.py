@@ -46,7 +46,7 @@ class FreeBlocks:
 
     def best(self, nbytes: int) -> MemoryBlock | None:
         """Return the smallest block that is large enough (best fit); None if there is none."""
-        # of equal blocks, the one at the lowest address
+        # of equally large blocks the one at the lowest address
         position = bisect_left(self.order, (nbytes, 0))
         if position == len(self.order):
             return None

@@ -22,7 +22,7 @@ SMALL_SEGMENT = 2 << 20
 LARGE_SEGMENT = 20 << 20
 """``kLargeBuffer``: segment of blocks below `OWN_SEGMENT`."""
 OWN_SEGMENT = 10 << 20
-"""``kMinLargeAlloc``: from here on, a block has a segment alone."""
+"""``kMinLargeAlloc``: a block of this size or above has a segment to itself."""
 ROUND_SEGMENT = 2 << 20
 """``kRoundLarge``: segments of single blocks are multiples of it."""
 

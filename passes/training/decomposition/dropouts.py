@@ -123,7 +123,7 @@ class Places:
         return v is not None and self.is_stored(v) and len(shape_of(v)) == 2
 
     def products(self, node: Node) -> tuple[Value, ...]:
-        """Return the ends of the branches that a node sums; empty if its result is no such sum.
+        """Return the ends of the branches that a node sums; empty if it sums none.
 
         A value that is read twice lies inside a branch, and does not end it: a GELU that is written
         out reads its operand twice.

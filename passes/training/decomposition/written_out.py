@@ -287,7 +287,7 @@ def _scaled(node: Node | None) -> Value | None:
 def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
     """Return True for queries, transposed keys and values of one attention.
 
-    Heads of keys and values are those of queries, or one that all of them read.
+    There are as many heads of keys and values as of queries, or a single one for all queries.
     """
     if any(not isinstance(x.type, TensorType) or not x.type.shape for x in (q, k, v)):
         return False

@@ -40,7 +40,7 @@ GRADES = {
     "graded medium": (HIGH_ERROR, MEDIUM_ERROR),
     "graded low": (MEDIUM_ERROR, np.inf),
 }
-"""Slices by grade, with the range of the error that half of such rows are expected to stay within.
+"""Slices by grade, each with a range of `Scored.expected_error`, which grades a row.
 
 The lower end is excluded, the upper end included.
 """
@@ -80,7 +80,7 @@ class Scored:
 
     @property
     def expected_error(self) -> Array:
-        """Return the error that half of such rows are expected to stay within.
+        """Return for each row the error that half of the rows with its interval should stay within.
 
         NaN without intervals.
         """
@@ -142,7 +142,7 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
 def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
     """Return the scores of the test rows that the card of the weights shows.
 
-    Further quantities have their number of measured rows and their MAPE alone.
+    Of further quantities it shows only the number of measured rows and the MAPE.
     """
     # the first slice is all rows
     line = next(iter(figures(model.name, [scored(model, fold, fit_s=0.0)])))

@@ -40,8 +40,8 @@ class GraphProtocol(Enum):
     TRANSFER = "transfer"
     """Like ``DEVICE``, but 32 rows of the machine are seen, of untested architectures."""
     TRANSFER_AT_BATCH = "transfer-at-batch"
-    """Like ``TRANSFER``, for each machine at each batch alone, as in HELP; the machine's rows at
-    other batches are not seen."""
+    """Like ``TRANSFER``, but each batch of a machine is a separate fold, as in HELP: the machine's
+    rows at other batches are not seen."""
     NEW_FAMILY = "new-family"
     """Vision transformers: half of them are tested, and 32 rows of the other half are seen; no
     other transformers are trained on (Panner Selvam, thesis, Table 7.1)."""
@@ -91,7 +91,7 @@ KIN = frozenset(
 Hybrids with convolutions stay.
 """
 
-# functions of the protocols that divide architectures alone
+# functions of the protocols that divide architectures, and no machines
 SPLITS: Mapping[GraphProtocol, Callable[[Iterable[str], int], Mapping[str, DatasetPart]]] = {
     GraphProtocol.RANDOM: random_architectures,
     GraphProtocol.FAMILY: unseen_families,
@@ -177,7 +177,7 @@ def _without(
     others = data.where(lambda r: r.target != target)
     of_target = data.where(lambda r: r.target == target)
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
-    # tested architectures are trained on by rows of other machines, unless they must be new too
+    # rows of other machines are trained on, also of tested architectures, unless these must be new
     strict = protocol is GraphProtocol.DEVICE_AND_ARCHITECTURE
     held = {DatasetPart.VALIDATION, DatasetPart.TEST} if strict else {DatasetPart.VALIDATION}
     train = others.where(lambda r: part[r.architecture] not in held)

@@ -104,7 +104,7 @@ def errors_chart(scores: Sequence[Score]) -> Mapping[str, object]:
     bars = {"mark": "bar", "encoding": encoding}
     layer = [bars, labels(encoding, "mape", ".1%", align="left", dx=3)]
     result = chart(_title(scores), values, facet={"row": row}, spec={"width": 460, "layer": layer})
-    # the width is that of each facet; Vega-Lite takes none for a chart of facets
+    # each facet has its width in ``spec``; Vega-Lite takes no width for the chart of facets
     return {k: v for k, v in result.items() if k != "width"}
 
 

@@ -116,7 +116,8 @@ def train_runs(
     on_chips = [run for *_, tested in left_out for run in tested]
     # all chips have the same weight, however many runs they have
     weights = [np.full(len(scores_of_chip), 1 / len(scores_of_chip)) for scores_of_chip in of_chips]
-    # the first bands are of all runtimes together; each has one for unmeasured machines as well
+    # the first bands are for all runtimes together; each item has a band for measured machines and
+    # one for unmeasured machines
     every, *bands = (
         Bands(
             of_runtime(runtime, runs, scores, np.ones(len(runs))),
@@ -179,7 +180,7 @@ def scores_of(
 ) -> Array:
     """Return the errors of held-out runs over their expected errors, ``[runs]``.
 
-    The parameters of the process are those of all runs (Rasmussen and Williams 2006, section
+    The parameters of the process stay as fitted to all runs (Rasmussen and Williams 2006, section
     5.4.2): they are few, and their fit takes longer than all else.
 
     Args:
@@ -207,7 +208,7 @@ def percent(wrong: Array) -> str:
 def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights: Array) -> Band:
     """Return the band of a runtime, by its runs and by runs of runtimes with the same kernels.
 
-    The more runs it has, the less those of other runtimes count.
+    The more runs the runtime has, the less the runs of other runtimes count.
 
     Args:
         runtime: name of the runtime; "" for all together.

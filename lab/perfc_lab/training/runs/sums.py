@@ -1,4 +1,4 @@
-"""Factors of launches, fitted to the times of whole runs through their sum.
+"""Factors of launches, fitted to the times of whole runs, which are sums over their launches.
 
 A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers minimise
 the squares of relative errors and are not negative; reweighting turns squares into absolute values.
@@ -84,7 +84,7 @@ def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
         pull = np.maximum(ridge**2 * (share**2).sum(axis=0) * weight.mean(), ridge**2)
         heavy = share * weight[:, None]
         current = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
-        # weights of one over the error turn squares into absolute errors
+        # a weight of 1 / error turns a squared error into an absolute error
         weight = 1 / np.maximum(np.abs(share @ current - 1), LEAST_ERROR)
     return current
 
