@@ -14,7 +14,10 @@ from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 FUSED_RANK = 4
 """Maximum rank of the tensors that fused attention reads."""
 MAX_STEPS = 6
-"""Maximum number of operators between a product and the softmax, and of those that write a mask."""
+"""Maximum number of operators between a product and the softmax, and of those that write a mask.
+
+It ends the search in graphs without the pattern.
+"""
 
 Nodes = list[Node]
 

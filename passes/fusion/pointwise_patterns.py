@@ -26,7 +26,10 @@ from perfc.ir.ops.normalization.reduce import ReduceMean
 from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, scalar_operand
 
 MAX_STEPS = 7
-"""Maximum number of operators before, and after, an activation's transcendental function."""
+"""Maximum number of operators before, and after, an activation's transcendental function.
+
+It ends the search in graphs without the pattern.
+"""
 ARITHMETIC = (Add, Sub, Mul, Div)
 """Operators that combine a transcendental function with numbers and with its operand."""
 ROOTS = (Sqrt, Pow)

@@ -214,8 +214,8 @@ class Walk:
     def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
         """Record the number of logical elements of the stored tensors behind an operand."""
         for w in sources:
-            # a stored tensor may be a part of the operand, joined by a concatenation: its share of the
-            # logical elements is then its share of the stored ones
+            # a stored tensor may be a part of the operand, joined by a concatenation: its shares of
+            # the logical and of the stored elements are equal
             stored, in_operand = numel(w), numel(operand)
             if (
                 isinstance(stored, int)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 MOST_BEYOND = 2.0
-"""Limit of a logarithm of measured over expected: factors beyond ``e**2`` either way count so."""
+"""Limit of a logarithm of measured over expected, so that an outlier counts as ``e**2`` at most."""
 USUAL, SPREAD = np.log(0.1), 2.0
 """Mean and deviation of the logarithm of an amplitude, and of the noise, before any row is seen."""
 REACH, REACH_SPREAD = 1.5, 1.0

@@ -44,7 +44,7 @@ block and per multiprocessor; registers per block and per multiprocessor; warp s
 per block and per multiprocessor; multiprocessors; shared memory that a block may opt in to. Of the
 host: clock, memory, three caches, cores, architecture.
 """
-# limits of CUDA's chips; of registers by compute capability where two have fewer
+# limits of CUDA's chips, and the registers of the two compute capabilities that have fewer
 REGISTERS_PER_BLOCK = 65536
 FEWER_REGISTERS = {"sm_53": 32768, "sm_62": 32768}
 SHARED_PER_BLOCK_BYTES = 49152

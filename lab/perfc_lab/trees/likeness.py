@@ -118,7 +118,7 @@ LEAST_ROWS = 10
 SMALLEST = 0.25
 """Minimum of a count before its logarithm, as 0 has none."""
 USUAL_DAY = day_number("2026-01-15")
-"""Day of rows without a day."""
+"""Day of rows without a day, all of which count as equally old."""
 
 
 @entity

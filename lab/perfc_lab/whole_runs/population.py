@@ -32,7 +32,7 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 MULTIPLE_DEVIATION = 0.7
 """Deviation of the logarithm of a multiple before any row is seen: about a factor of two."""
 NEGLIGIBLE = 7.0
-"""Guesses whose logarithmic evidence is this far behind the best are left out."""
+"""Guesses whose logarithmic evidence is this far behind the best, a thousandth, are left out."""
 SHRINKAGE = 2.0
 """Number of a condition's rows that weigh as much as the factor of its machine."""
 

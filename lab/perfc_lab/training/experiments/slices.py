@@ -89,7 +89,7 @@ def without_goals(slices: Sequence[RowSlice]) -> tuple[RowSlice, ...]:
 REPLAYED, EAGER = where(protocol=Protocol.GRAPH), where(protocol=Protocol.EAGER)
 """Rows of recorded graphs, whose time has no host in it, and of single calls of a framework."""
 CAUSAL = positive("causal", default=1)
-"""Prompts of decoders, in contrast to encoders."""
+"""Prompts of decoders, in contrast to encoders; without the column all rows are of decoders."""
 BF16 = where(protocol=Protocol.GRAPH, dtype="bf16")
 """Replayed rows in bf16."""
 OF_INTEL = where("arc-pro-b60")

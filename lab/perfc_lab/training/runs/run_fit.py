@@ -46,9 +46,15 @@ if TYPE_CHECKING:
 LEAST_OWN = 6
 """Minimum rows of a machine, precision and runtime for that configuration to count as measured."""
 LENT_ROWS = 10
-"""Rows that all runtimes together add to a runtime's count in the finite-sample correction."""
+"""Rows that all runtimes together add to a runtime's count in the finite-sample correction.
+
+The correction widens bands of few rows, but bands of such runtimes also have rows of others.
+"""
 BORROWED_ROWS = 30.0
-"""Weight, in rows, of the errors of runtimes with the same kernels in a runtime's band."""
+"""Weight, in rows, of the errors of runtimes with the same kernels in a runtime's band.
+
+A runtime with so many rows has half of the weight in its band.
+"""
 LEAST_LEFT_OUT = 50
 """Minimum rows of a chip that is held out to calibrate unmeasured machines."""
 LEAST_GRAPHS = 10

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_MULTIPLIER = 0.1
 """Minimum multiplier of a configuration, so that none makes launches free."""
 REWEIGHTINGS = 4
-"""Rounds of reweighting."""
+"""Rounds of reweighting: a fixed number, as absolute errors are only approached."""
 SWEEPS = 2000
 """Maximum sweeps of coordinate descent, which ends earlier when nothing changes."""
 LEAST_ERROR = 0.05
