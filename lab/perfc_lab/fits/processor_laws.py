@@ -65,21 +65,21 @@ FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
 # splits "name:value"
 PAIR = methodcaller("partition", ":")
 LAYER_KERNELS = 11
-"""Kernels that a layer of a language model is taken to have in a step of one token."""
+"""Assumed number of kernels of a layer of a language model in a step of one token."""
 SHORT_S = 0.01
-"""Maximum time of runs that say what the profiler adds per kernel; it is little of longer ones."""
+"""Maximum time of runs that show what the profiler adds; its share of longer runs is small."""
 LONGER = 0.25
-"""Power of its time by which a kernel's weight grows, so that long ones count more."""
+"""Exponent of a kernel's time in its weight, so that long kernels count more."""
 RARE = 30
-"""Minimum kernels with a resource for a coefficient of it, where a runtime has few networks."""
+"""Minimum kernels with a resource for a coefficient of it, for runtimes with few networks."""
 OUTLIER = 0.15
 """Relative error above which a row counts less."""
 ENDS = (0.05, 0.95)
 """Quantiles of a 90 % interval."""
 COVERAGE = 0.9
-"""Share of rows that an interval holds."""
+"""Share of the runs of a machine that an interval of whole runs holds."""
 UNKNOWN = (0.5, 1.0, 2.0)
-"""Ratios added to those of each class, so that few rows have an interval up to a factor of two."""
+"""Ratios added to those of each class, so that few rows give a wide interval."""
 INTEGER_PARTS = re.compile("Quant|Integer")
 """Operators of quantized models that no other model has."""
 PLAIN, INTEGERS = ("f32", ""), ("i8", "u8")
@@ -139,7 +139,7 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     """Yield the kernels of a dataset, with the copies around them."""
     target = ROOT / "-".join(dataset.split("-")[:3]) / "target.toml"
     cores = range(1, load_machine(target).sm_count + 1)
-    on = {n: ProcessorSeconds(load_machine(target / f"{n}t")) for n in cores}
+    by_threads = {n: ProcessorSeconds(load_machine(target / f"{n}t")) for n in cores}
     table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
     added_s = profiler_s(dataset)
     shared = Counter((r.model, r.dims, r.threads, r.part) for r in table)
@@ -147,16 +147,16 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     for r in table:
         if r.kernel < 0:  # nodes that launch no analyzed kernel
             continue
-        run, at = (dataset, r.model, r.dims, r.threads), on[r.threads]
+        run, seconds = (dataset, r.model, r.dims, r.threads), by_threads[r.threads]
         key = r.op, r.ops, r.operands, r.results, r.views, r.kind, r.threads
         if key not in resources:
-            resources[key] = tuple(at.of(subject_of(r)))
+            resources[key] = tuple(seconds.of(subject_of(r)))
         # float kernels of quantized models are left to the fits of float models
         is_float = dataset.endswith("int8") and not INTEGER_PARTS.search(r.ops)
         # the only kernel of its part, launched once: the time of the part is its time
         is_whole = shared[r.model, r.dims, r.threads, r.part] == r.launches == 1
         alone = is_whole and not is_float
-        # ``inserted_s`` lacks transpositions: a time with some is not that of the kernel alone
+        # ``inserted_s`` has no transpositions, so that a time with them is not of the kernel alone
         is_separate = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
         yield ProcessorKernel(
             run, resources[key], corrected_s(r, added_s) * (alone and is_separate)
@@ -164,7 +164,7 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
         if r.moved_bytes:
             # copies with known time: nodes that reorder blocks, or changes of layout around bytes
             is_clear = alone and ("Reorder" in r.runtime_ops or r.dtype in INTEGERS)
-            copies = tuple(at.of_copy(r.moved_bytes, r.dtype))
+            copies = tuple(seconds.of_copy(r.moved_bytes, r.dtype))
             yield ProcessorKernel(run, copies, r.inserted_s * is_clear)
 
 
@@ -189,10 +189,10 @@ def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
 def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
     """Return nonnegative coefficients of least relative error, robust to outliers."""
     weight = weights / time_s
-    # fewer than `least` kernels with a resource say nothing of others: its coefficient is 0
+    # a resource of fewer than `least` kernels has the coefficient 0: they say little of others
     x = x * ((x > 0).sum(axis=0) >= least)
     c: Array = np.zeros(x.shape[1])
-    # reweighted four times: a row off by more than `OUTLIER` counts less
+    # four fits, with new weights after each: a row off by more than `OUTLIER` counts less
     for _ in range(4):
         c, _ = nnls(x * weight[:, None], time_s * weight)
         error = np.abs(x @ c / time_s - 1)
@@ -271,8 +271,7 @@ def named(kernel: ProcessorKernel) -> list[str]:
 def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
     # all names with the element type come before all without: the resources repeat in that order
-    each = zip(named(kernel), kernel.names * 2, strict=False)
-    for name, subject in each:
+    for name, subject in zip(named(kernel), kernel.names * 2, strict=False):
         if name in fits:
             return name, float(np.dot(fits[name].coefficients, amounts(subject)))
     return "", 0.0
@@ -313,7 +312,7 @@ def decode_laws() -> dict[str, KernelLaw]:
             for b, c in zip(widths, products, strict=True)
         },
     }
-    # products with a vector, of weights whose bits have no law, are taken as the narrowest ones
+    # products of a vector with weights of other bits have the law of the fewest bits
     coefficients["gemm.stored.vector"] = coefficients[f"gemm.{widths[0]} bits"]
     ends, machines = ((low, low), (high, high)), ("cpu-genoa-2c",)
     return {

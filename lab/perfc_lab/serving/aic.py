@@ -252,13 +252,16 @@ def _served(
         int(row.isl),
         int(row.osl),
         users,
-        False,
-        prefill,
-        False,
-        {ServingQuantity.TTFT_S: row.ttft_ms / 1e3, ServingQuantity.TPOT_S: row.tpot_ms / 1e3},
-        dataset,
-        drafted,
-        settings,
+        is_static=False,
+        prefill=prefill,
+        is_eager=False,
+        measured={
+            ServingQuantity.TTFT_S: row.ttft_ms / 1e3,
+            ServingQuantity.TPOT_S: row.tpot_ms / 1e3,
+        },
+        dataset=dataset,
+        drafted=drafted,
+        settings=settings,
         distinct_prompts=distinct_prompts(str(row.backend), version),
         measured_on=text(row.measured),
     )
@@ -283,8 +286,8 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
 def _has_few_seats(row: Any) -> bool:
     """Return True for Llama under TensorRT-LLM 1.0.0rc3: one user waits for another's answer.
 
-    From 8 to 64 users the mean wait for a first token grows with the answer's length by the time of
-    an answer over the users. This is inferred from the rows; no document says it.
+    From 8 to 64 users, the mean wait for a first token is longer by the time of an answer divided
+    by the number of users. This is inferred from the rows; no document says it.
     """
     return bool(text(row.backend_version) == "1.0.0rc3" and "Llama" in row.model_path)
 
@@ -341,7 +344,7 @@ def _ranks(
     if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
         return tensor, tensor, tensor
     # both degrees are the number of ranks, which is counted twice here
-    if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
+    if moe_tensor == moe_expert > 1:
         ranks = moe_expert
         return ranks, ranks, ranks if data > 1 else 1
     ranks = max(moe_tensor * moe_expert, tensor) if data == 1 else tensor * data

@@ -102,7 +102,8 @@ def operators(clone: Path) -> pd.DataFrame:
     for path in files_in(
         clone, f"{DATA}/dataset*/*/collect/*/p*/*.csv", f"{DATA}/dataset/test/*.csv"
     ):
-        # the split is the name of a folder of the path; files in no such folder are left out
+        # the split is a folder among the last six parts of the path, from ``dataset*`` on; files in
+        # no such folder are left out
         split = next((p for p in path.parts[-6:] if p in ("train", "test")), "")
         frame = measured(read_table(path, ROW, {**EXTENTS, **LAUNCH}), path, "latency_us")
         frame["latency_us"] *= US_PER_MS
@@ -127,6 +128,7 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     if frame["op"].eq("conv").any():
         required |= {"in_channels", "out_channels", "kernel_size", "in_hw"}
     frame = measured(frame, path, *sorted(required))
+    # again, as `measured` leaves rows out
     is_rowwise = frame["op"].isin(ROWWISE)
     # the column "batch" is the number of rows of operators that work by rows
     frame = frame.assign(
@@ -183,6 +185,7 @@ def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
         label = read_json(path)
         variant = {"": "eager", "fusion": "torch_compile"}.get(name["variant"], name["variant"])
         config = clone / DATA / "DLmodel_configs" / f"{name['model']}.json"
+        # raises an error if the file is no configuration of a model
         entry(read_json(config), config, "architectures")
         rows.append(
             {
