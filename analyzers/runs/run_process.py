@@ -46,8 +46,8 @@ class Aspect(Enum):
     COUNTS = auto()
     """Launches by kind."""
     DEVICE = auto()
-    """Share of the device's time in the run; with the two below the share of a part, by which its
-    correction counts."""
+    """Share of the device's time in the run. The correction of a part counts by the part's share,
+    which is this aspect, `HOST` or `FIXED`."""
     HOST = auto()
     """Share of the host's time in the run."""
     FIXED = auto()

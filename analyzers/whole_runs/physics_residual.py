@@ -255,6 +255,7 @@ class PhysicsResidual(GraphPredictor):
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
 
         def read(name: str, columns: tuple[str, ...]) -> Trees:
+            """Return the forest that `arrays` and `meta` stored under a name."""
             forest = {n: arrays[f"{name}.{n}"] for n in ARRAYS}
             return Trees(Forest.from_arrays(columns, forest, float(meta["constants"][name])))
 
@@ -295,6 +296,7 @@ def bands_of(numbers: Mapping[str, Mapping[str, Any]]) -> RunBands:
     """Return the intervals in a card's metadata."""
 
     def of(name: str) -> Band | None:
+        """Return the interval of a name; None if the card has none."""
         return read_band(numbers[name]) if name in numbers else None
 
     bands = RunBands(read_band(numbers["seen"]), None, of("adapted"), of(KEYS["unfamiliar"]))

@@ -105,6 +105,8 @@ def substituted(text: str, attributes: Mapping[str, object]) -> str:
     tree = ast.parse(text, mode="eval").body
 
     class Numbers(ast.NodeTransformer):
+        """Replaces names of attributes by their values, if these are numbers."""
+
         def visit_Name(self, node: ast.Name) -> ast.expr:
             value = attributes.get(node.id)
             # a variable wins over an attribute of its name

@@ -51,7 +51,7 @@ def title_of(op: Op) -> str:
 
 
 class Tape:
-    """Nodes in the order they were written, and the constants they read.
+    """Nodes in the order in which rules write them, and the constants that the nodes read.
 
     Args:
         taken: names already in use.

@@ -48,9 +48,9 @@ class DuplicateKeys:
         """Return the number of an operator."""
         entry = self.operators.get(id(op))
         if entry is None:
-            # the operator is stored too: while it lives, no other object can have its id
-            # with its class: the hash of a record contains only its fields, so that all operators
-            # without fields would collide
+            # the number is that of class and operator, as the hash of a record contains only its
+            # fields: all operators without fields would collide. The operator is stored too: while
+            # it lives, no other object can have its id
             entry = self.operators[id(op)] = self.number((op.__class__, op)), op
         return entry[0]
 

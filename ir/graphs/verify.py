@@ -110,6 +110,7 @@ class _Checker:
         defined: list[Value] = []
 
         def define(value: Value, what: str) -> None:
+            """Check a new value and make it visible; ``what`` is its place for errors."""
             if value in visible or names.get(value.name, value) is not value:
                 raise VerifyError(f"%{value.name} is defined twice", where=what)
             visible.add(value)

@@ -20,8 +20,8 @@ WEIGHTS = 2
 def moe(at: Adjoint) -> Gradients | None:
     """Return gradients from two kernels, one for activations and one for weights.
 
-    So has every other product. Training balances experts with an auxiliary loss, so that the
-    numbers of tokens of experts are not skewed.
+    Gradients of other matrix products are two kernels as well. Training balances experts with an
+    auxiliary loss, so that the numbers of tokens of experts are not skewed.
 
     Source: arXiv:2101.03961, section 2.2.
     """
