@@ -32,5 +32,5 @@ def instances_in(module: ModuleType, of: type[T]) -> Iterator[T]:
     Classes that the module only imports do not count.
     """
     here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
-    kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
-    yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))
+    subclasses = (t for t in here if isinstance(t, type) and issubclass(t, of))
+    yield from (t() for t in subclasses if not getattr(t, "__abstractmethods__", None))

@@ -32,7 +32,7 @@ def base() -> tuple[Path, bool]:
 
 
 def from_base(path: str) -> str:
-    """Make ``path`` relative to `base` instead of the current folder; absolute if outside."""
+    """Return a path relative to the folder of `base`; the absolute path if it lies outside."""
     folder, _ = base()
     whole = os.path.abspath(path)
     # as given, then with symbolic links of its folder resolved

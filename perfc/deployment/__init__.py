@@ -145,14 +145,17 @@ class Deployment:
             return ""  # the step was lowered in these types
         engine = table.engine
         narrow = {dtype_of(name) for name in module.graph.weight_types} & {DType.F16, DType.BF16}
+        # the wanted type is that of the narrow weights
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
+        # no serving engine, or one that records no steps as graphs: it keeps the type of the file
         if self.dtype or engine is None or engine.recording is None:
             # TensorRT's table of GPUs below a compute capability is that of V100
             if self.dtype == "i8" and table.below and load_machine(self.target).takes("f16"):
                 return "f16"
             if self.dtype or narrow or not table.narrows:
                 return self.dtype
+            # OpenVINO narrows an f32 model on processors with units for a narrower type
             return table.narrowed_on(load_machine(self.target))
         is_lacking = DType.BF16 in narrow and not load_machine(self.target).takes("bf16")
         return "f16" if is_lacking else ""
@@ -253,6 +256,7 @@ class Deployment:
     @property
     def trained_by(self) -> str:
         """Return the name of the table of trainable operators; "" for a forward pass."""
+        # operators of eager PyTorch are those that train, also under compiled code
         now = self.of_version
         table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
         return table.name if self.train else ""
@@ -288,6 +292,8 @@ class Deployment:
             return None
         from perfc.passes.training.train import Train
 
+        # PyTorch updates lists of parameters at once (foreach) only on GPUs by default
+        # (torch/optim/optimizer.py, _default_to_fused_or_foreach)
         is_list = self.update is OptimizerLaunch.FOREACH
         is_alone = is_list and load_machine(self.target).kind == "cpu"
         return Train(
@@ -365,6 +371,7 @@ class Deployment:
         fields: dict[str, Any] = {}
         for name, read in READERS.items():
             if name in values:
+                # a runtime may also give the number of streams
                 parsed = read(values[name], where(name))
                 fields |= parsed if name == "runtime" else {name: parsed}
         if "dims" in fields:

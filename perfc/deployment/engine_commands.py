@@ -111,6 +111,7 @@ def call_at(words: Sequence[str]) -> tuple[str, int] | None:
     for i, word in enumerate(words):
         for engine, table in flag_tables().items():
             for command in map(str.split, table["commands"]):
+                # a program may be called by its path
                 end = i + len(command)
                 if [word.rpartition("/")[2], *words[i + 1 : end]] == command:
                     return engine, end

@@ -124,8 +124,8 @@ def axis_of(module: Module, name: str) -> NamedExtent:
     _, basis, predicates = AXES[name]
     every = places_of(module)
     # token inputs come before embedded ones: of a model with both, tokens are the sequence
-    for is_such in predicates:
-        matching = [(v, p) for v, p in every if is_such(p)]
+    for predicate in predicates:
+        matching = [(v, p) for v, p in every if predicate(p)]
         if name == SEQUENCE:
             # masks and positions have the extents of their tokens
             matching = [(v, p) for v, p in matching if not p.is_companion] or matching
@@ -137,7 +137,7 @@ def axis_of(module: Module, name: str) -> NamedExtent:
 def _symbolic(
     module: Module, matching: Sequence[tuple[Value, SymbolPlace]], basis: Basis
 ) -> NamedExtent | None:
-    """Return the symbols in some extents; None if the first extent is a constant."""
+    """Return the symbols in some extents that may count ``basis``; None without such a symbol."""
     roles = roles_of(module)
     declared = {s.name: s for s in module.symbols}
     extents: dict[str, Dim] = {}
@@ -146,8 +146,8 @@ def _symbolic(
         # a plain symbol has to count what is looked for, or something unknown; in a multiple of a
         # symbol, as 2 * batch, the product counts it, whatever the symbol itself counts
         key, *others = [a.key for a in symbols(extent)] or [""]
-        is_such = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
-        if key in declared and not others and is_such:
+        may_count = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
+        if key in declared and not others and may_count:
             extents.setdefault(key, extent)
     # an extent that is tied to another one gets its size from the other; the first one stays if
     # all are tied to each other
@@ -181,6 +181,7 @@ def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bo
     if name == BATCH:
         # an input of one element broadcasts; any other vector of that size is part of the batch
         return place.rank > 1 or size > 1
+    # besides tokens of that type, such as positions, masks have an element for each token
     return place.rank == first.rank and (place.is_mask or place.dtype == first.dtype)
 
 

@@ -76,6 +76,7 @@ def _tf32(value: object, where: str) -> Tf32 | None:
     """Parse whether products use TF32; None leaves it to the runtime."""
     if value is None or isinstance(value, Tf32):
         return value
+    # values of the members are True, False and the text of convolutions alone
     if isinstance(value, bool) or value == Tf32.CONVOLUTIONS.value:
         return Tf32(value)
     hint = f'or "{Tf32.CONVOLUTIONS.value}" alone'

@@ -59,6 +59,7 @@ def with_signature(function: F) -> F:
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     only = inspect.Parameter.KEYWORD_ONLY
     for name, kind in DeploymentKeywords.__annotations__.items():
+        # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
         text = kind.__forward_arg__
         named.append(inspect.Parameter(name, only, default=..., annotation=text))
     function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]

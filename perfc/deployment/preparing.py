@@ -14,7 +14,9 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     Raises:
         PassError: an unknown precision, or an operator without a gradient.
     """
-    module = am.apply(Canonicalize(how.runs_parameters, how.table.takes_exports), source)
+    module = am.apply(
+        Canonicalize(keeps_parameters=how.runs_parameters, exports=how.table.takes_exports), source
+    )
     if how.train:
         # exporters store equal parameters of several modules once; training updates each of them
         from perfc.passes.rewriting.untie import Untie

@@ -17,7 +17,8 @@ from perfc.machine import Cluster, load_machine
 from perfc.serving.cost.grid import Grid, octaves
 
 SIZES = octaves(1 << 10, 1 << 34, step=4)
-"""Predicted message sizes; others are interpolated in the logarithm."""
+"""Message sizes whose times are predicted, from 1 KiB to 16 GiB; times of other sizes are
+interpolated in the logarithm."""
 OPERATIONS = {exchange: operation for operation, exchange in EXCHANGES.items()}
 """Numbers of operations in the rows that the collective predictor learned from."""
 

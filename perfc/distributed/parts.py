@@ -81,7 +81,8 @@ class PartCost:
         parameters: parameters that each copy has.
         expert_parameters: parameters that expert-parallel ranks divide.
         saved_bytes: activations saved for the backward pass.
-        products_bytes: the results of matrix multiplications and attention among them.
+        products_bytes: those of them that selective checkpointing stores: inputs of the part, and
+            results of kernels whose kind is not in `CHEAP`.
         boundary_bytes: input of the part.
         tensor: tensor-parallel communication.
         replicated_bytes: saved activations that all tensor-parallel ranks hold.
@@ -116,6 +117,7 @@ class PartCost:
             nbytes: bytes of the parameters.
             dequant_s: seconds of one dequantization of all of them.
         """
+        # lower bounds stay: without the dequantization they are only lower
         each = self._streaming(dequant_s, dequant_s, 0.0)
         return replace(self, passes=each, frozen_bytes=self.frozen_bytes + nbytes).timed()
 
@@ -325,7 +327,9 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
 def saved_bytes(
     kernels: Sequence[Kernel], values: Iterable[Value], env: Env, hidden: Dim | None
 ) -> tuple[float, float, float]:
-    """Return the bytes that the backward pass rereads: all, results of products, replicated ones.
+    """Return the bytes that the backward pass rereads: all, those not recomputed, replicated ones.
+
+    They are ``saved_bytes``, ``products_bytes`` and ``replicated_bytes`` of `PartCost`.
 
     Args:
         kernels: kernels of the forward pass.

@@ -113,7 +113,7 @@ def scale(
     """
     numbers = sizes_of(parallel, gpus)
     points: list[ScalePoint] = []
-    first: float | None = None
+    base_rate: float | None = None
     failed: PerfcError | None = None
     # a number of devices that the model cannot be divided among is a point without cost
     for n in sorted(set(numbers)):
@@ -126,8 +126,8 @@ def scale(
             continue
         rate = cost.tokens_per_s / n
         # the rate of the fewest devices that fit, to which efficiencies are relative
-        first = first or (rate if cost.fits else None)
-        points.append(ScalePoint(n, cost, rate / first if first else None))
+        base_rate = base_rate or (rate if cost.fits else None)
+        points.append(ScalePoint(n, cost, rate / base_rate if base_rate else None))
     if failed is not None and all(p.cost is None for p in points):
         raise failed
     cluster = cluster_of(work)

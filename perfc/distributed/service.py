@@ -79,7 +79,8 @@ def work_of(
     values: dict[str, object] = {"target": path, "dtype": name}
     if runtime:
         values["runtime"] = runtime
-    # tokens of a sample in the file: of the axis, else of the symbol that it has, else 1
+    # tokens of a sample in the file: the size of the sequence axis, else the default of a symbol of
+    # this axis, else 1
     size = axis.size or next((evaluate(d, module.defaults()) for d in axis.extents.values()), 1)
     tokens = seq if seq and axis.is_there else size
     if tokens != size:
@@ -274,7 +275,7 @@ def _fewest_samples(fixed: Parallel, training: Training, gpus: Sequence[int]) ->
 
 
 def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
-    """Return the fits of each framework on a model's machine if none is named, else none."""
+    """Return the fits of all frameworks on a model's machine; none if one framework is named."""
     if framework != USUAL_LAW:
         return NO_LAWS
     arch = cluster_of(work).machine.arch

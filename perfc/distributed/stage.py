@@ -74,6 +74,7 @@ class StageWork:
     def expert_copies(self) -> RankGroup:
         """Return the group of ranks with the same experts."""
         p = self.parallel
+        # neighboring ranks hold different experts: a copy follows after as many ranks as share them
         ranks = p.tensor * p.data * p.context
         return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 

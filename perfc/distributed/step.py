@@ -164,7 +164,7 @@ def step_cost(
     flop = count * parallel.data * undivided_flop(work, training)
     memory = max(map(memory_of, stages), key=lambda m: m.total)
     capacity = capacity_of(machine, work.reserve)
-    # layers are most of a step: the interval of the first one stands for all kernels
+    # layers are most of a step: the interval of the first layer stands for all kernels
     low, high = _band(parts.layers[0].low, parts.layers[0].high, fitted)
     return DividedStepCost(
         parallel,
@@ -175,6 +175,7 @@ def step_cost(
         time_s=time_s,
         low_s=time_s * low,
         high_s=time_s * high,
+        # whichever stage is the busiest, it also updates its parameters
         floor_s=_floor_s(stages) + min([streamed_s(machine, update_bytes(s)) for s in stages]),
         tokens_per_s=training.batch * training.seq / time_s,
         model_flop=flop,
@@ -279,7 +280,10 @@ def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
 
 @record
 class _Stage:
-    """A stage of a step with its losses: per micro-batch and once."""
+    """A stage of a step with its communication, by kind of parallelism.
+
+    ``losses`` are those of each micro-batch, ``once`` those of the whole step.
+    """
 
     work: StageWork
     losses: Mapping[str, Loss]
@@ -312,7 +316,13 @@ def _stage(work: StageWork) -> _Stage:
 
 
 def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
-    """Return the breakdown of a step's time by name, in seconds."""
+    """Return the breakdown of a step's time by name, in seconds.
+
+    Args:
+        slowest: stage with the longest work, whose times the step has.
+        middle: stage for all but the first and the last, for the bubble.
+        law: fitted run overhead.
+    """
     work, count = slowest.work, slowest.work.micro_batches
     again_s = work.again_s
     breakdown = {
@@ -325,7 +335,7 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
     for name, loss in slowest.once.items():
         breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss.exposed_s, loss.exchanged_s)
     if work.parallel.pipeline > 1:
-        # the bubble depends on the other stages: those in the middle
+        # the bubble is the time in which the slowest stage waits for the others
         stage = middle.work.pipeline
         # exposed communication of a micro-batch delays every stage: a third is added to each of the
         # three times of a stage

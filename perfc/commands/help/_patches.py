@@ -99,7 +99,7 @@ async def answer(
 async def priced(
     k: int, patch: str, line: list[str], run: Callable[[list[str]], Awaitable[str]]
 ) -> dict[str, Any]:
-    """Return totals and causes of a patch, or why it has none."""
+    """Return totals and causes of patch ``k``, or the error that it has in place of them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "given.patch")
         path.write_text(patch, encoding="utf-8")

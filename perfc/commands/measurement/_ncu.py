@@ -80,7 +80,7 @@ def show(
 
 
 def architecture(name: str) -> str:
-    """Return a name if it is that of an architecture, or empty.
+    """Return a name that is empty or that of an architecture, such as ``sm_90a``.
 
     Raises:
         ParseError: any other name.

@@ -50,6 +50,7 @@ def command(
         whole_models(target, load(graphs, dataset), predictor, output or Path("weights"))
         return
     if rows is not None and is_runs(rows):
+        # a target file has this suffix; runs change weights, which are several files
         if output is not None and output.suffix == ".toml":
             raise click.UsageError("whole runs move weights: --output is their folder")
         runs = measured_runs(rows, target)
@@ -71,7 +72,7 @@ def command(
 
 
 def report(done: Adaptation) -> None:
-    """Print the learning curve of corrections, and what they change."""
+    """Print the learning curve of corrections, and the factors of each correction."""
     from perfc.view.report.units import plural
 
     for point in done.curve:

@@ -158,7 +158,7 @@ def _verdict(done: CalibratedTarget) -> str:
 
 
 def _differences(done: CalibratedTarget) -> Iterator[str]:
-    """Yield the differences from the previous file."""
+    """Yield the differences from the target file that was overwritten, if there was one."""
     if not done.replaced:
         return
     yield "against the earlier file:" if done.changes else "no change against the earlier file"

@@ -97,6 +97,7 @@ def command(
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
         framework = executor(how, options.place("runtime"))
+        # without a name, the fusion table that stands for the session of the framework is used
         table = "" if how.table.stands_for else how.table.name
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(options.named(model), target, dims=dict(how.dims), protocol=protocol)
@@ -218,7 +219,7 @@ def from_profiles(
 
 
 def append(measurement: Measurement, dataset: Path) -> None:
-    """Append the rows of a measurement to a data set."""
+    """Append the kernels of a measurement to a data set, and the model to the file next to it."""
     import datetime
 
     from perfc.measuring.measure.tables import dataset as files

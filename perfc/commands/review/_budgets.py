@@ -72,9 +72,9 @@ def by_project(
 ) -> list[Group]:
     """Group ``files`` by their nearest project file.
 
-    It is the nearest file above a model, up to the root of the repository, for which ``is_about``
-    holds. Where it holds for no file, it is that of the current folder; a file that the command
-    line names holds for all models.
+    The project file of a model is the nearest one above it, up to the root of the repository, for
+    which ``is_about`` is True; without such a file, it is that of the current folder. With
+    `--config` or `--isolated`, all files are one group.
     """
     if not files or options.config is not None or options.isolated:
         return [(options, tuple(files))]
@@ -121,7 +121,10 @@ def slashed(file: str) -> str:
 
 
 def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
-    """Return the budgets of one project, or the built-in ones, and of the modules in ``files``."""
+    """Return the budgets of one project, or the built-in ones if it has none.
+
+    Modules in ``files`` that no budget names get one without a file.
+    """
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check import built_in
     from perfc.review.check.config import Budget, default_rules
@@ -135,7 +138,8 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         config = (
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
         )
-    # a module of the command line replaces the one of that name in the file, inputs included
+    # a module of the command line replaces the one of that name in the file, inputs included; a
+    # budget of a module has its name as the only model
     replaced = [
         replace(b, module=from_line.get(b.models[0], b.module)) if b.module else b
         for b in config.budgets

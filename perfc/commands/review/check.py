@@ -94,6 +94,7 @@ def command(
 
     from . import _baseline
 
+    # a comment is markdown or text, as it is for readers
     if (show_baseline or comment) and form not in (FORMS - {"json"} if comment else FORMS):
         raise click.UsageError(f"no {form} of a baseline or comment")
     if write_baseline:
@@ -149,7 +150,7 @@ def checked(
             # cached figure would hide
             is_cached=is_cached and (not base or may_run()),
         )
-        # `opened` may be longer
+        # behind the projects, `opened` has those that renamed models left
         for (project, models), (_, baseline) in zip(groups, opened, strict=False)
     ]
     if not why:

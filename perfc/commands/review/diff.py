@@ -122,7 +122,7 @@ def command(
 def sides(
     options: DeploymentOptions, old: str, new: str | None, changed: Mapping[str, object]
 ) -> tuple[SideSetting, SideSetting]:
-    """Return both sides; ``changed`` has the options of the second."""
+    """Return both sides; ``changed`` has the options in which the second differs."""
     from perfc.review.diff import SideSetting
 
     old, new = resolved(options, old, new)
@@ -249,10 +249,12 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
     from perfc.frontend.reading.module_name import NamedModule, is_named
     from perfc.review.code.model import CodeModel
 
-    # package.module:Name has a colon as well: what precedes the colon may be no revision
+    # four forms: FILE, REVISION:FILE, package.module:Name, REVISION:package.module:Name; the text
+    # before a colon may be a package, not a revision
     revision, _, rest = name.partition(":")
     if not ((is_named(name) or is_named(rest)) and is_revision(revision)):
         revision, rest = "", name
+    # a file at a revision
     elif not is_named(rest):
         return name
     module = options.named(rest)

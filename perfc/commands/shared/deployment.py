@@ -73,6 +73,7 @@ def flag_of(field: str) -> str:
 
 
 def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
+    """Return the options of all deployment fields but those that a command declares itself."""
     return [
         click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
         for field, (flags, more) in FIELDS.items()
@@ -88,7 +89,7 @@ class NewValue(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the keys, or the names that complete the value of one."""
+        """Return keys that complete the text; behind ``KEY=``, names that complete the value."""
         key, equals, _ = incomplete.partition("=")
         if not equals:
             return completed((f"{flag_of(f)[2:]}=" for f in (*_AXES, *FIELDS)), incomplete)
@@ -128,6 +129,7 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
         elif field in SWITCHES:
             fields[field] = SWITCH.get(value, value)
         elif field in fields and FIELDS[field][1].get("multiple"):
+            # of an option that may be repeated, the field has all values, with commas between
             fields[field] = f"{fields[field]},{value}"
         else:
             fields[field] = value
@@ -173,7 +175,7 @@ class DeploymentOptions:
 
     @cached_property
     def file(self) -> Path | None:
-        """Return the project file to read; None for none."""
+        """Return the project file to read; None if there is none, or with `--isolated`."""
         from perfc.deployment.project_file import find
 
         return None if self.isolated else self.config or find(Path.cwd())
@@ -303,6 +305,8 @@ class DeploymentOptions:
     def budgets(self) -> Config:
         """Load the budgets of the project file, overridden by the command line.
 
+        The caller checks that there is a project file.
+
         Raises:
             ParseError: the budgets are malformed.
         """
@@ -367,6 +371,7 @@ class DeploymentOptions:
             self.note_axes(report.source)
             return report
         except ParseError as error:
+            # for a symbol that the model lacks, the hint names the line of the project file with it
             of_file = self.of_file.values.get("dims")
             for name in of_file if isinstance(of_file, dict) else ():
                 if f"no symbol {name!r}" in error.message:
@@ -377,7 +382,10 @@ class DeploymentOptions:
 def deployment_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the options that ``function`` lacks; it gets them as its first argument."""
+    """Add the deployment options that ``function`` does not declare itself.
+
+    The first argument of ``function`` has the values of all of them.
+    """
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -395,5 +403,5 @@ def deployment_options(
 def model_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the options with those of models of code, for commands that take a model."""
+    """Add the deployment options and those of PyTorch modules and JAX functions."""
     return _options.module_options(_options.jax_option(deployment_options(function)))

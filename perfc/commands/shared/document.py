@@ -70,7 +70,7 @@ def show_view(
     *limits: int | None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only that form is made.
+    """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only this form is computed.
 
     Args:
         form: name of the form.
@@ -80,7 +80,8 @@ def show_view(
         to_csv: returns the result as CSV.
         document: returns the result as a document.
         limits: maximum rows of the document; nothing for a command without ``--top``.
-        notes: those of the document, which go to standard error with a table of CSV.
+        notes: notes of the document; CSV has no place for them, so that they then go to standard
+            error.
     """
     match form:
         case "json":

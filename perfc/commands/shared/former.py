@@ -10,7 +10,8 @@ from . import listing
 
 _TABLES = data_next_to(__file__)
 FORMER: Mapping[str, str] = _TABLES["renamed"]
-"""Words to type after ``perfc``, by former ones; those of ``perfc dev`` follow from its folder."""
+"""Words to type after ``perfc``, by former words. The table leaves out commands that only moved to
+``perfc dev``: they have the names of the files in its folder."""
 REMOVED: Mapping[str, str] = _TABLES["removed"]
 """Replacement of each removed command, as its error suggests."""
 OPTIONS: Mapping[str, str] = _TABLES["options"]
@@ -18,7 +19,7 @@ OPTIONS: Mapping[str, str] = _TABLES["options"]
 
 
 def former_of(args: Sequence[str]) -> str:
-    """Return the former name that a command line starts with, "" if there is none."""
+    """Return the former name that a command line of at least a word starts with, "" without one."""
     # names of two words, which are of subcommands, come before names of one
     two, first = " ".join(args[:2]), args[0]
     is_known = first in FORMER or first in listing.modules_of(listing.DEV)

@@ -130,7 +130,8 @@ def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
 def rank_of(option: click.Parameter) -> int:
     """Return the place of an option on the screen.
 
-    Required options come first, then `FIRST`, others of the command, of the deployment, and `LAST`.
+    Required options come first, then `FIRST`, other options of the command, options of other
+    sections, and `LAST`.
     """
     name = flag_of(option)
     if option.required:
@@ -204,6 +205,7 @@ class DefaultGroup(HelpAll, click.Group):
         """Yield the options of the default subcommand, then those of the group."""
         main = self.commands[self.default]
         inner = click.Context(main, info_name=self.default, parent=ctx)
+        # the group has --help-all as well
         yield from ((o, inner) for o in main.params if o.name != "help_all")
         yield from super().options_of(ctx)
 

@@ -76,7 +76,7 @@ def values(place: str) -> Callable[[], Iterable[str]]:
 
 
 def imported(place: str) -> Any:
-    """Return what has a name in a module."""
+    """Return the object at a place, ``module:name``, after importing the module."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
@@ -114,7 +114,7 @@ checkpointing = values("perfc.passes.training.implementation:RecomputePolicy")
 
 
 def targets() -> Iterable[str]:
-    """Return machines, then clusters."""
+    """Return the name of this machine, then machines, then clusters."""
     from perfc.machine import HOST, list_clusters, list_machines
 
     return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
@@ -167,4 +167,5 @@ def predictors() -> Iterable[str]:
     from perfc.analyzers.whole_runs.shipped import names
     from perfc.deployment.fields import ANY_RUNTIME
 
+    # the empty name stands for the default predictor
     return (*filter(None, ANY_RUNTIME), *names())

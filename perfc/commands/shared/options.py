@@ -157,7 +157,11 @@ def read_model(
     *,
     is_trained: bool = False,
 ) -> Module:
-    """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
+    """Read and verify the module in ``model``.
+
+    Text of the IR, in a .pir file or from standard input, keeps its operators and symbols as they
+    are; other models are read as by `perfc.analyze`.
+    """
     if not isinstance(model, str) or (model != "-" and not model.endswith(".pir")):
         from perfc.deployment.reading import read as read_sized
 
@@ -174,7 +178,9 @@ def read_model(
 def sized_model(
     model: str | NamedModule, dims: dict[str, int], *, is_trained: bool = False
 ) -> Module:
-    """Read and verify the untyped module in ``model`` with consistent sizes.
+    """Read the module in ``model`` and infer its types at the given sizes.
+
+    A model that contradicts itself stays without types if no sizes are given.
 
     Raises:
         ShapeError: the given sizes contradict each other or the model.
@@ -206,6 +212,7 @@ def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     """Validate a number, a range of `sweep`, or `auto` for commands that search for it."""
     if value == AUTO and ctx.command.name in FINDING_BATCHES:
         return value
+    # ranges of `sweep` are written as 1:64, 1:64:*2 or 1,2,4
     if value is not None and (not value or set(value) - set("0123456789:*,")):
         more = " or 1:64" if ctx.command.name == "sweep" else "; perfc sweep takes ranges"
         raise click.BadParameter(f"{value[:32]!r} is no size, as in {param.opts[-1]} 8{more}")

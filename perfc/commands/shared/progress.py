@@ -64,6 +64,7 @@ class ProgressBar:
         """Record that a pass has finished and the next one is running."""
         if step.is_cached or step.name not in PASSES:
             return
+        # a pass may run again for another module of the analysis: the bar never goes back
         self.done = max(self.done, PASSES.index(step.name) + 1)
         for listener in LISTENERS:
             listener(self.now)
@@ -122,7 +123,7 @@ class ProgressLine:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Draw the progress of reading a profile that takes longer than a moment, in MiB."""
+    """Draw the progress of reading a profile of `LARGE_BYTES` or more, in MiB."""
     from perfc.measuring.measure.runtimes import events
 
     file = Path(path)

@@ -16,7 +16,7 @@ def limit(memory_bytes: int, time_s: int) -> None:
     try:
         import resource
     except ImportError:
-        return
+        return  # Windows has no such limits
     for kind, value in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, time_s),

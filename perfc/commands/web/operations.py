@@ -290,6 +290,7 @@ def form_of(operation: PageOperation, *, is_local: bool) -> dict[str, object]:
         "summary": operation.summary,
         "settings": settings,
         "has_quick": bool(operation.quick),
+        # a report to download differs from the answer in place by the options of the latter
         "has_whole": bool(operation.page),
     }
 

@@ -147,11 +147,13 @@ def serve(
         model = model or engine.model
         given: dict[str, Any] = parallel.given()
         parallel = replace(ALONE.with_values(engine.parallel), **given)
-        load |= {k: v for k, v in engine.options.items() if is_default(k)}  # unless on the line
+        # options on the command line take precedence over those of the engine
+        load |= {k: v for k, v in engine.options.items() if is_default(k)}
     target = single_target(options)
     runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
     region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
-    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))  # or of the engine
+    # ``load`` has a type and a rank only from the arguments of the engine
+    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))
     rank = rank_of(options) or load.pop("lora_rank", 0)
     if predictor:
         from ._published import show_published

@@ -159,6 +159,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
         name = text_in(table, "instance", path) if "instance" in table else ""
         for terms in RentalTerms:
             key = f"{terms.value.replace('-', '_')}_per_hour"
+            # no offer is free: a price of 0 would come first among all
             amount = amount_in(table, key, path, 1e-4, LARGEST)
             if amount is not None:
                 yield (

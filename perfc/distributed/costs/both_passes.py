@@ -19,7 +19,6 @@ from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.roofline.cost import Cost
 from perfc.passes.roofline.roofline import KernelBound
 from perfc.passes.runtimes import LaunchMode
 from perfc.passes.training.backward import differentiated
@@ -57,8 +56,8 @@ class BothPasses:
     """Fused kernels of both passes of a part.
 
     Args:
-        module: typed, forward and backward.
-        inputs: values from the previous part.
+        module: graph of the forward and backward pass, with inferred types.
+        inputs: values that the part gets from the previous part.
         table: distinct kernels by role, without collectives.
         counts: number of each kernel.
         roles: roles of each kernel.
@@ -84,9 +83,9 @@ class BothPasses:
             Canonicalize(keeps_parameters=True), analyses.apply(Sizes(()), module)
         )
         step = differentiated(typed)
-        analyses.get(Cost(), step.module)
         fused = analyses.get(Fuse(runtime), step.module)
-        # one row for equal kernels of one role; collectives are timed by `kinds`
+        # one row for equal kernels of one role, in both tables in the order of the first kernel of
+        # each row; collectives are timed by `kinds`
         firsts: dict[tuple[int, Waiter], Kernel] = {}
         count: Counter[tuple[int, Waiter]] = Counter()
         for kernel in fused.kernels:

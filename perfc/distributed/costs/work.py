@@ -259,7 +259,7 @@ def frozen_layer(
     parallel: Parallel,
     parts: Sequence[PartCost],
 ) -> list[PartCost]:
-    """Return the costs of a layer with frozen weights in their stored format.
+    """Return the costs of a layer, at each size, with frozen weights in their stored format.
 
     Weights of few bits are dequantized before each product of both passes, as bitsandbytes does
     for more than one token: their codes are read, and 16 bits written.
@@ -292,7 +292,8 @@ def device_bytes_per_s(machine: Machine) -> float:
 
 def _layer_bytes(model: LanguageModel, module: Module) -> dict[str, float]:
     """Return the bytes of each stored tensor of a lowered layer, by name."""
-    # names of tables that layers share, as of angles, do not begin with the stack
+    # weights of a layer begin with the name of the stack; tables that layers share, such as that
+    # of rotation angles, do not
     start = f"{model.stacks[0].name}."
     sizes = [
         (v.name, v.type.nbytes)

@@ -24,6 +24,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     group = RankGroup(size, work.parallel.tensor)
     loss = Loss()
     for number, part in work.layers:
+        # tensor parallelism divides the heads of keys and values
         nbytes = part.boundary_bytes * work.model.kv_share(number) / work.parallel.tensor
         hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
         # the backward pass sends keys and values again, and their gradients

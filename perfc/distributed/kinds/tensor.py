@@ -1,8 +1,9 @@
 """Tensor parallelism: partial products are summed over the ranks that share a layer.
 
 With sequence parallelism a reduce-scatter and an all-gather replace each all-reduce, with as many
-bytes; operators between products are divided then, too. Chunks move during the products that make
-or read them (``tp_comm_overlap`` of Megatron's published recipes): one of them waits.
+bytes; operators between products are divided then, too. They move in chunks, during the products
+that compute or read the chunks (``tp_comm_overlap`` of Megatron's published recipes), so that the
+products wait for only one chunk.
 
 Source: M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti et al., "Reducing activation
 recomputation in large transformer models", 2022.

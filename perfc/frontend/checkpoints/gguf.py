@@ -116,7 +116,8 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
     table = next((t for t in header.tensors if t.name == "token_embd.weight"), None)
     names = {re.sub(r"^blk\.\d+\.", "", t.name) for t in header.tensors}
     heads = _part(nested, "attention", "head_count_kv")
-    # a list has the key heads of each layer, 0 for layers without attention
+    # a list has the key heads of each layer, 0 for layers without attention, which are Mamba's in
+    # the hybrid architectures that read ``mixers``
     per_layer = heads if isinstance(heads, list) and len(heads) <= MOST_LAYERS else []
     scope.bound = {
         "vocab": table.shape[1] if table is not None and len(table.shape) == 2 else None,

@@ -11,9 +11,9 @@ from perfc.errors import ModelError, reason_of
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 """Names on the Hub, ``owner/name``; each part has at most 96 characters."""
 FILES = (".onnx", ".gz", ".pir", ".pt2", ".txt", ".json", ".gguf", ".safetensors", ".py", ".pt")
-"""Ends of names that are those of files."""
+"""Suffixes of files: a name with one of them is a path, not a name on the Hub."""
 REVISION = re.compile(r"[0-9a-f]{7,64}")
-"""Folders of snapshots in the Hub's cache are named by commits."""
+"""Name of the folder of a snapshot in the Hub's cache: a commit."""
 VARIANT = re.compile(
     r"^meta-|-(?:chat|instruct|it|base|hf|uncased)(?=-|$)|-v0\.1$", re.IGNORECASE | re.ASCII
 )
@@ -26,7 +26,7 @@ FILE, LIBRARY = "config.json", "huggingface_hub"
 
 
 def is_hub_id(name: str) -> bool:
-    """Return True for ``organization/name``, unless a file or the folder of one has that path."""
+    """Return True for ``organization/name``, unless this path or its folder exists."""
     if not HUB_ID.fullmatch(name) or name.lower().endswith(FILES):
         return False
     return not os.path.exists(name) and not os.path.isdir(os.path.dirname(name))

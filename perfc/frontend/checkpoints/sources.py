@@ -114,6 +114,7 @@ def is_config(model: object) -> bool:
         return True
     if os.path.isdir(path):
         return os.path.isfile(os.path.join(path, FILE)) or has_safetensors(path)
+    # a name that only resembles a shipped one counts: its error suggests the shipped one
     is_named = is_hub_id(path) or published(path)[0] or nearest(path)
     return not os.path.exists(path) and bool(is_named)
 
@@ -182,7 +183,9 @@ def _on_hub(name: str, hint: str) -> str:
 
 
 def published(name: str) -> tuple[str, dict[str, Any]]:
-    """Return the configuration of a published id, and its keys that differ; "" and none if unknown.
+    """Return the name of the shipped configuration of a published id, and the keys that differ.
+
+    The name is "" and there are no keys if the id is unknown.
 
     >>> published("Qwen/Qwen3-30B-A3B-Instruct-2507-FP8")[0]
     'qwen3-30b-a3b'

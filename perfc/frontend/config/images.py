@@ -16,8 +16,9 @@ LARGEST_EDGE = 1 << 14
 def with_images(model: LanguageModel, edge: int = 0) -> LanguageModel:
     """Return the model whose tower reads square images of ``edge`` pixels; 0 for its own size.
 
-    A tower of one size scales every image to it. One of tiles takes the fewest tiles that hold
-    the image, and where they are several a smaller copy of all of it. Others round to whole tokens.
+    A tower of one size scales every image to this size. A tower of tiles takes the fewest tiles
+    that hold the image and, if there are several, a smaller copy of the whole image. Other towers
+    round the edge to whole tokens.
 
     Raises:
         ModelError: the model reads no images.

@@ -183,7 +183,7 @@ class Keys:
         return total // parts
 
     def check_kinds(self) -> None:
-        """Refuse values that no key of such a name has, read or not.
+        """Refuse a value of another kind than the name of its key says, whether it was read or not.
 
         Raises:
             ModelError: naming the first.

@@ -19,8 +19,8 @@ MOST = 64
 class Decoder:
     """Decoder of images that doubles edges between blocks.
 
-    Such are the autoencoder of Stable Diffusion, and the deep compression autoencoder of SANA (Chen
-    et al., 2024, arXiv:2410.10733), which enlarges edges 32 times in all.
+    The autoencoder of Stable Diffusion has one, and the deep compression autoencoder of SANA (Chen
+    et al., 2024, arXiv:2410.10733), whose decoder enlarges edges 32 times in all.
     """
 
     channels: ClassVar[str] = "block_out_channels"
@@ -36,13 +36,13 @@ class Decoder:
 
 
 class DeepDecoder(Decoder):
-    """Decoder of the deep compression autoencoder: its encoder has other blocks."""
+    """Decoder of the deep compression autoencoder, whose configuration has a list for each side."""
 
     channels = "decoder_block_out_channels"
 
 
 class VideoDecoder(Decoder):
-    """Decoders of Wan and CogVideoX: causal autoencoders, whose latents have a frame for four."""
+    """Decoder of Wan and CogVideoX: of causal autoencoders, with a latent frame for four frames."""
 
     def factors(self, part: PipelinePart) -> tuple[int, int]:
         """Return the configured upsampling factors."""
@@ -103,10 +103,13 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
 
 
 def doubled(edges: object) -> int:
-    """Return the upsampling factor of a decoder with blocks of these channels: 2 per transition.
+    """Return the upsampling factor of a decoder: 2 for each transition between its blocks.
+
+    Args:
+        edges: channels of each block, as the configuration lists them.
 
     Raises:
-        ModelError: they are no list of channels.
+        ModelError: the configuration has no such list.
     """
     # more blocks would enlarge a picture beyond any memory
     if not isinstance(edges, Sequence) or not 0 < len(edges) < 16:

@@ -14,7 +14,7 @@ from .pipeline import Latent, PipelinePart, Tensor
 PACKED = 2
 """Cells of the latent along an edge of a token of FLUX."""
 AXES = 3
-"""Coordinates of such a token: which stream, row, column."""
+"""Coordinates of a token of FLUX: which stream, row, column."""
 
 
 @record
@@ -22,10 +22,10 @@ class Denoiser:
     """A class of denoisers.
 
     Args:
-        rows: inputs by name, in the order of the call: fields of a `Tensor`, whose shape names
-            sizes of the latent, ``tokens`` of a prompt, ``packed`` tokens of the latent, ``axes``
-            of their positions and keys of the configuration; without the key ``if`` in the
-            configuration there is no such input.
+        rows: inputs by name, in the order of the call. A row has the fields of a `Tensor`, whose
+            shape names sizes: of the latent, ``tokens`` of a prompt, ``packed`` tokens of the
+            latent, ``axes`` of their positions, or keys of the configuration. A row with ``if``
+            is an input only if the configuration sets that key.
         empty: arguments that are mappings without values, by name, with their keys.
         is_doubled: True if a guided step is one call of twice the batch, else two calls.
     """
@@ -56,7 +56,7 @@ class Denoiser:
         )
 
     def fixed(self) -> dict[str, object]:
-        """Return the arguments that are no tensors."""
+        """Return the arguments that are no tensors, each with None for all of its keys."""
         return {name: dict.fromkeys(keys) for name, keys in self.empty.items()}
 
 

@@ -97,8 +97,8 @@ class PipelinePart:
     Args:
         name: as the folder calls it, e.g. ``transformer``.
         role: what it does.
-        class_name: class name of the library that defines it.
-        config: its configuration, without what only the library's files need.
+        class_name: name of its class in diffusers or transformers.
+        config: its configuration, without keys that begin with an underscore.
     """
 
     name: str
@@ -107,7 +107,7 @@ class PipelinePart:
     config: Mapping[str, Any]
 
     def kind(self, known: Mapping[str, Kind]) -> Kind:
-        """Return the kind of its class.
+        """Return the entry of a table for the class of the network.
 
         Raises:
             ModelError: an unknown class.

@@ -277,6 +277,7 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
         if expected is not None and value is not None and not expected.takes(value):
             text = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
             raise TypeError(f"{name} is {text}, not {expected.words}")
+        # of a tensor, the field has the elements, and a second field the element type
         if isinstance(value, Content) and name in sig.names:
             fields_given[name] = value.known
             if f"{name}_dtype" in sig.names:

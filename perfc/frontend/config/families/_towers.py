@@ -71,6 +71,7 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     inner = vision.whole("intermediate_size")
     mlp = Mlp(inner, Activation.GELU, is_gated=False, is_biased=True)
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=True), mlp)
+    # by default there is an extra token, here the class token; the other towers have none
     embedding = PatchEmbedding(
         image, patch, channels=3, is_biased=False, has_positions=True, norm=norm
     )
@@ -93,6 +94,7 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
     merge = vision.whole("spatial_merge_size", default=2)
     function = activation(vision, "hidden_act", default="silu")
     mlp = Mlp(vision.whole("intermediate_size"), function, is_biased=True)
+    # layers in ``fullatt_block_indexes`` attend to all patches
     full = _attention(vision, "num_heads", is_biased=True, is_rotated=True)
     along = vision.whole("window_size", default=112) // patch
     whole = vision.wholes("fullatt_block_indexes") or (7, 15, 23, 31)

@@ -19,7 +19,6 @@ from ._layers import activation, biased_mlp, layer_norm, plain, post_norm, pre_n
 
 
 def encoder(
-    keys: Keys,
     layers: tuple[Layer, ...],
     embedding: TokenEmbedding,
     hidden: int,
@@ -46,7 +45,15 @@ def task(keys: Keys) -> str:
 def text_heads(
     keys: Keys, hidden: int, *, has_pooler: bool, width: int = 0
 ) -> tuple[OutputHead, ...]:
-    """Return the output heads, by the class in the configuration."""
+    """Return the output heads, by the class in the configuration.
+
+    Args:
+        keys: keys of the model.
+        hidden: width of the layers.
+        has_pooler: whether the plain model has a pooler; a class of a task that is not listed
+            here counts as the plain model.
+        width: width of the head of masked tokens before its last product; 0 for ``hidden``.
+    """
     width = width or hidden
     vocab, kind = keys.whole("vocab_size"), task(keys)
     function = activation(keys, "hidden_act", "activation", default="gelu")
@@ -79,12 +86,12 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
         positions=keys.whole("max_position_embeddings", default=512),
         types=keys.whole("type_vocab_size", default=2, least=0),
         norm=layer_norm(width),
-        is_projection_biased=True,
+        is_projection_biased=True,  # ELECTRA's, from a narrower embedding to the layers
     )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     has_pooler = keys.text("model_type") != "electra"
     heads = text_heads(keys, hidden, has_pooler=has_pooler, width=width)
-    return encoder(keys, layers, embedding, hidden, heads)
+    return encoder(layers, embedding, hidden, heads)
 
 
 def distilbert(keys: Keys) -> tuple[Stack, ...]:
@@ -96,7 +103,7 @@ def distilbert(keys: Keys) -> tuple[Stack, ...]:
     embedding = TokenEmbedding(keys.whole("vocab_size"), hidden, positions, norm=layer_norm(hidden))
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("n_layers")
     heads = text_heads(keys, hidden, has_pooler=False)
-    return encoder(keys, layers, embedding, hidden, heads)
+    return encoder(layers, embedding, hidden, heads)
 
 
 def mpnet(keys: Keys) -> tuple[Stack, ...]:
@@ -118,7 +125,7 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
         post_norm(norm, attention if i else first, mlp)
         for i in range(keys.layers("num_hidden_layers"))
     )
-    return encoder(keys, layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
+    return encoder(layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
 
 
 def deberta(keys: Keys) -> tuple[Stack, ...]:
@@ -151,7 +158,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
     )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     heads = text_heads(keys, hidden, has_pooler=False)
-    return encoder(keys, layers, embedding, hidden, heads)
+    return encoder(layers, embedding, hidden, heads)
 
 
 def modernbert(keys: Keys) -> tuple[Stack, ...]:
@@ -171,6 +178,7 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
         # the first layer reads the embedding, which is normalised already
         layers.append((replace(layer[0], before=None), *layer[1:]) if i == 0 else layer)
     vocab = keys.whole("vocab_size")
+    # any other class counts as the plain model, which has no head
     heads = (
         (
             OutputHead(
@@ -187,7 +195,7 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
         else ()
     )
     embedding = TokenEmbedding(vocab, hidden, norm=norm)
-    return encoder(keys, tuple(layers), embedding, hidden, heads, norm)
+    return encoder(tuple(layers), embedding, hidden, heads, norm)
 
 
 READERS = {

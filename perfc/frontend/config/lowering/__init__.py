@@ -135,7 +135,8 @@ def _decoder(
     b: Builder, model: LanguageModel, stack: Stack, step: ForwardStep, new_tokens: int, stage: int
 ) -> Module:
     """Return a decoder alone, or one stage of its pipeline."""
-    # servers evaluate steps beyond the model's positions, and report it; prefill alone refuses them
+    # servers evaluate steps beyond the model's positions, and report it; only prefill refuses more
+    # tokens than positions
     max_positions = model.context if step is ForwardStep.PREFILL else 0
     tokens, names = _tokens(step, new_tokens, max_positions)
     run = running(b, tokens, model, stack, is_cached=step is not ForwardStep.TRAINING)
@@ -162,6 +163,7 @@ def _decoder(
     if step is ForwardStep.TRAINING and not b.writes_out:
         # kernels of trainers compute the loss of logits in their type, without a cast to f32
         outputs = _logarithms(b, outputs, stack)
+    # what else a model's file has is in memory as well
     b.rest()
     if model.sampling is not None and len(stack.heads) == 1:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
@@ -195,7 +197,8 @@ def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
     For modules of decoders alone, the training pass adds the loss instead, which widens scores to
     f32.
     """
-    # without heads the outputs are hidden states, which have no logarithms: a head of width 0
+    # the single score of a regression has no logarithm, nor have the hidden states of a stack
+    # without heads, for which heads of width 0 stand
     return [
         b.node(LogSoftmax(axis=-1), (v,), f"{v.name}.log") if h.width > 1 else v
         for v, h in zip(outputs, stack.heads or [OutputHead(0)] * len(outputs), strict=True)
@@ -284,7 +287,13 @@ def _tokens(step: ForwardStep, new_tokens: int, most: int) -> tuple[Tokens, tupl
             decodes = Tokens(decodes=extent(DECODES), context=extent(CONTEXT))
             return replace(decodes, new_tokens=new_tokens), (DECODES, CONTEXT)
         case ForwardStep.MIXED:
-            mixed = Tokens(*prompts, extent(PAST), extent(DECODES), extent(CONTEXT), new_tokens)
+            mixed = Tokens(
+                *prompts,
+                extent(PAST),
+                decodes=extent(DECODES),
+                context=extent(CONTEXT),
+                new_tokens=new_tokens,
+            )
             return mixed, (BATCH, SEQ, PAST, DECODES, CONTEXT)
 
 

@@ -110,10 +110,10 @@ def token_embedding(
         place = b.node(GATHER, (places, run.positions), f"{name}.embedding.position")
         x = b.node(ADD, (x, place), f"{name}.embedding.positioned")
     if e.types:
-        kinds = b.input(f"{name}.token_types", DType.I64, (rows,))
+        type_ids = b.input(f"{name}.token_types", DType.I64, (rows,))
         types = b.weight(f"{name}.types.weight", (e.types, width))
-        kind = b.node(GATHER, (types, kinds), f"{name}.embedding.type")
-        x = b.node(ADD, (x, kind), f"{name}.embedding.typed")
+        of_type = b.node(GATHER, (types, type_ids), f"{name}.embedding.type")
+        x = b.node(ADD, (x, of_type), f"{name}.embedding.typed")
     x = b.norm(x, e.norm, f"{name}.embedding.norm")
     # before the projection, as the rows of each layer are computed from the embedding itself
     if stack.per_layer is not None:
