@@ -135,17 +135,15 @@ class Deployment:
         """Return the what-if precision of a model; "" if the model runs in the types of its file.
 
         A model whose narrow weights have the wanted type already has f32 parts by intention, which
-        stay f32. Serving engines run f16 on a GPU without bf16: vLLM needs
-        ``--dtype half`` there, SGLang chooses it, and TensorRT-LLM has no other. TensorRT selects
-        kernels by time, and V100 multiplies f16 faster than int8: BERT in int8 takes 1.04 times as
-        long as in f16.
+        stay f32. Serving engines run f16 on a GPU without bf16: vLLM needs ``--dtype half`` there,
+        SGLang chooses it, and TensorRT-LLM has no other. TensorRT selects kernels by time, and V100
+        multiplies f16 faster than int8: BERT in int8 takes 1.04 times as long as in f16.
         """
         table = self.table
         if self.usual and table.is_trainer:
             return ""  # the step was lowered in these types
         engine = table.engine
         narrow = {dtype_of(name) for name in module.graph.weight_types} & {DType.F16, DType.BF16}
-        # the wanted type is that of the narrow weights
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
         # no serving engine, or one that records no steps as graphs: it keeps the type of the file
@@ -256,7 +254,6 @@ class Deployment:
     @property
     def trained_by(self) -> str:
         """Return the name of the table of trainable operators; "" for a forward pass."""
-        # operators of eager PyTorch are those that train, also under compiled code
         now = self.of_version
         table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
         return table.name if self.train else ""
@@ -292,8 +289,7 @@ class Deployment:
             return None
         from perfc.passes.training.train import Train
 
-        # PyTorch updates lists of parameters at once (foreach) only on GPUs by default
-        # (torch/optim/optimizer.py, _default_to_fused_or_foreach)
+        # by default PyTorch updates lists only on GPUs (optimizer.py, _default_to_fused_or_foreach)
         is_list = self.update is OptimizerLaunch.FOREACH
         is_alone = is_list and load_machine(self.target).kind == "cpu"
         return Train(
@@ -320,8 +316,9 @@ class Deployment:
             ParseError: such a training step.
         """
         if self.mode is not Mode.INFERENCE and not self.train:
-            message = "a training step needs an optimiser"
-            raise ParseError(message, where=where, hint="--train adamw")
+            raise ParseError(
+                "a training step needs an optimiser", where=where, hint="--train adamw"
+            )
 
     def require_device(self) -> Machine:
         """Return the target; reject a runtime that does not run on it.
@@ -371,7 +368,6 @@ class Deployment:
         fields: dict[str, Any] = {}
         for name, read in READERS.items():
             if name in values:
-                # a runtime may also give the number of streams
                 parsed = read(values[name], where(name))
                 fields |= parsed if name == "runtime" else {name: parsed}
         if "dims" in fields:

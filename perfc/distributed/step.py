@@ -175,7 +175,6 @@ def step_cost(
         time_s=time_s,
         low_s=time_s * low,
         high_s=time_s * high,
-        # whichever stage is the busiest, it also updates its parameters
         floor_s=_floor_s(stages) + min([streamed_s(machine, update_bytes(s)) for s in stages]),
         tokens_per_s=training.batch * training.seq / time_s,
         model_flop=flop,
@@ -190,7 +189,7 @@ def step_cost(
 
 
 def _floor_s(stages: Sequence[StageWork]) -> float:
-    """Return a lower bound of all micro-batches.
+    """Return a lower bound of all micro-batches, to which callers add the shortest update.
 
     The busiest stage takes at least the mean of all stages, most of which ``stages`` leaves out.
     """

@@ -97,8 +97,7 @@ def command(
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
         framework = executor(how, options.place("runtime"))
-        # without a name, the fusion table that stands for the session of the framework is used
-        table = "" if how.table.stands_for else how.table.name
+        table = "" if how.table.stands_for else how.table.name  # "": of the usual session
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(options.named(model), target, dims=dict(how.dims), protocol=protocol)
     text = render(measurement, form, limit_rows, width_of())

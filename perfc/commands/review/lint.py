@@ -106,8 +106,7 @@ def command(
             near.contents,
             revision=(against or "HEAD") if only_new else "",
             given=near.named,
-            # bounds of a trace are those of the device that it names, unless a target is given
-            target=near.deployment().target if near.is_stated("target") else "",
+            target=near.deployment().target if near.is_stated("target") else "",  # as traces name
         )
 
     projects = by_project(options, models_in(list(map(slashed, files))), is_nearest)

@@ -73,7 +73,6 @@ def flag_of(field: str) -> str:
 
 
 def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
-    """Return the options of all deployment fields but those that a command declares itself."""
     return [
         click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
         for field, (flags, more) in FIELDS.items()
@@ -129,7 +128,6 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
         elif field in SWITCHES:
             fields[field] = SWITCH.get(value, value)
         elif field in fields and FIELDS[field][1].get("multiple"):
-            # of an option that may be repeated, the field has all values, with commas between
             fields[field] = f"{fields[field]},{value}"
         else:
             fields[field] = value
@@ -303,9 +301,7 @@ class DeploymentOptions:
         return field in self.typed() or field in self.of_file.values
 
     def budgets(self) -> Config:
-        """Load the budgets of the project file, overridden by the command line.
-
-        The caller checks that there is a project file.
+        """Load the budgets of the project file, which exists, overridden by the command line.
 
         Raises:
             ParseError: the budgets are malformed.
@@ -382,10 +378,7 @@ class DeploymentOptions:
 def deployment_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the deployment options that ``function`` does not declare itself.
-
-    The first argument of ``function`` has the values of all of them.
-    """
+    """Add the deployment options that ``function`` lacks; its first argument has all values."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:

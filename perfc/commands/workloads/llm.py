@@ -147,13 +147,13 @@ def serve(
         model = model or engine.model
         given: dict[str, Any] = parallel.given()
         parallel = replace(ALONE.with_values(engine.parallel), **given)
-        # options on the command line take precedence over those of the engine
-        load |= {k: v for k, v in engine.options.items() if is_default(k)}
+        load |= {
+            k: v for k, v in engine.options.items() if is_default(k)
+        }  # the line has precedence
     target = single_target(options)
     runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
     region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
-    # ``load`` has a type and a rank only from the arguments of the engine
-    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))
+    dtype = option_value(options, "dtype", str(load.pop("dtype", "")))  # an engine's is in `load`
     rank = rank_of(options) or load.pop("lora_rank", 0)
     if predictor:
         from ._published import show_published
