@@ -153,7 +153,6 @@ class Deployment:
                 return "f16"
             if self.dtype or narrow or not table.narrows:
                 return self.dtype
-            # OpenVINO narrows an f32 model on processors with units for a narrower type
             return table.narrowed_on(load_machine(self.target))
         is_lacking = DType.BF16 in narrow and not load_machine(self.target).takes("bf16")
         return "f16" if is_lacking else ""
@@ -316,9 +315,8 @@ class Deployment:
             ParseError: such a training step.
         """
         if self.mode is not Mode.INFERENCE and not self.train:
-            raise ParseError(
-                "a training step needs an optimiser", where=where, hint="--train adamw"
-            )
+            message = "a training step needs an optimiser"
+            raise ParseError(message, where=where, hint="--train adamw")
 
     def require_device(self) -> Machine:
         """Return the target; reject a runtime that does not run on it.

@@ -147,9 +147,7 @@ def serve(
         model = model or engine.model
         given: dict[str, Any] = parallel.given()
         parallel = replace(ALONE.with_values(engine.parallel), **given)
-        load |= {
-            k: v for k, v in engine.options.items() if is_default(k)
-        }  # the line has precedence
+        load |= {k: v for k, v in engine.options.items() if is_default(k)}
     target = single_target(options)
     runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
     region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
@@ -283,7 +281,7 @@ def engine_args_of(engine_args: str, model: str) -> EngineArgs | None:
 
 
 def is_default(name: str) -> bool:
-    """Return True if the command line does not set an option."""
+    """Return True if the command line does not set an option, so that an engine's value holds."""
     # no source: no option of this command sets it
     source = click.get_current_context().get_parameter_source(name)
     return source in (None, ParameterSource.DEFAULT)
