@@ -99,7 +99,7 @@ def _most(device: Device, key: str) -> float:
     unit, _, dtype = rest.partition(".")
     last = key.rpartition(".")[2]
     if kind == "device":
-        # a margin of two
+        # a margin of two above the fastest shipped clock
         return 2 * UNKNOWN_CLOCK_HZ if last == "clock_sustained_hz" else math.inf
     if kind == "link" or (last.endswith("_s") and "_per_s" not in last):
         return math.inf

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AGREEMENT = 0.05
 """Maximum deviation of the best round from the median before the case is measured again."""
 LAUNCH_ROUNDS = 5
-"""Rounds of a launch: where threads lie differs from one to the next."""
+"""Rounds of a launch: the cores on which threads run differ from round to round."""
 MOST_OTHERS = 0.9
 """Maximum share of the processors that other programs are assumed to use, for bounds. A bound is
 divided by the rest, so that it is at most ten times the best sample."""
@@ -86,6 +86,7 @@ class MeasuredCeiling:
         worst, best = min(self.rounds), max(self.rounds)
         if self.less_is_better:
             worst, best = best, worst
+        # rounds that other programs disturbed count as none, so that the value stays uncertain
         return Spread(0 if self.others else len(self.rounds), best, worst)
 
     @property
@@ -353,7 +354,10 @@ def _median_of_best(values: list[float]) -> float:
 def _latencies(
     samples: Samples, steps: tuple[SweepLevel, ...], device: Device
 ) -> Iterator[MeasuredCeiling]:
-    """Yield latencies of chases that fit only this level; for private levels of a core's share."""
+    """Yield the latency of each level, by chases too large for the level before.
+
+    A private level has the capacity of one core, as a chase runs on one.
+    """
     inner = 0.0
     for level in steps:
         sharers = device.cores if level.name in PRIVATE else 1

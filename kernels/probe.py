@@ -130,7 +130,7 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     Each is ``ratio`` times the one before, up to eight times the last cache; a sweep that is not
     quick continues from there in steps of four.
     """
-    # of each core, or each multiprocessor, whose L1 is larger
+    # bytes of the smallest working set for each core; the L1 of a multiprocessor is larger
     share = 24 * KIB if device.kind == "cuda" else 8 * KIB
     size = float(share * device.cores)
     # Eight last-level caches show memory; beyond, only non-uniform memory would differ.
@@ -187,12 +187,12 @@ def _chases(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
     """Return bytes of copies between host and device."""
-    # the ceiling is that of the fastest size: a quick plan has a large one alone
+    # the ceiling is that of the fastest size, so a quick plan measures one large size only
     return (64 * MIB,) if quick else (4 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB)
 
 
 def _matrix(dtype: str) -> Probe:
-    """Return the probe of square products; on one core of the types that BLAS multiplies."""
+    """Return the probe of square products; one core is measured for types of BLAS only."""
     scopes = BOTH if dtype in ("f32", "f64") else (Scope.ALL,)
     key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
     pair = reference.product(dtype)  # `inputs` and `expected`

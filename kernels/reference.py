@@ -62,7 +62,7 @@ Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "ReferenceResult"]]
 
 
 def product(dtype: str) -> Pair:
-    """Return ``c = a b`` of square matrices; small integers if the type is one.
+    """Return operands and result of ``c = a b`` of square matrices; integers if the type is one.
 
     Operands have the type itself, or f32 if NumPy lacks it and a backend converts: the
     values are then exact in the type.
@@ -95,9 +95,10 @@ def product(dtype: str) -> Pair:
 
 
 def multiply_add(dtype: str) -> Pair:
-    """Return ``STEPS`` times x = 0.75 x + 0.25, or x = 5 x + 7 for integers that wrap.
+    """Return operands and results of x = 0.75 x + 0.25, or 5 x + 7 for integers that wrap.
 
-    The 384 elements fill the chains of a thread of any processor, and fit those of a CUDA block.
+    The step is repeated ``STEPS`` times. The 384 elements fill the chains of a thread of any
+    processor, and fit those of a CUDA block.
     """
 
     def inputs(seed: int) -> Inputs:
@@ -128,7 +129,10 @@ def multiply_add(dtype: str) -> Pair:
 
 
 def dot(dtype: str) -> Pair:
-    """Return four (8-bit) or two (bf16) products added to a 32-bit lane, ``STEPS`` times; exact."""
+    """Return operands and exact result of a dot product in 32-bit lanes, added ``STEPS`` times.
+
+    Each lane adds four products of 8 bits, or two of bf16.
+    """
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -159,7 +163,7 @@ def dot(dtype: str) -> Pair:
 
 
 def unary(function: str) -> Pair:
-    """Return a function of single-precision values between 1/16 and 8."""
+    """Return operands and results of a function: single-precision values between 1/16 and 8."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -189,7 +193,11 @@ def unary(function: str) -> Pair:
 
 
 def stream(kind: str) -> Pair:
-    """Return the sum of 32-bit words modulo 2³², a copy, a constant everywhere, or b + 1.5 c."""
+    """Return operands and result of a stream.
+
+    ``read`` has the sum of 32-bit words modulo 2³², ``copy`` the words, ``write`` a constant
+    everywhere, and ``triad`` b + 1.5 c.
+    """
 
     def inputs(seed: int) -> Inputs:
         import numpy as np
@@ -231,7 +239,7 @@ def cycle(slots: int, seed: int) -> Array:
 
 
 def chase() -> Pair:
-    """Return the slot reached from slot 0 after three quarters of a cycle."""
+    """Return a cycle, and the slot reached from slot 0 after three quarters of it."""
 
     def inputs(seed: int) -> Inputs:
         import numpy as np

@@ -41,8 +41,9 @@ class Sample:
     """Samples of one case in one round.
 
     Args:
-        count: count of one repeat.
-        state: clocks and power just before.
+        count: work of one repeat, as the probe counts it: multiply–accumulates, bytes or steps.
+        state: clocks and power just before; ``others`` is the share of the processors that other
+            programs used meanwhile.
     """
 
     case: Case
@@ -79,6 +80,7 @@ def settings_for(kind: str, quick: bool) -> TimingSettings:
 
     Samples on an accelerator are longer, so that launch overhead is negligible.
     """
+    # `Series.best_s` is the median of a third: of three samples, or of five
     samples, limit_s = (9, 0.4) if quick else (15, 2.0)
     if kind == "cuda":
         budget_s, warm_up_s = (0.1, 0.05) if quick else (0.2, 0.1)
@@ -222,7 +224,8 @@ class Session:
     def round(self, index: int, only: Iterable[Case] | None = None, *, again: bool = False) -> None:
         """Measure all cases, or ``only`` these, that have no samples of this round.
 
-        From the third on, cases that take long to prepare are skipped unless measured ``again``.
+        From the third round on (``index`` 2), cases that take long to prepare are skipped unless
+        they are measured ``again``.
         """
         wanted = list(self.cases if only is None else only)
         for done, case in enumerate(wanted):
@@ -309,7 +312,7 @@ class Session:
             if (c.probe.startswith("matrix.") and c.scope is Scope.ALL)
             or (c.probe == "stream.copy" and c.size < LARGE_BYTES)
         )
-        # in ascending order, so that the largest case of a probe replaces the others
+        # cases are in ascending order: the largest one of a probe replaces the others
         largest = {c.probe: c for c in loads}
         for done, case in enumerate(largest.values()):
             self._say(f"power of {case}", done, len(largest))

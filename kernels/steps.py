@@ -42,6 +42,7 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
 
     Source: Ayer et al. 1955 (pool adjacent violators); Jackson et al. 2005 (optimal partitioning).
     """
+    # fewer sizes cannot show two levels
     if len(sizes) < 2 * MIN_POINTS:
         return ()
     raw = [math.log(r) for r in rates]

@@ -60,8 +60,8 @@ class TimingSettings:
             interruptions of a machine that does other things too.
         samples: maximum number of samples within ``budget_s``, at least three.
         warm_up_s: maximum time until three consecutive samples differ by less than ``stable``.
-        limit_s: wall time of a case, after which three samples are enough: where others take the
-            processors, a sample takes many times as long as it says.
+        limit_s: wall time of a case, after which three samples are enough: where other programs
+            take the processors, a sample lasts many times ``sample_s``.
     """
 
     sample_s: float = 4e-4
@@ -212,7 +212,8 @@ def _enough(
             raise MeasurementError("the clock goes backwards, or no thread could be started")
         if elapsed >= needed * 0.8:
             return repeats, elapsed / repeats
-        # a short sample is hard to extrapolate from: at most sixteen times as many repeats
+        # a short sample is hard to extrapolate from: at most sixteen times as many repeats; at
+        # least 1.5 times, so that the length grows by more than samples vary
         factor = needed / elapsed if elapsed > 0 else 16.0
         repeats = int(repeats * min(max(factor * 1.1, 1.5), 16.0)) + 1
         if repeats > MOST_REPEATS:

@@ -180,7 +180,7 @@ def _mul(a: Dim, b: Dim) -> Dim:  # cached, as shapes repeat
 def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     """Return the polynomial q with ``q * den == num``, by long division on leading terms."""
     lead, lead_c = den.terms[0]
-    rest, result = num, _collect(())
+    rest, result = num, _collect(())  # the result begins at 0
     # each step cancels the leading term; a division of more than 64 steps is given up
     for _ in range(64):
         if rest == 0:
@@ -216,7 +216,7 @@ def _floordiv(num: Dim, den: Dim) -> Dim:
         return _floordiv(-num, -den)
     if not isinstance(num, Poly):
         return num // den
-    # multiples of the divisor are taken out of the quotient, of the constant the largest one
+    # terms that the divisor divides leave the quotient, and the constant leaves a remainder in it
     whole = _collect((m, c // den) for m, c in num.terms if not m or c % den == 0)
     rest = num - whole * den
     if not isinstance(rest, Poly):
@@ -301,7 +301,7 @@ def _atom_interval(atom: Atom) -> Interval:
             if dlo is not None and dlo == dhi and dlo > 0:
                 # an unbounded end stays None, and 0 stays 0
                 return (nlo and nlo // dlo), (nhi and nhi // dlo)
-            # else limits are known of a positive divisor and a dividend that is not negative
+            # otherwise limits are known only for a positive divisor and a dividend of 0 or more
             if dlo is None or dlo <= 0 or nlo is None or nlo < 0:
                 return None, None
             return (0 if dhi is None else nlo // dhi), (None if nhi is None else nhi // dlo)

@@ -109,7 +109,7 @@ class Cpu:
         return self._device
 
     def refuses(self, case: Case) -> str:
-        """Return the reason why it cannot measure this case, "" if it can."""
+        """Return the reason why this backend cannot measure a case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         probe, kernel = PROBES[case.probe], case.probe.replace(".", "_")
         # products are those of BLAS; without a compiler NumPy does the rest too
@@ -169,15 +169,16 @@ class Cpu:
                 source = _aligned(given["x"].view(np.uint8)[offset : offset + size])
                 self._call(kernel, NativeTask(place, source.ctypes.data, 0, 0, rounds))
             return x
-        kind = np.int32 if probe.dtype == "i8" else np.float32
+        lane_type = np.int32 if probe.dtype == "i8" else np.float32
         results: list[Array] = []
         p, q = _aligned(given["p"]), _aligned(given["q"])
         width = self.vector_bytes if probe.dtype == "bf16" else self._dot_bytes()
-        sums = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
+        sums = _aligned(np.zeros(self.vector_bytes * self.chains // 4, lane_type))
         # all chains of a kernel multiply one vector of p by one of q: the first has the answer
         for offset in range(0, p.nbytes, width):
             p_at, q_at = p.ctypes.data + offset, q.ctypes.data + offset
             self._call(kernel, NativeTask(sums.ctypes.data, p_at, q_at, 0, rounds))
+            # one lane of 32 bits for each four bytes of an operand
             results.append(sums[: width // 4].copy())
         return np.concatenate(results)
 
@@ -251,6 +252,7 @@ class Cpu:
         assert self.lib is not None
         kernel = probe.id.replace(".", "_")
         width = self.vector_bytes * self.chains
+        # operands and a result for each core, in f32 of four bytes
         operands = _aligned(np.ones(width * 2 * len(cpus) // 4, np.float32))
         tasks = [
             NativeTask(start + width, start, start, 0, 1)
@@ -268,6 +270,7 @@ class Cpu:
 
         assert self.lib is not None
         size = 4 * _L1_FLOATS
+        # any seed; between 0.5 and 4 every function has a finite result
         values = np.random.default_rng(2).uniform(0.5, 4, 2 * _L1_FLOATS * len(cpus))
         data = _aligned(values.astype(np.float32))
         tasks = [
@@ -287,6 +290,7 @@ class Cpu:
 
         assert self.lib is not None
         kernel, each_bytes = probe.replace(".", "_"), int(self.lib.network_bytes())
+        # C functions: one fills a core's buffers and returns the error, one counts a repeat's work
         ready, count = (getattr(self.lib, f"{kernel}_{part}") for part in ("ready", "count"))
         ready.restype = count.restype = ctypes.c_double
         space = _aligned(np.zeros(each_bytes * len(cpus), np.uint8))
@@ -310,6 +314,7 @@ class Cpu:
         for i in range(len(cpus)):
             start = arena.address + i * arena.part
             places = [start + k * (buffer_bytes + PAD) for k in range(streams)]
+            # the kernel of a single buffer gets it for every operand
             b = places[1] if streams > 1 else start
             tasks.append(NativeTask(start, b, places[-1], buffer_bytes, 1))
         count = float(buffer_bytes * streams * len(cpus))

@@ -222,7 +222,7 @@ def digest() -> str:
 
 
 def busy_s() -> float | None:
-    """Return processor time since boot used by all programs or stolen by virtual machines."""
+    """Return processor time since boot that programs used, or other virtual machines took."""
     fields = _text(Path("/proc/stat")).partition("\n")[0].split()
     if len(fields) < 9 or fields[0] != "cpu" or not hasattr(os, "sysconf"):
         return None

@@ -33,7 +33,7 @@ class NumpyProduct:
         rng = np.random.default_rng(size)
         kind = {"f32": np.float32, "f64": np.float64}[dtype]
         nbytes = 3 * size * size * np.dtype(kind).itemsize
-        # two sets at least alternate; together they exceed the cache, up to eight
+        # at least two sets of matrices alternate; up to eight, so that they exceed the cache
         sets = max(2, min(8, 2 * cache_bytes // nbytes))
         shape = (sets, size, size)
         self.a = rng.random(shape, np.float32).astype(kind) - kind(0.5)
@@ -106,7 +106,7 @@ def refuses(case: Case, *, is_fallback: bool) -> str:
 
 
 def product(given: Inputs) -> Array:
-    """Return the verified product."""
+    """Return the product of a verification's operands."""
     import numpy as np
 
     return np.asarray(np.matmul(given["a"], given["b"]))
@@ -153,6 +153,7 @@ def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
         block = block.view(np.float32)
     calls_by_thread = list[Callable[[], object]]()
     for _ in range(threads):
+        # buffers that the stream does not use stay small
         a, b, c = (np.resize(block, words) if i < streams else block for i in range(3))
         source = b if streams > 1 else a
         calls_by_thread.append(_stream(what, a, source, c))

@@ -222,7 +222,7 @@ class BoardColumn:
 # attribute, index or function of a row, as `BoardColumn.value`
 Value: TypeAlias = "str | int | Callable[[Any], object]"
 Wanted: TypeAlias = "str | tuple[str, Value] | tuple[str, Value, str]"
-"""Arguments of a column; an attribute of words alone is its own title."""
+"""Arguments of a column; a text alone is an attribute, and its words are the title."""
 
 
 def columns(*wanted: Wanted) -> tuple[BoardColumn, ...]:

@@ -261,7 +261,7 @@ GatedAdd = pointwise(
     "X Y gate",
     "``X + Y * gate``",
     alu=2,
-    derivative=("1", "c", "b"),
+    derivative=("1", "c", "b"),  # by X, Y and gate; b and c stand for Y and gate
 )
 
 

@@ -26,7 +26,7 @@ from .quotient import (
 )
 
 MAX_POWER: Final = 64
-"""Largest exponent of an integer that is computed: of two or more, larger ones exceed 64 bits."""
+"""Largest exponent of a computed integer power: 2 to a larger exponent exceeds 64 bits."""
 EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32: 1 << 24}
 """Integers up to here are representable (IEEE 754: significand bits + 1)."""
 

@@ -50,7 +50,7 @@ class WeightOnly(Op):
         raise NotImplementedError(f"{type(self).__name__}.weight")
 
     def bias(self, ins: Inputs) -> int:
-        """Return the operations per element of the product."""
+        """Return the additions of a bias per element of the product: 1, or 0 without a bias."""
         return 0
 
     def infer(self, ins: Inputs) -> Types:

@@ -136,7 +136,7 @@ class PageForm:
         """Return fields in the words of the table; those of the row replace those of the form."""
         merged = {**self.fields, **fields}
         blank = defaultdict(str, merged)
-        # only texts of the description are templates: a page may have braces of its kind
+        # only texts of the description are templates: braces in a page's text stay as they are
         merged = {k: v if k in fields else v.format_map(blank).strip() for k, v in merged.items()}
         return {k: self.values.get(k, {}).get(v, v) for k, v in merged.items()}
 
@@ -285,7 +285,7 @@ def count(fields: Fields, name: str, path: Path) -> int:
         FetchError: the field is no whole number, or out of range.
     """
     value = fields.get(name, "")
-    # the length is looked at first: converting a very long text takes long
+    # at most seven digits, as `LARGEST_COUNT` has: converting a very long text takes long
     if not (value.isdecimal() and len(value) < 8 and 0 < int(value) <= LARGEST_COUNT):
         raise FetchError(f"{value[:40]!r} is no {name}", where=str(path))
     return int(value)

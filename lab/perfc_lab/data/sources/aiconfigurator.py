@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 # folders of the repository that may hold the tables
 SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/systems")
-# Columns of its tables by their published names, each with our name; the first are in every table,
-# power in some.
+# Columns of AIConfigurator's tables: the published name, and the name in our table. The columns of
+# `ROW` are in every table, power is in some.
 ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
 POWER = {"power": "power_w"}
-# of products, of attention, and of attention with a cache of keys and values
+# columns of products, of attention, and of attention with a cache of keys and values
 GEMM = {"gemm_dtype": "dtype", "m": "m", "n": "n", "k": "k"}
 HEADS = {
     "batch_size": "batch_size",
@@ -49,7 +49,7 @@ HEADS = {
 CACHED = {"num_key_value_heads": "num_key_value_heads", "kv_cache_dtype": "kv_cache_dtype"}
 # cached tokens before a step, and the sliding window; tables without them have neither
 STEP = {"step": "kv_step", "window_size": "window_size"}
-# of mixtures of experts
+# columns of mixtures of experts
 ROUTED = {
     name: name
     for name in (
@@ -64,7 +64,7 @@ ROUTED = {
         "distribution",
     )
 }
-# of attention over latents (MLA), and of the products that take its projections into the attention
+# columns of attention over latents (MLA), and of the products that absorb its projections
 LATENTS = {
     name: name
     for name in ("mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step")
@@ -75,7 +75,7 @@ ABSORBED = {
     "num_heads": "num_heads",
     "op_name": "op_name",
 }
-# of layers with a state; `SCANNED` are those of Mamba-2, `CORRECTED` those of gated delta nets
+# columns of layers with a state; `SCANNED` are those of Mamba-2, `CORRECTED` those of gated delta nets
 STATES = {
     name: name for name in ("phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name")
 }
@@ -99,10 +99,10 @@ PLAIN = {
     "aic_gdn": ("gdn_perf", CORRECTED),
 }
 """Tables whose columns are those of files: table, stem of the files and columns."""
-# of collectives
+# columns of collectives
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
-"""Its tables have milliseconds, ours microseconds."""
+"""AIConfigurator's tables have milliseconds, ours microseconds."""
 MAX_SHEET_BYTES = 1 << 20
 """Maximum bytes of a data sheet of a system."""
 RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sglang"}
