@@ -34,7 +34,7 @@ def taken(source: Type, result: Type) -> Dim | None:
     """Return bytes of ``source`` that must be read to produce ``result`` from its elements."""
     if not isinstance(source, TensorType) or not isinstance(result, TensorType):
         return None
-    # at most one element of the source per element of the result, as for a slice or a gather
+    # each element of the result copies one of the source, which is read at most once as a whole
     wanted = None if result.shape is None else element_count(result.shape)
     return packed(lesser(source.numel, wanted), source.dtype)
 

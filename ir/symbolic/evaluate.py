@@ -14,7 +14,7 @@ Env: TypeAlias = "Mapping[str, int]"
 def solved(d: Dim, key: str, value: int) -> int | None:
     """Return the value of the one symbol of an extent at which the extent has a given value.
 
-    None if there is none, as for a value that is no multiple of 8 if the extent is.
+    None if there is no such value: an extent of ``8*s`` is never 63.
 
     >>> from perfc.ir.symbolic.dim import symbol
     >>> solved(symbol("s") * 8, "s", 64), solved(symbol("s") * 8, "s", 63)

@@ -18,7 +18,7 @@ class _Naming:
     issued: int = 0
 
 
-_naming = _Naming()  # of the pass that runs
+_naming = _Naming()  # the current numbering, which `numbering` replaces for a block
 
 
 @contextmanager

@@ -37,7 +37,7 @@ MAX_TERMS = 48
 """Maximum terms of a symbolic element; a larger one counts as unknown. It bounds the time of
 products, as do the 16 factors of a term; extents of models have a few of either."""
 INT64 = 1 << 63
-"""Negative of the least int64; integer elements range from that to the largest of uint64."""
+"""2^63: elements are integers from the least int64, -2^63, to the largest uint64, 2^64 - 1."""
 
 
 def _bounded(item: Item) -> Item:

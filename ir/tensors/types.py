@@ -64,7 +64,7 @@ class DType(Enum):
         self.code, self.bits, self.onnx = code, bits, onnx
         self.is_float = code.startswith(("f", "bf", "tf"))
 
-    # by identity, which is faster than the hash of the name that `Enum` defines
+    # members are compared by identity: this hash is faster than that of the name, as `Enum` has it
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
@@ -94,8 +94,8 @@ def dtype_of(number: object) -> DType:
 
 
 SPELLINGS, _PREFIXES = data_next_to(__file__).values()
-"""Tables ``names`` and ``prefixes`` of the file: names of element types that follow no pattern,
-without underscores and dashes, and words before the bits, such as ``float``."""
+"""Codes of element types by names that follow no pattern, without underscores and dashes; and the
+letters of codes by the words before the bits, such as ``f`` by ``float``."""
 
 
 def dtype_named(name: str) -> DType:

@@ -24,7 +24,7 @@ class Device:
 
     Args:
         kind: ``cpu`` or ``cuda``.
-        cores: cores used by all threads together, or streaming multiprocessors.
+        cores: number of cores that all threads together use, or of streaming multiprocessors.
         memory_bytes: capacity of the device's memory.
         free_bytes: the part that a probe may use.
         most_bytes: the largest working set measured.
@@ -94,7 +94,7 @@ class Backend(Protocol):
         ...
 
     def refuses(self, case: Case) -> str:
-        """Return the reason why it cannot measure this case, "" if it can."""
+        """Return the reason why this backend cannot measure a case, "" if it can."""
         ...
 
     def answer(self, probe: Probe, given: Inputs) -> Array:

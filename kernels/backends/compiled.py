@@ -161,7 +161,7 @@ class Arena:
 
     def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
         """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""
-        # room for the gaps between at most three buffers, then whole pages
+        # more than the two gaps between at most three buffers, rounded up to whole pages
         part = (part + 4 * PAD + 4095) // 4096 * 4096
         if self.part >= part and self.map is not None:
             return
@@ -171,6 +171,7 @@ class Arena:
             part = max(part, min(4 * self.part, 1 << 28))
         self.map = None
         self.part = part
+        # two pages to spare behind the last part
         fresh = mapped(part * len(cpus) + 2 * mmap.PAGESIZE)
         self.map, self.address = fresh, _address(fresh)
         import numpy as np

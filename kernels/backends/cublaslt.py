@@ -92,7 +92,7 @@ def find_library() -> ctypes.CDLL | None:
 
 
 class Multiplier:
-    """Square products ``d = aᵀ b`` of column-major matrices, recorded once and run often.
+    """Square products ``d = aᵀ b`` of column-major matrices, described once and run often.
 
     Args:
         kind: types; see `KINDS`.

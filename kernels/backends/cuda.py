@@ -42,7 +42,7 @@ class Cuda:
         self.blas = find_library()
         self.workspace = cupy.cuda.alloc(WORKSPACE_BYTES)
         self.one = cupy.ones(1, "f4")  # scale of 8-bit operands
-        self.products: dict[str, str] = {}
+        self.products: dict[str, str] = {}  # by type, why it has no product; "" if it has one
 
     def _describe(self, runtime: Any, index: int) -> Device:
         """Return the device as CUDA's runtime and NVML describe it."""
@@ -67,7 +67,7 @@ class Cuda:
             # margins: modules, graphs and the workspace of products take memory later
             free_bytes=int(free * 0.9),
             most_bytes=int(free * 0.85),
-            caches={  # shared memory is cut out of L1
+            caches={  # CUDA reports no size of L1: shared memory, which is cut out of it, stands in
                 "l1": int(properties.get("sharedMemPerMultiprocessor", 0)) * cores,
                 "l2": int(properties.get("l2CacheSize", 0)),
             },
@@ -103,7 +103,7 @@ class Cuda:
         return self._device
 
     def refuses(self, case: Case) -> str:
-        """Return the reason why it cannot measure this case, "" if it can."""
+        """Return the reason why this backend cannot measure a case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         if case.scope is Scope.ONE and kind not in ("chase", "clock"):
             return "one multiprocessor alone is not measured"

@@ -102,7 +102,7 @@ def _random(cuda: Cuda, dtype: str, count: int) -> Any:
 
 
 class ChainRun:
-    """Register kernels: the maximum number of threads on every multiprocessor."""
+    """Kernels on values in registers, with as many threads as a multiprocessor can hold."""
 
     def __init__(self, cuda: Cuda, kernel: str, storage: str, dtype: str) -> None:
         self.cuda, self.kernel = cuda, cuda.functions[kernel]

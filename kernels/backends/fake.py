@@ -125,7 +125,7 @@ class Fake:
         """Return a run that takes the true time."""
         probe = PROBES[case.probe]
         kind, _, what = case.probe.partition(".")
-        # of probes without sizes: any count will do, as the time is proportional to it
+        # the count of probes without sizes is arbitrary, as their time is proportional to it
         count = 1e6
         if probe.quantity.is_time:
             once = TIMES.get(case.probe) or self._latency(case.size)

@@ -14,7 +14,10 @@ def command_line(*words: object, options: Mapping[str, object]) -> str:
 
 
 def _options(options: Mapping[str, object]) -> Iterator[str]:
-    """Yield the words of options; each degree of parallelism is one, None and "" are left out."""
+    """Yield the words of options other than None and "".
+
+    A `Parallel` has an option for each degree that differs from that of a single device.
+    """
     usual = ALONE.as_json()
     for name, value in options.items():
         match value:

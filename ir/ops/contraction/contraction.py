@@ -61,7 +61,7 @@ def least_mac(operands: Sequence[Letters], result: Letters, extents: Extents) ->
         for group in map(frozenset, combinations(indices, size)):
             later = _union(operands[i] for i in indices if i not in group) | result
             letters[group] = _union(operands[i] for i in group) & later
-            # of two complementary halves, the one with the first operand
+            # each division of the group into two parts once, by the part with its first operand
             first = min(group)
             halves = [
                 frozenset((first, *some))

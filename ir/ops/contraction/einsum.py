@@ -79,7 +79,7 @@ def letter_extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, D
 
 
 def in_pairs(equation: str, operands: int) -> tuple[str, ...]:
-    """Return the equations of the pairwise products that compute the whole, from the left.
+    """Return the equations of pairwise products, from the left, that together compute one equation.
 
     Empty for an equation with an ellipsis or with a letter twice in a term.
     """

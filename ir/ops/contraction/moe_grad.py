@@ -94,6 +94,7 @@ class MoEInputGrad(MoEGrad):
         if has(ins, 7):
             return None
         dense = Dense(tape, self, ins)
+        # summed over experts: each adds to the gradient of a token
         dx = tape.sum(tape.apply(MatMul(), dense.of_first, dense.given(3)), (0,))
         chosen = tape.sum(tape.mul(dense.dy, dense.second), (2,))
         # gradient of a share: dY times the result of its expert
@@ -220,7 +221,7 @@ class Dense:
         """Return gate and up projection, the parts of a result that one product computes."""
         e, n, width = v.type.shape  # type: ignore[union-attr, misc]
         half = width // 2
-        # 1: the columns alternate; else the gate's come first
+        # with 1 the columns of gate and up alternate; otherwise all columns of the gate come first
         if self.op.swiglu_fusion == 1:
             pairs = self.tape.reshape(v, (e, n, half, 2))
             cut = [self.tape.part(pairs, {3: (i, i + 1)}) for i in (0, 1)]

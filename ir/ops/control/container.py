@@ -208,7 +208,8 @@ class SequenceAt(Container):
         elem = type_.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
-        # a data-dependent extent covers all elements: that of this one is another symbol
+        # a data-dependent extent in the common type covers all elements, of which each may have
+        # another extent: this element gets a symbol of its range
         dims = tuple(
             data_extent(upper(d), max(interval(d)[0] or 0, 0)) if is_data_dependent(d) else d
             for d in elem.shape

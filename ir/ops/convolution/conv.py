@@ -181,7 +181,7 @@ class Conv(FilteredMaps):
         y = channels_first(result_shape(outs), self.layout())
         if kernel is None or y is None or (x is None and w is None):
             return {}
-        # the filters are more reliable: their extents are numbers
+        # by the filters, whose extents are numbers even where those of the feature maps are symbols
         c = w[1] * self.group if w else x[1] if x else 0
         (p, q), (r, s), (alu, sfu) = folded(y[2:]), folded(kernel), self.epilogue(ins)
         letters = {"n": y[0], "c": c, "k": y[1], "p": p, "q": q, "r": r, "s": s}

@@ -70,7 +70,7 @@ class Elementwise(Op):
     function: ClassVar[Callable[..., Item] | None] = None
     """Function of known elements, including symbolic ones."""
     derivative: ClassVar[tuple[str, ...]] = ()
-    """Derivatives by each operand, in x (or a), b, c and the result y; "" for zero."""
+    """Derivative by each operand, as text over x (or a), b, c and the result y; "" for zero."""
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""

@@ -118,7 +118,7 @@ class Where(Elementwise):
     mnemonic = "where"
     onnx = "Where"
     operands = "condition X Y"
-    # by operand, with a for the condition, which has none
+    # by operand: the condition, which is called a, has no derivative
     derivative = ("", "where(a, 1, 0)", "where(a, 0, 1)")
 
     def infer(self, ins: Inputs) -> Types:

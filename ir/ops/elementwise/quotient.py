@@ -31,7 +31,7 @@ def fraction(item: Item) -> tuple[Dim, int]:
     match item:
         case Quotient(num, den):
             return num, den
-        case int() as whole:
+        case int() as whole:  # a boolean becomes 0 or 1
             return int(whole), 1
         case Poly() as extent:
             return extent, 1

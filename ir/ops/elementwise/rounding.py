@@ -8,7 +8,7 @@ from functools import partial
 from . import exact
 from .elementwise import pointwise
 
-# a derivative of "" is none: nothing flows through a step
+# "" stands for no derivative: the slope of a step is 0, so no gradient flows
 Ceil = pointwise(
     "ceil", "Ceil-13", "X", "Smallest whole number not below", exact.ceil, derivative=("",)
 )
@@ -24,7 +24,7 @@ Round = pointwise(
     derivative=("",),
 )
 
-# derivatives are of the result y where that saves a function
+# derivatives are written in the result y where that saves a special function
 special = partial(pointwise, alu=0, sfu=1)
 """Define a row of an operator with one special function per element."""
 

@@ -243,7 +243,7 @@ class OneHot(Op):
             return ()
         axis = normal_axis(self.axis, len(out.shape))
         depth = out.shape[axis]
-        # larger contents are not tracked: 4096 is `tensors.known.MAX_ELEMENTS`
+        # contents of more elements than `tensors.known.MAX_ELEMENTS`, 4096, are not tracked
         if not isinstance(depth, int) or depth * len(index.items) > 4096:
             return ()
         shape = (*index.shape[:axis], depth, *index.shape[axis:])

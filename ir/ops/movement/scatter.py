@@ -189,7 +189,7 @@ class TensorScatter(Op):
         axis = normal_axis(self.axis, len(cache.shape))
         dims: list[Dim] = []
         for i, (mine, theirs) in enumerate(zip(cache.shape, update.shape, strict=True)):
-            # the cache and the update have equal extents but along the axis
+            # the cache and the update have equal extents, except along the axis
             common = mine if i == axis else agreed(mine, theirs)
             if common is None:
                 raise ShapeError(f"extents {mine} and {theirs} of axis {i} differ")

@@ -100,7 +100,7 @@ class GroupNorm(Normalization):
     epsilon: float = 1e-5
 
     def alu(self, ins: Inputs) -> int:
-        # root, gamma and beta; a swish is three operations
+        # products with the root and gamma, the addition of beta; a swish is three operations
         return STATISTICS_ALU + 3 + (3 if self.activation else 0)
 
     def rows(self, shape: Shape | None) -> Dim:

@@ -176,7 +176,7 @@ class BatchNormalization(Normalization):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        # one shape for all: from the operand that has one
+        # all statistics have one shape: that of the first of mean, variance, scale and B with one
         statistics = next((s for s in (shape_at(ins, i) for i in (3, 4, 1, 2)) if s), None)
         if statistics is None:
             statistics = (data_extent(),) if x.shape is None else x.shape[1:2] or (1,)

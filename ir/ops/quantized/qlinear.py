@@ -71,7 +71,8 @@ class QLinearElementwise(Op):
         return single(first_dtype(ins, *self.quantized), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        # the first of `quantized` is the result; a condition is not in it, nor dequantized
+        # the first position in `quantized` is that of the result; a condition has none there, as it
+        # is not dequantized
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
         return {"e": count(outs[0]), "a": a}
 

@@ -46,6 +46,7 @@ class CausalConvWithState(Op):
     kind = Kind.CONV
     formulas = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
     bias_at = 2
+    """Position of the bias among the operands."""
 
     activation: str = "none"
     channels_last: int = 0

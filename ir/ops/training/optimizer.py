@@ -19,7 +19,7 @@ class Optimizer(Op):
     kind = Kind.OPTIMIZER
     operands = "R T inputs+"
     formulas = {"alu": "a*e", "sfu": "s*e"}
-    # state tensors of each X, and operations per element: as Adagrad has, others differ
+    # state tensors of each X, and operations per element of X: defaults are those of Adagrad
     states = 1
     alu = 7
     sfu = 2

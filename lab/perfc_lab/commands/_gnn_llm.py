@@ -1,7 +1,7 @@
 """``perfc train gnn-llm`` and ``perfc eval gnn-llm``: graphs and language models together.
 
-Both call `perfc_lab.papers.gnn_llm.command`. `lab_options` adds options
-that ``_table.toml`` declares.
+They reproduce Chapter 7 of K. Panner Selvam's thesis (PhD-FSTM-2025-034, University of Luxembourg)
+by `perfc_lab.papers.gnn_llm.command`. `lab_options` adds options that ``_table.toml`` declares.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Clone a public source at its commits and write its tables as Parquet files.
 
-`perfc data fetch` calls it. Git runs without hooks, prompts and the user's settings.
+`perfc data fetch` calls it. Git runs without hooks, prompts and the system's settings; those of the
+user apply, since git-lfs is set up in them.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
 def blank_home() -> Iterator[dict[str, str]]:
     """Yield an environment in which git prompts for nothing and runs no hooks."""
     with tempfile.TemporaryDirectory(prefix="perfc-git-") as folder:
-        # settings of the user or the system may name programs to run
+        # variables such as GIT_SSH_COMMAND, and settings of the system, may name programs to run
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         yield {
             **environment,

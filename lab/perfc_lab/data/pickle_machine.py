@@ -15,7 +15,7 @@ from perfc.ir.record import record
 
 MAX_ELEMENTS = 1 << 27
 """Maximum elements of a tensor that a damaged pickle can claim."""
-# NumPy's types of PyTorch's storages; of other classes none is read
+# NumPy's types of PyTorch's storages; a storage of another class is an error
 STORAGES = {
     "torch.FloatStorage": "<f4",
     "torch.DoubleStorage": "<f8",
@@ -106,7 +106,10 @@ class PickleMachine:
         self.storages: dict[str, Storage] = {}
 
     def run(self, stream: io.BufferedIOBase) -> object:
-        """Return the value that one pickle of a stream stands for; the stream is behind it then."""
+        """Return the value that one pickle of a stream stands for.
+
+        The stream then stands behind the pickle.
+        """
         for opcode, argument, _ in pickletools.genops(stream):  # type: ignore[arg-type]
             self.step(opcode.name, argument)
         return self.stack.pop()

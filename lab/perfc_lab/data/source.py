@@ -88,7 +88,7 @@ def files_in(clone: Path, *patterns: str) -> list[Path]:
 def read_table(
     path: Path, columns: Mapping[str, str], optional: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Return a CSV or Parquet file with its ``columns`` renamed, those alone.
+    """Return the ``columns`` of a CSV or Parquet file under their new names.
 
     Args:
         path: the file.

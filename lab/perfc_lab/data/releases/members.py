@@ -60,7 +60,7 @@ def members_of(path: Path, suffixes: frozenset[str]) -> Iterator[ReleaseMember]:
         if path.is_dir():
             entries = _of_folder(path)
         elif tarfile.is_tarfile(path):
-            # first, as the files of `torch.save` in a tar are zip archives
+            # tar is tested first: files of `torch.save`, which are zip archives, may lie in a tar
             entries = _of_tar(path)
         else:
             entries = _of_zip(path)

@@ -61,7 +61,7 @@ def import_release(path: Path, output: Path, say: Say) -> list[Measurements]:
     left_out: list[str] = []
     for count, run in enumerate(runs_of(path, left_out), 1):
         listed = rows.setdefault(run.dataset, [])
-        # a run without a time, or with infinite or NaN, is no row
+        # a run without a time, or with an infinite or NaN one, is no row
         listed += (row for row in run.rows if row.time_s > 0 and isfinite(row.time_s))
         if run.graph is not None:
             place = output / run.dataset / "processed"

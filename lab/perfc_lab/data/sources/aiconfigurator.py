@@ -75,7 +75,8 @@ ABSORBED = {
     "num_heads": "num_heads",
     "op_name": "op_name",
 }
-# columns of layers with a state; `SCANNED` are those of Mamba-2, `CORRECTED` those of gated delta nets
+# columns of layers with a state: `SCANNED` are those of Mamba-2, `CORRECTED` those of gated delta
+# nets
 STATES = {
     name: name for name in ("phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name")
 }

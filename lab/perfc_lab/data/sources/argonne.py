@@ -29,11 +29,11 @@ COLUMNS = {
 # columns of whole numbers
 WHOLE = ("num_gpus", "tokens_in_and_out", "batch")
 MAKER = r"(?i)\b(?:nvidia|amd|intel|habana|gpu)\b"
-"""Words of ``Nvidia A100 GPU``, as its scripts write it, that are not the machine."""
+"""Words that are left out of a machine's name, such as ``Nvidia A100 GPU``."""
 
 
 class Argonne(PublicSource):
-    """``All_results.csv``: latency of a batch, prompt and answer each of so many tokens.
+    """``All_results.csv``: latency of a batch; prompt and answer have ``tokens_in_and_out`` each.
 
     Of llama.cpp, ``batch`` is the tokens of a chunk of the prompt of one sequence.
     """
