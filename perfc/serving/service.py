@@ -310,7 +310,7 @@ def _without_run(
         engine.machine.name,
         engine.runtime,
         engine.version or engine.kind.assumed,
-        engine.law.versions,
+        engine.law.versions,  # those that the host model is fitted to
         counts.resident,
         counts.active,
         precision.weights.value,

@@ -22,6 +22,8 @@ MOST_AHEAD = 4096
 class Limits:
     """Scheduling limits of an engine.
 
+    `simulate` reads ``tokens_per_step`` and ``write_s``, the scheduler reads the others.
+
     Args:
         max_num_seqs: maximum concurrent sequences.
         token_budget: tokens of one step.
@@ -252,7 +254,7 @@ class Scheduler:
         return tokens
 
     def preempt(self) -> None:
-        """Preempt the latest sequences until each decode has a free token."""
+        """Preempt the latest sequences until the next decode step has enough free tokens."""
         while self.free_tokens < self._wanted and self.running > 1:
             if self.prefilling:
                 last = self.prefilling.pop()
@@ -286,12 +288,13 @@ class Scheduler:
         # `since` counts from the start of decoding, so that no step has to touch all sequences
         steps = self.decoding[index].since + self.decoding[index].left - self.decode_steps
         if not self.limits.reserves_output:
-            # each step takes one token of the pool per sequence
+            # each step takes one token of the pool per sequence; the last also needs room for
+            # draft tokens
             steps = min(steps, max(1, self.free_tokens // count - self.limits.drafted))
         return max(1, steps)
 
     def _next_end(self) -> int:
-        """Return the index of the sequence that ends first."""
+        """Return the index of the decoding sequence that ends first; there must be one."""
         while True:
             # entries of preempted sequences stay behind; they have other ends now
             end, index = self.ends[0]

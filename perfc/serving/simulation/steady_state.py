@@ -33,7 +33,8 @@ BATCHES = 20
 HALF_WIDTH = 0.05
 """Relative half-width of mean end-to-end time and TTFT at which a run is long enough."""
 MOST_STRIDES, MOST_REQUESTS, GROWTH = 30_000, 8_000, 4
-"""Limits of a run, and the factor by which it is lengthened within them."""
+"""Limits of a run in groups of equal steps (`Stride`) and in requests, and the factor by which a
+run is lengthened within them."""
 
 
 @record
@@ -138,7 +139,6 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
-    # some groups have one user more than the others
     fewer, with_one_more = divmod(load.concurrency, groups)
     shares: list[Share] = []
     for users, count in ((fewer + 1, with_one_more), (fewer, groups - with_one_more)):

@@ -1,8 +1,8 @@
 """Read and write the result of a shard: one Parquet file, and parts of it while the run goes on.
 
 Rows are written to parts, each replaced atomically; at the end the parts are merged into the file,
-whose metadata names the generation of parts that it contains. A run that is ended at any moment so
-leaves whole rows, and none of them twice.
+whose metadata names the generation of parts that come after it. So a run that is ended at any
+moment leaves whole rows, and none of them twice.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ IDENTITY = {
     "file_bytes": "int64",
     "modified_ns": "int64",
 }
-"""Columns that identify a row and its file, with their types of Parquet."""
+"""Columns before those of ``perfc compare``, which identify a row and its file or give the error
+in place of an answer, with their types of Parquet."""
 TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
-"""Types of Parquet by those of ``perfc compare``."""
+"""Types of Parquet by the annotations of the columns of ``perfc compare``."""
 VERSION = ["path", "setting", "file_bytes", "modified_ns"]
 """Columns of a model, a setting, and the version of the file that was answered."""
 
@@ -178,7 +179,7 @@ class ShardTable:
 def locked(folder: Path, shard: Shard) -> Iterator[None]:
     """Hold the rows of a shard in a folder; wait while another run holds them, and say which.
 
-    The system releases the lock of a process however that ends, so no lock is stale.
+    The system releases the lock when the process ends in whatever way, so no lock is stale.
 
     Raises:
         ModelError: the folder cannot be written.

@@ -44,6 +44,7 @@ def by_tokens(
     """
     rows: list[Row] = []
     for row, (setting, machine) in zip(comparison.rows, product(settings, machines), strict=True):
+        # only training has a `step`
         if row.verdict.step is not None or not _generates(setting.model):
             rows.append(row)
             continue
@@ -101,15 +102,15 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
     if rate is None or band is None or spent is None or prompt is None:
         return ()
     # engines process prompts at the same time: a prompt takes the GPUs of one engine
-    gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
+    input_gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
     # the interval is of kernels alone, without the host: its ends must enclose the prediction
     input_s = Interval(
-        gpu_s * min(prompt.low_s / prompt.time_s, 1),
-        gpu_s,
-        gpu_s * max(prompt.high_s / prompt.time_s, 1),
+        input_gpu_s * min(prompt.low_s / prompt.time_s, 1),
+        input_gpu_s,
+        input_gpu_s * max(prompt.high_s / prompt.time_s, 1),
     )
-    gpu_s = 1 / rate.output_tokens_per_s_per_gpu
-    output_s = Interval(gpu_s * band.low, gpu_s, gpu_s * band.high)
+    output_gpu_s = 1 / rate.output_tokens_per_s_per_gpu
+    output_s = Interval(output_gpu_s * band.low, output_gpu_s, output_gpu_s * band.high)
     input_j = None if prompt.energy_j is None else prompt.energy_j / prompt.tokens
     load = report.load
     users = plural(load.concurrency, "user")
@@ -123,6 +124,7 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
                 row.verdict,
                 expected=time_s,
                 throughput=Throughput(Item.TOKEN, 1, 1 / time_s.mid),
+                # as uncertain as the time
                 energy=None if energy_j is None else time_s * (energy_j / time_s.mid),
             ),
         )

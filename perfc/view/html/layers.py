@@ -70,8 +70,7 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
             v = heapq.heappop(ready)
         else:
             # all vertices left are in or behind a cycle: the first is placed before its producers
-            first = next(u for u in range(first, count) if not is_placed[u])
-            v = first
+            v = first = next(u for u in range(first, count) if not is_placed[u])
         if is_placed[v]:
             continue
         is_placed[v] = True
@@ -125,12 +124,10 @@ def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, fl
     """Place each vertex below the mean of its producers, as far as neighbors allow."""
     above, _ = neighbours(sum(map(len, rows)), edges)
     places: dict[int, float] = {}
+    # all producers are in earlier rows; a vertex without any keeps its place in a centered row
     for row in rows:
         middle = (len(row) - 1) / 2
-        wanted = [
-            mean([places[u] for u in above[v] if u in places], i - middle)
-            for i, v in enumerate(row)
-        ]
+        wanted = [mean([places[u] for u in above[v]], i - middle) for i, v in enumerate(row)]
         # each vertex is at least one place to the right of its neighbor; the row is then shifted by
         # its mean distance from the wanted places
         positions: list[float] = []
@@ -172,7 +169,7 @@ def best_height(spans: Sequence[tuple[float, float]]) -> int:
         width = sum(width_of(spans[s : s + height]) for s in starts) * STEP_X
         return abs(math.log(width / (height * STEP_Y) / ASPECT))
 
-    return min(sorted(heights), key=unlikeness)
+    return min(sorted(heights), key=unlikeness)  # the lowest of equals, in any order of the set
 
 
 def width_of(spans: Sequence[tuple[float, float]]) -> float:

@@ -172,7 +172,10 @@ def roofline(report: Report, views: Views) -> Json:
 
 
 def points(drawn: Iterable[MarkPoint], kernel: Mapping[int, int]) -> list[list[object]]:
-    """Return the data of points; ``kernel`` maps the ``id`` of a mark to the kernel's position."""
+    """Return the data of points in the order of columns that ``scripts/roofline.js`` reads.
+
+    ``kernel`` maps the ``id`` of a mark to the position of its kernel.
+    """
     return [
         [
             kernel[id(p.mark)],
@@ -194,7 +197,7 @@ def decades(limits: tuple[float, float]) -> tuple[float, float]:
 
 
 def lines(drawn: Chart) -> Iterator[Json]:
-    """Yield the ceilings."""
+    """Yield the ceilings as line segments of the chart."""
     for line in lines_of(drawn):
         yield {
             "name": line.name,
@@ -206,7 +209,7 @@ def lines(drawn: Chart) -> Iterator[Json]:
 
 
 def memory(views: Views) -> Json:
-    """Return live bytes at every step."""
+    """Return the live bytes and the node of every step, the peak, and the capacity."""
     live = views.memory
     return {
         "live_bytes": [number(b) for b in live.live_bytes],
@@ -225,7 +228,7 @@ def graph(report: Report, wires: Wiring) -> Json:
     for module in modules:
         modules += [c for c in module.children if isinstance(c, ModuleTree)]
     number_of = {m: i for i, m in enumerate(modules)}
-    home = [0] * len(wires.nodes)
+    home = [0] * len(wires.nodes)  # index of the module of each node
     for index, module in enumerate(modules):
         for c in module.children:
             if isinstance(c, int):
@@ -233,7 +236,7 @@ def graph(report: Report, wires: Wiring) -> Json:
     parents = {c: m for m in modules for c in m.children if isinstance(c, ModuleTree)}
     ops = interned(lambda i: text(op_of(wires, i)), len(wires.nodes))
     layout = drawing(len(wires.nodes), wires.edges)
-    anchors = [-1] * len(wires.nodes)
+    anchors = [-1] * len(wires.nodes)  # kernel that a node anchors; -1 for other nodes
     position = {n: i for i, n in enumerate(wires.nodes)}
     named = {n.name: i for i, n in enumerate(wires.nodes)}
     helpers: list[tuple[int, int]] = []
@@ -293,8 +296,8 @@ def scopes(
     home: list[int],
     wires: Wiring,
 ) -> Iterator[Json]:
-    """Return the layout of each module's children: nodes, or ``~m`` for module m."""
-    chains: list[list[ModuleTree]] = []
+    """Yield the layout of each module's children: nodes, or ``~m`` for module m."""
+    chains: list[list[ModuleTree]] = []  # of each module, from the root to itself
     for m in modules:
         chain = [m]
         while chain[-1] in parents:
@@ -309,6 +312,7 @@ def scopes(
             (d for d, (p, q) in enumerate(zip(above, below, strict=False)) if p is not q),
             min(len(above), len(below)),
         )
+        # an end below that module is drawn as the child that holds it
         ends = [
             ~number_of[chain[depth]] if depth < len(chain) else v
             for chain, v in ((above, a), (below, b))

@@ -51,7 +51,7 @@ NARROW = 72
 """Columns of a page below which the confidence has its reason alone."""
 FULL = "\N{FULL BLOCK}"
 UNIT = re.compile(r"(\d) (\S{1,3}\b)")
-"""Number and unit, which stay on one line."""
+"""Number and unit, which stay on one line; a longer word is no unit."""
 
 GRADES = {Grade.HIGH: Style.GOOD, Grade.MEDIUM: Style.FAIR, Grade.LOW: Style.POOR}
 
@@ -65,7 +65,8 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         top: kinds of kernels shown, longest first; None for all.
     """
     room = max(min(width, WIDEST), 40)  # a narrower terminal wraps
-    first = [*titles(views, room), (), *aligned(printed(facts_of(views.verdict, room)), room, 20)]
+    facts = aligned(printed(facts_of(views.verdict, room)), room, least=20)
+    first = [*titles(views, room), (), *facts]
     first += limit_lines(views.verdict.limits, room)
     kinds = groups(views.kernels)
     # kinds of kernels and changes share the lines that remain; a table of changes has a head
@@ -120,19 +121,19 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
     first = f"{'predicted' if v.is_predicted else 'time'} {time_words(v)} per run"
     if v.is_predicted:
         first += f" ({interval_words(v)})"
-    takes = [first]
+    time_parts = [first]
     if v.time_s > 0:
-        takes.append(throughput_words(v))
+        time_parts.append(throughput_words(v))
     if v.confidence is not None:
-        takes.append(f"confidence {v.confidence.grade.value}")
+        time_parts.append(f"confidence {v.confidence.grade.value}")
     # words before a colon are about the capacity; an unknown capacity has none
     needed, words, _ = memory_words(v)
-    could = [f"{LOWER_BOUND} {time_text(v.floor_s)}"]
-    could += [f"limited by {v.limits[0].title}"] if v.limits else []
+    limit_parts = [f"{LOWER_BOUND} {time_text(v.floor_s)}"]
+    limit_parts += [f"limited by {v.limits[0].title}"] if v.limits else []
     available = f" {words.partition(':')[0]}" if ":" in words else ""
-    could.append(f"memory {needed}{available}")
+    limit_parts.append(f"memory {needed}{available}")
     title = " · ".join([f"{model} on {machine}", *parts])
-    return title, f"  {', '.join(takes)}", f"  {', '.join(could)}"
+    return title, f"  {', '.join(time_parts)}", f"  {', '.join(limit_parts)}"
 
 
 def running(views: Views) -> list[str]:

@@ -126,7 +126,8 @@ def footprint(
     peak = partial(live_memory, table, env)
     key = report.deployment.table_name, *env.items()
     once = partial(report.analyses.once, report.module)
-    if is_whole:  # only these buffers depend on nothing but the module and the key
+    # only whole tables depend on nothing but the module and the key: their results stay valid
+    if is_whole:
         replayed = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
         line, step, parts = once(("live memory", *key), peak, lambda _: True)
     else:
@@ -184,6 +185,7 @@ def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
 def _replayed(
     table: StorageTable, env: Mapping[str, int], allocator: Allocator, workspace: int
 ) -> Replay:
+    """Replay the buffers on an allocator that first reserves the workspace."""
     if workspace:
         allocator.allocate(-1, workspace)  # -1 is no buffer of the table: never freed
     return replay(table.events(env), allocator, len(table.steps), RUNS)

@@ -183,6 +183,7 @@ class ChangedRun:
         times_s = [self.retimed_kernel(k, factor) for k in self.kernels]
         if self.table is None:
             return math.fsum(k.count * t for k, t in zip(self.kernels, times_s, strict=True))
+        # the host has one time per launch: `scaled` gives every kernel the same factor
         launches = (factor(k.kernel, Ceiling.LAUNCH) for k in self.kernels)
         changed = {i: t for k, t in zip(self.kernels, times_s, strict=True) for i in k.indices}
         return self.table.total_with(changed, max(launches, default=1.0))
