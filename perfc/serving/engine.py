@@ -373,9 +373,10 @@ class Engine:
         """
         plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
-        # every pipeline stage holds its layers' KV cache for all requests in flight
+        # every pipeline stage holds its layers' KV cache for the requests of all groups
+        groups = groups or self.parallel.pipeline
         # a request takes whole blocks, so up to two more than its tokens
-        groups, each = groups or self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
+        each = isl + osl + 2 * BLOCK_TOKENS
         # groups share the pool, but one request of this length has room if the pool holds it
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
         seqs = -(-kind.max_num_seqs // groups)

@@ -33,21 +33,30 @@ CHANNELS_LAST = "memory_format=torch.channels_last"
 SOFTMAX = re.compile(
     r"(\w+) = (?:[\w.]*\bsoftmax\((.+), (?:dim=)?-1\)|\(?(.+?)\)?\.softmax\((?:dim=)?-1\))"
 )
-"""A statement of softmax over the last axis, as a function or a method; others stay."""
+"""A softmax over the last axis, as a function or a method; others stay.
+
+Group 1 is the name of the result; group 2 of a function, or 3 of a method, are the scores.
+"""
 SCORES = re.compile(
     r"(?:torch\.matmul\()?([^@]+?)(?: @ |, )([^@]+)\.(?:mT|transpose\(-[12], -[12]\))"
     r"(?:\.contiguous\(\))?\)?(?: ([*/]) (.+))?"
 )
-"""Query, key and scale of a product, as the parser of Python writes it back."""
+"""A product of query and transposed key, as the parser of Python writes it back.
+
+Groups are the query, the key, the operator of the scale and the scale, if there is one.
+"""
 STEPS = {
     r"{0} = {0} ([*/]) (.+)": "scale",
     r"{0} = {0} \+ (.+)": "attn_mask=torch.atleast_2d({0})",
     r"{0} = {0}\.masked_fill\((.+), float\('-inf'\)\)": "attn_mask=~({0})",
     r"{0} = self\.(\w*drop\w*)\({0}\)": "dropout_p=self.{0}.p if self.training else 0.0",
 }
-"""Changes of scores named {0}, with the argument of the fused function that does the same."""
+"""Changes of scores named {0}, with the argument of the fused function that does the same.
+
+In the argument, {0} is group 1 of the change; a scale also needs its operator, see `scale`.
+"""
 VALUES = r"torch\.matmul\({0}, ([\w.]+)\)|\b{0} @ ([\w.]+(?:\([^()]*\))?)"
-"""The product of probabilities and values, as a function or an operator."""
+"""The product of probabilities named {0} and values, which are group 1 or 2."""
 
 
 @record

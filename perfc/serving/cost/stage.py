@@ -184,7 +184,7 @@ class StageCost:
         # if a window is full, only a shorter context changes its work
         seen |= program.differ(sizes, {**sizes, "context": int(CONTEXTS[0])})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
-        return KernelGroups(sorted(seen), sorted(program.exchanges), [], rest)
+        return KernelGroups(sorted(seen), sorted(program.exchanges), heads=[], others=rest)
 
     @cached_property
     def _of_prompts(self) -> KernelGroups:
@@ -198,7 +198,7 @@ class StageCost:
         # the same number of tokens in fewer and longer prompts
         parted = program.differ(sizes, {**sizes, "batch": 1, "seq": 2048})
         heads = [i for i in every if i not in of_length | cached | program.exchanges]
-        seen = {i for i in cached | parted if i not in heads} - program.exchanges
+        seen = (cached | parted) - {*heads} - program.exchanges
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return KernelGroups(sorted(seen), sorted(program.exchanges), heads, rest)
 

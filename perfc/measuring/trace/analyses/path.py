@@ -110,6 +110,7 @@ class PathWalk:
         hosts = self.trace.launches.host_ns
         last = (-1, -1)  # end and row
         for ended in self.ended:
+            # of pairs of end and row; 1 << 62 is beyond every row
             at = bisect_right(ended, (end + ROUNDING_NS, 1 << 62))
             earlier = reversed(ended[max(at - MOST_EARLIER, 0) : at])
             last = max(last, next(((e, row) for e, row in earlier if hosts[row] <= begin), last))

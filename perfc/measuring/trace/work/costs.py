@@ -27,6 +27,7 @@ computed again. Source: Dao et al., FlashAttention (2022), Algorithm 4."""
 
 def streamed(o: CallOperands) -> CallWork:
     """Return the work of an operator that passes its operands once."""
+    # r is read, l is a list that is read, w is written, x is read and written
     read, written = o.with_roles("rlx"), [*o.with_roles("wx"), *results_of(o)]
     if not read and not written:
         raise UnknownOperandError("no tensor")
@@ -59,25 +60,24 @@ def results_of(o: CallOperands) -> Iterator[OperandTensor]:
     for text in o.signature.results:
         sign, _, dtype = text.partition(":")
         match sign:
-            case "^" | "f" | "b":
+            case "^" | "f" | "b":  # broadcast operands, as they are, real, or as truth values
                 if not read:
                     raise UnknownOperandError(sign)
                 scalars = [a for a in o.call.arguments if isinstance(a, int | float)]
                 type_ = promoted(read, scalars, is_real=sign == "f")
                 sizes = broadcast([t.sizes for t in read])
                 results = [OperandTensor(DType.BOOL if sign == "b" else type_, sizes)]
-            case "=":
+            case "=":  # recorded
                 if o.result is None:
                     raise UnknownOperandError("=")
                 results = [o.result]
-            case "/":
+            case "/":  # the operand without the axes d
                 results = [OperandTensor(read[0].dtype, reduced(read[0].sizes, o.value("d")))]
-            case "s":
-                # batch and channels of the image stay
+            case "s":  # the recorded extents; batch and channels of the image stay
                 source = o.tensors(0)[0]
                 ends = o.extents("s", len(source.sizes) - 2)
                 results = [OperandTensor(source.dtype, (*source.sizes[:2], *ends))]
-            case place:
+            case place:  # like the argument at this index
                 results = [OperandTensor(t.dtype, t.sizes, t.packed) for t in o.tensors(int(place))]
         yield from (replace(t, dtype=BY_CODE[dtype]) if dtype else t for t in results)
 
@@ -98,6 +98,7 @@ def reduced(sizes: tuple[int, ...], axes: Argument) -> tuple[int, ...]:
 
 def product(o: CallOperands) -> CallWork:
     """Return the work of a matrix product; the depth follows from the result if it is recorded."""
+    # a and b are the factors, t is b transposed
     a, second, recorded = o.one("a"), o.with_roles("bt"), o.result
     if recorded is not None:
         is_vector = bool(second) and len(second[0].sizes) == 1
@@ -123,6 +124,7 @@ def product(o: CallOperands) -> CallWork:
     dtype = max((a.dtype, b.dtype), key=lambda d: d.bits)
     if not dtype.is_float and dtype is not DType.I8:
         raise UnknownOperandError("packed integers")
+    # D is the type of the result, O the result; c is added, unless B is 0
     number = o.value("D")
     type_ = BY_CODE.get(SCALAR_TYPES[number]) if type(number) is int else None
     result = (*o.with_roles("O"), OperandTensor(type_ or dtype, (rows, n)))[0]
@@ -153,7 +155,7 @@ def attended(o: CallOperands) -> CallWork:
     pairs = few * (few + 1) // 2 + (queries - few) * keys
     pairs = queries * keys if causal is False else pairs
     mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
-    window = o.value("Z")
+    window = o.value("Z")  # the ends of a window; negative numbers stand for none
     ends = window if isinstance(window, tuple) else (window,)
     # lengths of sequences and windows leave out pairs whose number is not recorded
     is_partial = o.with_roles("N") or any(isinstance(e, int) and e >= 0 for e in ends)
@@ -185,6 +187,7 @@ def attended(o: CallOperands) -> CallWork:
 
 def gathered(o: CallOperands) -> CallWork:
     """Return the work of rows, or of elements, that indices choose, perhaps one several times."""
+    # rows or elements of w at the indices j, along the axis d
     table, indices = o.one("w"), o.one("j")
     if o.result is not None:
         counts = counts_of([indices, o.result], [o.result])
@@ -199,6 +202,7 @@ def gathered(o: CallOperands) -> CallWork:
 
 def rotated(o: CallOperands) -> CallWork:
     """Return the work of a rotation of queries and keys in place, as far as heads are rotated."""
+    # t has cosines and sines, as many numbers in a row as a head of extent H has rotated ones
     head, table = o.value("H"), o.one("t")
     if type(head) is not int:
         raise UnknownOperandError("H")
@@ -212,8 +216,9 @@ def rotated(o: CallOperands) -> CallWork:
 
 def recurred(o: CallOperands) -> CallWork:
     """Return the work of recurrent layers: each matrix meets the input of every step once."""
-    source, at = o.one("a"), o.signature.roles.index("W")
-    given = o.call.arguments[at]
+    # a is the input of all steps, W a list of matrices and vectors
+    source, place = o.one("a"), o.signature.roles.index("W")
+    given = o.call.arguments[place]
     matrices = [
         OperandTensor(source.dtype, t.sizes)
         for t in (given if isinstance(given, tuple) else ())

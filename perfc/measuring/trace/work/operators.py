@@ -277,10 +277,10 @@ axes, ``s`` extents of the result; products ``a · b``, ``t`` is ``b`` transpose
 unless ``B`` is 0, ``O`` the result, ``D`` its type; windows: input ``i``, filter ``k``, gradient
 ``g``, extents ``K``, stride ``S``, padding ``P``, dilation ``L``, transposed ``T``, groups ``G``,
 mask ``M`` of gradients; attention ``q k v``, causal ``C``, lengths of sequences ``N``, window
-``Z``; rows of ``w`` at ``j``; rotated heads of extent ``H``; ``W`` matrices of a recurrence; ``*``
-pointers and then extents of a generated kernel. Results: ``i`` like argument i, ``^`` broadcast,
-``=`` recorded, ``f`` the same as real numbers, ``b`` as truth values, ``/`` without its axes, ``s``
-those extents; an element type may follow after a colon.
+``Z``; rows of ``w`` at ``j``; heads of extent ``H`` rotated by the table ``t``; ``W`` matrices of a
+recurrence; ``*`` pointers and then extents of a generated kernel. Results: ``i`` like argument i,
+``^`` broadcast, ``=`` recorded, ``f`` broadcast as real numbers, ``b`` as truth values, ``/``
+without its axes, ``s`` those extents; an element type may follow after a colon.
 ``@x,y``: operations per element on the vector unit and special functions; ``?``: the operations
 depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.

@@ -29,6 +29,7 @@ _FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
 
 def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
     """Return the window of a convolution or a pool."""
+    # i image, k filter, K its extents, S stride, P padding, L dilation, T transposed, G groups
     image = o.one("i")
     batch, channels, *spatial = image.sizes
     rank = len(spatial)
@@ -115,6 +116,7 @@ def gradients(o: CallOperands) -> CallWork:
     convolution, or each of the image of a transposed one.
     """
     grad, image, filters = o.one("g"), o.one("i"), o.one("k")
+    # g gradient of the result, M which gradients are computed
     mask, stride, taps = o.value("M"), o.value("S"), math.prod(filters.sizes[2:])
     # the end whose channels are the first extent of the filters, or the smaller one of both
     ends = [t for t in (grad, image) if t.sizes[1] == filters.sizes[0]]
