@@ -1,4 +1,4 @@
-"""Fit host models to fixed batches: to all rows to ship, without each model to score."""
+"""Fit host models to fixed batches: shipped ones to all rows, others without one model each."""
 
 from __future__ import annotations
 
@@ -91,18 +91,18 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
         row.runtime,
         row.version,
         "f16",
-        "",
-        row.gpus,
-        1,
-        1,
-        1,
-        row.tokens,
-        row.tokens,
-        sequences,
-        False,
-        (),
-        False,
-        {ServingQuantity.TOKENS_PER_S: sequences * row.tokens / row.time_s},
+        cache="",
+        tensor=row.gpus,
+        expert=1,
+        attention_data=1,
+        engines=1,
+        isl=row.tokens,
+        osl=row.tokens,
+        concurrency=sequences,
+        is_static=False,
+        prefill=(),
+        is_eager=False,
+        measured={ServingQuantity.TOKENS_PER_S: sequences * row.tokens / row.time_s},
         requests=sequences,
     )
     return ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, tuple(counted), row.time_s)
@@ -121,6 +121,7 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
         # prompts of llama.cpp in chunks of one token are left out: their times are no sum of these
         # amounts
         law = fitted([s.number for s in same if s.row.batch > 1 or not s.row.is_single])
+        # without ratios, as while ratios are computed: the default of the lower end, and 1
         low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
         result[name] = replace(
             law,

@@ -12,7 +12,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def rows(path: Path) -> Iterator[TraceRow]:
     """Yield the kernels of operators that perfc can describe in one node."""
     device, events, calls = opened(path)
     groups: dict[tuple[str, str, str], list[float]] = {}
-    first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    call_args: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     seen: Counter[tuple[int, str]] = Counter()
     # in the order of time, so that `nth` counts the kernels of a call as they ran
     for e in sorted(events, key=lambda e: float(e.get("ts", 0))):
@@ -88,10 +87,11 @@ def rows(path: Path) -> Iterator[TraceRow]:
         # the start of a name is enough, as C++ names of templates are long
         key = call["name"], f"{e['name'][:90]} {nth}", shown
         groups.setdefault(key, []).append(float(e["dur"]))
-        first[key] = call["args"]
+        call_args[key] = call["args"]
     for (name, kernel, shown), times in groups.items():
         short = name.removeprefix("aten::")
-        description = described(short, kernel, first[name, kernel, shown])
+        args = call_args[name, kernel, shown]
+        description = described(short, kernel, args)
         if description is not None:
             module, indexed, crossed, helper = description
             mean = sum(times) / len(times) * 1e-6
@@ -105,7 +105,7 @@ def rows(path: Path) -> Iterator[TraceRow]:
                 indexed,
                 crossed,
                 helper,
-                is_last(first[name, kernel, shown]),
+                is_last(args),
             )
 
 
@@ -137,8 +137,19 @@ def calls(path: Path) -> list[TraceRow]:
         if description is not None:
             module, indexed, crossed, _ = description
             mean, count = sum(times) / len(times), len(times)
-            row = TraceRow(name, module, "", device, mean, count, indexed, crossed)
-            result.append(replace(row, is_last=is_last(args)))
+            result.append(
+                TraceRow(
+                    name,
+                    module,
+                    "",  # all kernels of the call
+                    device,
+                    mean,
+                    count,
+                    indexed,
+                    crossed,
+                    is_last=is_last(args),
+                )
+            )
     return result
 
 
@@ -238,9 +249,10 @@ def binary(
 def joined(
     dims: list[list[int]], strides: list[list[int]]
 ) -> tuple[Module, float, float, str] | None:
-    """Return the result of `described` for a concatenation of tensors in 16 bits.
+    """Return the result of `described` for a concatenation of tensors.
 
-    The model joins rows: a tensor has as many rows as the one with the fewest, of any length.
+    The element type of the tensors is not read and taken as f16. The model joins rows: a tensor
+    has as many rows as the one with the fewest, of any length.
     Tensors with gaps or permuted axes need computed addresses.
     """
     if any(len(d) != len(dims[0]) for d in dims) or len(dims[0]) < 2:
