@@ -176,7 +176,13 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
 def candidates(
     kind: KernelClass, parts: Sequence[CandidateKernel], each: Mixture
 ) -> tuple[Candidate, ...]:
-    """Return the candidate kernels of one row with their times, the fastest first."""
+    """Return the candidate kernels of one row with their times, the fastest first.
+
+    Args:
+        kind: class of the kernels.
+        parts: candidate kernels.
+        each: estimates of each candidate.
+    """
     listed = [
         Candidate(
             candidate.framework,

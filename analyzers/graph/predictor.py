@@ -190,7 +190,7 @@ class GraphPredictor(ABC):
         # factors of the machine, else those of all rows, which follow the middle in `factor`
         ends = [self.factors.get(row.target, self.factor[1:]) for row in data.rows]
         low, high = np.reshape(ends, (-1, 2)).T
-        # neither far nor unknown: only predictors that override this method tell such rows
+        # no row is far or unknown: only predictors that override this method detect such rows
         nowhere = np.zeros(len(data), np.bool_)
         return GraphEstimates(value, value * low, value * high, nowhere, nowhere)
 
