@@ -59,6 +59,7 @@ class Report(StoredTensors, Presentation):
         module: module to execute, after constant folding.
         given: symbols set by the caller; the others have defaults in ``env``.
         env: value of every symbol.
+        machine: the target; ``cost``, ``kernels`` and ``roofline`` are the results of passes.
         deployment: how the model is run.
         predictor: predictor of whole runs, by name or card; "" for the best available,
             ``kernels`` for none.
@@ -126,8 +127,7 @@ class Report(StoredTensors, Presentation):
     ) -> Report:
         """Analyze the same model under another deployment, reusing results where possible.
 
-        The model is analyzed again if a what-if precision changes or its formulas do not hold
-        at the new sizes.
+        The model is analyzed again for another precision, and where formulas do not hold.
 
         Args:
             target: name of another target, or path of its file.

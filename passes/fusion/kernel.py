@@ -58,7 +58,7 @@ class ConvAlgorithm(Enum):
     DIRECT_LAST = "direct, channels last"
     """The same for feature maps whose channels are the densest axis."""
     PRODUCT = "product"
-    """One matrix product for all images, of a feature map whose channels are the densest axis."""
+    """One matrix product for all images, which reads the feature map in its order in memory."""
     PLANES = "product of planes"
     """A matrix product for each image, of a feature map whose channels come before its pixels."""
 
@@ -106,7 +106,7 @@ class Kernel:
     def divided(self, count: Dim, **changed: Any) -> Kernel:
         """Return the average of ``count`` launches that share the work, with fields ``changed``."""
         work, traffic = self.work, self.traffic
-        # an optimizer's launches over parts of a list of tensors differ in size: all get the mean
+        # launches may differ in size, as an optimizer's over parts of a list: all get the mean
         per_launch = {
             name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")
         }

@@ -76,6 +76,7 @@ class Remedies:
                 if not change:
                     return outcome
             symbols_by_name.update((s.name, s) for s in change)
+        # the last change counts if it is enough
         env = assumed(symbols_by_name.values(), self.given)
         outcome = self.sizing.attempt(env)
         if isinstance(outcome, Module):

@@ -276,6 +276,7 @@ class Around:
             result = Value(f"{result.name}.{helper.name.lower()}", result.type)
         node = Node(op, inputs, (result,), loc=place)
         cost = self.helpers.counting.node(node, self.kernel.repeat)
+        # a fill has the shape as an operand, which it does not read
         sizes = [v.nbytes or 0 for v in inputs]
         # equal costs are one object, so that its id stands for operator and types
         key = id(cost), place.op_type, *[v.weight is None for v in reads]

@@ -93,7 +93,8 @@ def launched(
     has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
     casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
     launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
-    # the size of a machine decides on the launches of products alone, by their rules
+    # launches depend on vendor and architecture; those of products also depend on the size of the
+    # machine, so that the key has the rules that match them
     products = launching.products() if has_rules else ()
     key = machine.vendor, machine.arch, units, *options, *map(launching.rule, products)
 
@@ -166,7 +167,7 @@ class Launching:
         return puts_last is not None and (
             self.layout is Layout.CHANNELS_LAST
             or self.machine.kind == "cpu"
-            # the runtime's rule is one of NVIDIA's GPUs
+            # the runtime's function describes what it does on NVIDIA's GPUs
             or (self.machine.vendor != "AMD" and puts_last(self.table.kernels, self.at))
         )
 

@@ -301,7 +301,7 @@ class Charging:
         return added([self.sizes[v.type] for v in outside])
 
     def _assigned(self, node: Node, cost: NodeCost, group: Group) -> NodeCost:
-        """Return the cost of an assignment in place: assigned elements only, no indices."""
+        """Return the cost of a node; of an assignment in place, for the assigned elements alone."""
         source = node.inputs[2] if node in group.assigned else None
         if source is None:
             return cost

@@ -88,6 +88,7 @@ class Recipe:
 
     def for_unseen_machine(self) -> Recipe:
         """Return the recipe of trainings without a machine, which calibrate unmeasured machines."""
+        # fewer rows by default, as there is a training for each machine
         changes = dict(self.left_out or {"max_rows": min(self.max_rows, 200_000)})
         return replace(self, general=False, **changes)  # type: ignore[arg-type]
 

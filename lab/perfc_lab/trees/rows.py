@@ -103,8 +103,8 @@ class TreeRow:
         served: the published row.
         parts: weighted times, whose sum is the time of ``tokens``. Each has amounts such as steps
             and kernel seconds, which a law that is fitted to a runtime's hosts turns into seconds.
-            Of an energy two parts that are not summed: the counts of its kernels, and the time that
-            boards draw idle power in. Empty if no steps are counted.
+            An energy has two parts that are not summed: that of its kernels, and the time of its
+            run, in which boards draw idle power. Empty if no steps are counted.
         tokens: number of tokens in that time.
         expected: bytes of memory as `perfc` computes them; NaN for other targets.
     """

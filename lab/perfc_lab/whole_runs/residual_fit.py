@@ -1,4 +1,4 @@
-"""Fit the parts of a physics residual: multipliers, factors of launches, a residual, a spread.
+"""Fit a physics residual: multipliers, factors of launches, a residual, a spread.
 
 Sums are cross-fitted: the residual is learned from graphs that the factors were not learned from.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.graph.model_graph import OpGraph
 
 PARTS = 3
-"""Parts of the rows, each of which is left out once."""
+"""Parts of the rows for the cross-fit, each of which is left out once."""
 # trees of the factors of launches
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
@@ -119,7 +119,7 @@ def fitted(
     parts: int = PARTS,
     unwatched: int = UNWATCHED,
 ) -> Learned:
-    """Return all parts of the predictor, learned from rows.
+    """Return the predictor, learned from rows.
 
     Args:
         train: rows to learn from.
@@ -230,7 +230,10 @@ def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Ar
 
 
 def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
-    """Return folds by family if validation shares none with training, else by architecture."""
+    """Return the fold of each row: by family if validation holds out whole families.
+
+    Else by architecture, as validation rows are then of other architectures.
+    """
     held = {family(a) for a in validation.architectures}
     by_family = held and not held & {family(a) for a in train.architectures}
     groups = [family(r.architecture) if by_family else r.architecture for r in train.rows]

@@ -33,6 +33,7 @@ class Heap(Allocator):
     def __init__(self, capacity_bytes: int | None = None) -> None:
         self.pool = FreeBlocks()
         self.given: dict[int, MemoryBlock] = {}
+        # bytes of separate pages by key, and the block at the top of the heap
         self.mapped: dict[int, int] = {}
         self.last: MemoryBlock | None = None
         self.threshold = FIRST_THRESHOLD

@@ -178,7 +178,7 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
 def pairwise(node: Node, tape: Tape) -> Changes:
     """Return products of two operands, from the left, for a product of several.
 
-    torch.einsum computes it so, and saves the operands of each product.
+    torch.einsum multiplies its operands pair by pair, and saves the operands of each product.
     """
     assert isinstance(node.op, Einsum)
     first, *others = [v for v in node.inputs if v is not None]
