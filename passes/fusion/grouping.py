@@ -67,11 +67,11 @@ class Grouping:
     cost: CostTable
     kernels: list[Kernel] = field(default_factory=list)  # in execution order
     host: list[Node] = field(default_factory=list)  # nodes that launch nothing
-    alternatives: list[Alternative] = field(default_factory=list)  # kernels of other branches
-    shows: dict[Value, Value] = field(default_factory=dict)  # whose bytes a view's result shows
+    alternatives: list[Alternative] = field(default_factory=list)  # sides that `kernels` lacks
+    shows: dict[Value, Value] = field(default_factory=dict)  # the values that views show
     views: set[Node] = field(default_factory=set)
     class_ids: dict[object, int] = field(default_factory=dict)  # numbers of duplicate kernels
-    costs: Mapping[Node, NodeCost] = field(default_factory=dict)  # of other branches too
+    costs: Mapping[Node, NodeCost] = field(default_factory=dict)  # of all sides of branches
 
     def __post_init__(self) -> None:
         if not self.costs:

@@ -93,8 +93,7 @@ def launched(
     has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
     casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
     launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
-    # launches depend on vendor and architecture; those of products also depend on the size of the
-    # machine, so that the key has the rules that match them
+    # only launches of products depend on the size of a machine, so that the key has their rules
     products = launching.products() if has_rules else ()
     key = machine.vendor, machine.arch, units, *options, *map(launching.rule, products)
 

@@ -157,7 +157,7 @@ class LaunchCosts(GraphPredictor):
         count: int,
         seed: int,
     ) -> Band | None:
-        """Return the band of errors of machines left out one at a time, but for a few rows.
+        """Return the band of errors on machines, each left out except for a few of its rows.
 
         Args:
             runs: runs of the training rows.
