@@ -17,7 +17,7 @@ UNKNOWN_LINK_BYTES_PER_S = 16e9
 """Default link rate in one direction: PCIe 3.0 x16."""
 NETWORK_LATENCY_S = 17e-6
 """Default latency of one message between nodes, launch included: the shortest time between two
-nodes of DGX H100 (``vidur_network``)."""
+nodes of DGX H100 in the data set ``vidur_network``."""
 
 
 @record

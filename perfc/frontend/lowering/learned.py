@@ -111,7 +111,7 @@ class ExporterNotes:
             # constants among names without dots: the first name alone can show a parameter
             if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
                 return is_shown and not is_made(first, None)
-            return any(self.is_learned(s, None, depth + 1) for s in sources)
+            return any(self.is_learned(s, depth=depth + 1) for s in sources)
         # a quantized tensor is a parameter if the tensor before quantization is
         if (before := QUANTISED.sub("", name)) != name:
             return self.is_learned(before) if before in self.props else not is_made(before, tensor)

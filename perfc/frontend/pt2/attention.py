@@ -80,7 +80,7 @@ def written_out(c: AtenCall, mask: str) -> str:
 def _recurrent(c: AtenCall) -> list[str]:
     name = next(n for n in GATES if c.operator.startswith(n))
     layers = c.integer("num_layers", 1)
-    directions = 2 if c.value("bidirectional", False) else 1
+    directions = 2 if c.value("bidirectional") else 1
     batch_first = c.flag("batch_first")
     weights, initial_states = c.raws("params"), c.raws("hx") or [c.raw("hx")]
     # weights by layer and then by direction, two to five for each cell: see `one_layer`

@@ -128,7 +128,7 @@ def _index_put(c: AtenCall) -> str:
         at = places(c, raws[0])
     else:
         at = index_tuples(c, raws)
-    reduction = "add" if c.value("accumulate", False) else "none"
+    reduction = "add" if c.value("accumulate") else "none"
     return c.emit("ScatterND", c.x, at, c.tensor("values"), reduction=reduction)
 
 
@@ -177,7 +177,7 @@ def _at_index(c: AtenCall) -> str:
         index,
         source,
         axis=axis,
-        reduction="add" if c.value("accumulate", False) else reduction.get(change, "none"),
+        reduction="add" if c.value("accumulate") else reduction.get(change, "none"),
     )
     return scattered if c.operator != "put" else c.reshaped(scattered, (None,), sizes)
 

@@ -128,7 +128,7 @@ LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items
     "_assert_tensor_metadata",
 )
 def _same(c: AtenCall) -> str:
-    train = c.value("train", c.value("training", False))
+    train = c.value("train", c.value("training"))
     name = "self" if "self" in c.args else "input"
     if c.value("memory_format") in (2, 3):
         # 2 and 3 are channels last, in two and in three dimensions: another order in memory
@@ -305,6 +305,7 @@ def _clamp(c: AtenCall) -> str:
     if c.has(low) or c.has(high):
         value = c.emit("Max", value, c.operand(low, dtype)) if c.has(low) else value
         return c.emit("Min", value, c.operand(high, dtype)) if c.has(high) else value
+    # hardtanh has limits of -1 and 1 by default, the other operators have none
     ends = [
         c.operand(name, dtype) if c.kind(name) else c.scalar(default, dtype) if is_tanh else ""
         for name, default in ((low, -1), (high, 1))

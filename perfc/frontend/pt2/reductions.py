@@ -44,7 +44,7 @@ def reduction(operator: str) -> Lowering:
 def axes_of(c: AtenCall) -> list[int]:
     """Return the axes of a reduction; all of them if it names none."""
     dim, rank = c.value("dim"), c.given.rank
-    listed = [] if dim is None else [dim] if isinstance(dim, int) else dim
+    listed = [dim] if isinstance(dim, int) else dim or []
     return [a % rank for a in listed] if listed and rank else [*range(rank)]
 
 

@@ -183,7 +183,16 @@ def evaluated(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
             source, index = document.part(at, "tuple_value", "tuple"), document.data(at)["index"]
             return [evaluated(scope, source, stem, depth)[index]]
         case "ShapeExpr":
-            call = RelaxCall(scope, stem, stem, "shape", [], {}, [], lambda _: [])
+            call = RelaxCall(
+                scope,
+                stem,
+                stem,
+                "shape",
+                args=[],
+                attributes={},
+                outputs=[],
+                operands=lambda _: [],
+            )
             return [call.extents(document.sizes(at))]
         case "Call":
             return lower_call(scope, at, stem, depth)

@@ -46,8 +46,8 @@ class MeasurementBudget:
         again: maximum further rounds of the cases whose rounds disagree.
         pause_s: pause before each further round, in which a disturbance may end.
         seconds: wall time since the start after which no measurement is started.
-        shared_rounds: minimum rounds of ceilings of shared memory, as of a virtual machine's host:
-            the load of other programs there is not visible.
+        shared_rounds: minimum rounds of ceilings of caches and memory that other cores share, as
+            on the host of a virtual machine, where the load of other programs is not visible.
         power_s: how long each load runs for a power reading; counters tick every few
             milliseconds to 0.1 s.
     """

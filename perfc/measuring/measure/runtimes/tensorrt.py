@@ -55,7 +55,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
         # stays linear in the layers
         unique = name if all(k.name != name for k in kernels[-4:]) else f"{name}#{len(kernels)}"
         kernels.append(RuntimeKernel(unique, "", time_s, members=members))
-    return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, None, "cuda")
+    return Profile(ProfilerKind.TENSORRT, tuple(kernels), runs, device="cuda")
 
 
 def layer_times(

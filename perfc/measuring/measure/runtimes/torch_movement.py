@@ -74,7 +74,7 @@ def _slice(torch: Any, attrs: Attributes, x: Any, *rest: Any) -> Any:
             flipped.append(axis)
             start, end, step = (
                 n - 1 - (start + n if start < 0 else min(start, n - 1)),
-                n - 1 - (-1 if end < -n else end + n if end < 0 else end),
+                n - 1 - (max(end + n, -1) if end < 0 else end),
                 -step,
             )
         index[axis] = slice(start, end, step)

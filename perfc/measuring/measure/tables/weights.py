@@ -102,7 +102,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
 
     where = os.fspath(path)
     if where.endswith((".tflite", ".pt2")):  # these formats hold their weights
-        return Runnable(Path(where).resolve(), 0, False)
+        return Runnable(Path(where).resolve(), weight_bytes=0, is_random=False)
     model = read_model(where)
     # profiles call kernels by the names of nodes, so names must be there and differ
     renamed = name_nodes(model.graph, set())
@@ -111,7 +111,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     is_there = all(_stored_at(t, home) for t in outside)
     # runtimes do not read gzip or ONNX text, which `read_model` does
     if is_there and where.endswith(".onnx") and not renamed:
-        return Runnable(Path(where).resolve(), sum(map(_nbytes, outside)), False)
+        return Runnable(Path(where).resolve(), sum(map(_nbytes, outside)), is_random=False)
     own_constants(model.graph)
     outside = list(external(model.graph))
     nbytes = sum(_nbytes(t) for t in outside)
