@@ -60,7 +60,7 @@ class DeviceFacts:
     """Facts of one device.
 
     Args:
-        name: as the driver prints it; empty if not recorded.
+        name: as the driver prints it, at most 100 characters; empty if not recorded.
         memory_bytes: memory; 0 if not recorded.
         sm_count: multiprocessors or compute units; 0 if not recorded.
         capability: major and minor number of the architecture; zeros if not recorded.

@@ -160,7 +160,7 @@ class Linter:
 
     def _reported(
         self,
-        made: Iterable[Finding],
+        candidates: Iterable[Finding],
         path: str,
         target: str,
         times_s: tuple[float, float],
@@ -168,7 +168,7 @@ class Linter:
     ) -> Linted:
         """Return the findings that are neither suppressed nor small, largest gain first."""
         # a rewrite that would cost time is no finding
-        findings = [f for f in made if f.gain is None or f.gain.time_s >= 0]
+        findings = [f for f in candidates if f.gain is None or f.gain.time_s >= 0]
         reported, suppressed = self._unsuppressed(findings, Path(path))
         shown = [f for f in reported if not self._is_small(f, report)]
         small = len(reported) - len(shown)

@@ -166,7 +166,7 @@ class ImagedCost(StepCost):
     def __init__(
         self, language: StepCost, tower: TowerCost, images: int, *, is_whole: bool = False
     ) -> None:
-        # no super().__init__, which would estimate again
+        # super().__init__ would estimate the stages again, which `language` already has
         self.share_stages(language)
         self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images

@@ -18,10 +18,12 @@ from .collectives import Collective, CollectiveKind
 
 LEAST_GAIN = 1.5
 """Ratio above which recorded clocks count as wrong: of the collectives of a rank, those that run on
-all their ranks at one moment by aligned clocks, over those that do so by recorded ones."""
+all their ranks at one moment by aligned clocks, over those that do so by recorded ones. A smaller
+gain may be chance."""
 LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
 """Recorded clocks also count as wrong if the ends of a collective on its ranks are, in the median,
-further from each other than this time, and aligned clocks leave less than this share of it."""
+further from each other than this time, and aligned clocks leave less than this share of it. Ends
+that differ by the same time in all collectives are those of the clocks, not of the collectives."""
 UNNUMBERED = -1
 """Position of a collective that its trace does not number; it is matched by its identity."""
 

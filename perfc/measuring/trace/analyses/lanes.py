@@ -211,6 +211,7 @@ def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[
     if launches:
         result[LaneKind.LAUNCHES, "host", "launches"] = [*launches.values()]
     for device, stream in sorted(streams):
+        # the number of a device may be a long text in a damaged trace
         group = f"device {printable(devices[device])[:100]}"
         title = f"stream {stream}" if stream >= 0 else "kernels"
         result[LaneKind.DEVICE, group, title] = streams[device, stream]

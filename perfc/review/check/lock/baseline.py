@@ -148,7 +148,7 @@ class Baseline:
 
 def rounded(value: float) -> float:
     """Round a value as in a lock file: counts in full, others to six digits."""
-    # integers of TOML have 64 bits with the sign
+    # integers of TOML have 64 bits with the sign, into which these fit
     if float(value).is_integer() and abs(value) < 1 << 62:
         return int(value)
     return float(f"{value:.{DIGITS}g}")

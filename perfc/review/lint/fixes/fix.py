@@ -78,7 +78,7 @@ def fixed_model(work: LintWork, path: str) -> FixedModel | None:
         latest = work.lint(path, model)
     if not fixed:
         return None
-    # beyond rounding of sums
+    # a difference of up to 1e-9 is rounding of sums
     if latest.sustained_s > first.sustained_s * (1 + 1e-9):
         raise FixError("the fixed model would be slower at measured rates", where=path)
     from perfc.api import typed
