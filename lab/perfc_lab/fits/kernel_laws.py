@@ -145,8 +145,8 @@ def row_of(
     ``crossed`` are shares of elements: of a computed address, and read along another axis.
     """
     sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
-    # an operator is one main kernel and the helpers around it, each with its resources
-    # with shares of 0 here, as indexed and crossed elements are those of the main kernel
+    # an operator is one main kernel and the helpers around it, each with its resources; shares are
+    # 0 here, as indexed and crossed elements are those of the main kernel
     each = resources_of([(k, at_sizes, 0.0, 0.0) for k in bounds.kernels], sheet)
     helpers = [(k.kernel.helper, used) for k, used in zip(bounds.kernels, each, strict=True)]
     if helper is not None:
@@ -377,6 +377,7 @@ def main() -> None:
         named = (name, ALSO.get((name, *types)))
         rows = [r for r in launches if r.subject.name in named and r.subject.dtype in types]
         rows = alone(rows, fits)
+        # a fit without one of three rows still has two
         if len(rows) < 3:
             print("too few", name, types, len(rows))
             continue

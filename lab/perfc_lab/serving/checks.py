@@ -97,6 +97,7 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
             Request(float(r.queued_s), int(r.input_tokens), int(r.output_tokens))
             for r in rows.itertuples()
         )
+        # limits are those of prompts and answers of 1024 tokens, whatever the requests have
         run = simulate(Workload(requests), engine.limits(1024, 1024), engine.cost)
         count = len(requests)
         # the simulation has no server in front of the engine, whose time per request is added
@@ -137,7 +138,7 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
     parameters = 8.03e9  # of Llama 3 8B
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():
         card = card_of(str(r.device))
-        # weights, and 1 GiB for everything else
+        # weights, and an assumed GiB for the cache, activations and the runtime
         need = parameters * BITS[str(r.precision)] / 8 + GIB
         fits = need <= card.memory_gib * card.cards * GIB
         name = f"{r.device} {r.precision} {r.phase}"

@@ -132,9 +132,8 @@ def _numbers(
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
-    # in a closed loop prompts per step are proportional to sequences, so that rows cannot separate
-    # the
-    # two: without an amount, `prompt_s` stays at its start
+    # in a closed loop prompts per step are proportional to sequences, so that rows do not separate
+    # their times: without an amount, `prompt_s` stays at its start
     a[:, LEARNED.index("prompt_s")] = 0.0
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])

@@ -72,13 +72,13 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             ranks // data,
             ranks if data > 1 else 1,
             data,
-            1,
+            1,  # number of engines
             int(r.isl),
             int(r.osl),
-            batch,
-            bool(batch),
-            (),
-            False,
+            batch,  # users; 0 for as many as the memory holds
+            bool(batch),  # a static batch
+            (),  # no disaggregated prefill
+            False,  # kernels are not launched one by one
             value,
             settings=settings,
             requests=requests,
@@ -99,18 +99,18 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
             str(r.model_id),
             load_machine(gpu).name,
             "vllm",
-            "",
+            "",  # `ML_ENERGY_VLLM` is the version of all rows
             published(str(r.model_id), plain, "vllm", gpu),
-            "",
+            "",  # the cache has the type of activations
             int(r.num_gpus),
-            1,
-            1,
-            1,
+            1,  # no expert parallelism
+            1,  # no groups with separate sequences
+            1,  # number of engines
             prompt_tokens(str(r.task)),
             max(2, round(r.avg_output_len)),  # a time per output token needs two
             int(r.max_num_seqs),
-            False,
-            (),
+            False,  # no static batch
+            (),  # no disaggregated prefill
             _is_launched_singly(r),
             {
                 ServingQuantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
