@@ -62,7 +62,8 @@ def floor_of(
 ) -> OperatorFloor | None:
     """Return the work and the lower bound of a call; None for an operator without a formula.
 
-    Products of f32 use TF32 where a kernel's name says so, or where they are faster than f32.
+    Products of f32 use TF32 where a kernel's name says so, or where the measured time is below the
+    lower bound in f32.
 
     Args:
         call: operator with its arguments.

@@ -1,4 +1,4 @@
-"""Matching of kernels of two analyses that execute the same nodes."""
+"""Match kernels of two analyses that execute the same nodes, and bound their differences."""
 
 from __future__ import annotations
 

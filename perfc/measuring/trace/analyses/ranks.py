@@ -253,6 +253,7 @@ def ranks_of(
             job.note(text, name)
     if not job.times:
         reasons = (f"{', '.join(names[:MOST_NAMED])}: {text}" for text, names in job.notes.items())
+        # three reasons are enough to find the cause
         hint = "; ".join(list(reasons)[:3])
         raise ParseError("no traces of ranks in it", where=paths[0], hint=hint)
     return viewed(" ".join(paths), job)
