@@ -34,7 +34,7 @@ class ConstantOrigin(StrEnum):
 
 
 def data_next_to(module: str) -> dict[str, Any]:
-    """Return the data of the TOML file next to a module, of the same name."""
+    """Return the data of the TOML file that lies next to a module and has its name."""
     return remembered(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
 
 

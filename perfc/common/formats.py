@@ -16,7 +16,7 @@ NAMED = frozenset({"target"})
 
 
 def fitting(path: Path, forms: Sequence[str]) -> list[str]:
-    """Return the formats that a file name allows, those of the longest matching suffix first."""
+    """Return the formats that a file name allows, first the format of the longest suffix."""
     name, bare = path.name.lower(), not path.suffix
     fits = {f: max((len(s) for s in SUFFIXES[f] if name.endswith(s)), default=0) for f in forms}
     # a format whose suffix does not match has length 0, and comes last
@@ -25,6 +25,6 @@ def fitting(path: Path, forms: Sequence[str]) -> list[str]:
 
 
 def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it writes") -> str:
-    """Return a message about a wrong suffix with the valid ones."""
+    """Return a message about a wrong suffix, with the valid suffixes."""
     right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
     return f"{path.name!r} is not named as {requested}: {right}"

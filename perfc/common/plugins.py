@@ -13,7 +13,7 @@ COMMANDS = "perfc.commands"
 PREDICTORS = "perfc.predictors"
 """Entry-point group of packages whose modules declare predictors of whole runs."""
 LAB_COMMANDS = ("data", "eval", "train")
-"""Commands of perfc-lab; without it, perfc has them with a hint on its installation."""
+"""Commands of perfc-lab; if it is not installed, their error says how to install it."""
 NO_CODE = "PERFC_NO_CODE"
 """Environment variable that forbids running code of models and plug-ins, as ``--no-code`` does."""
 LAB_HINT = "install perfc-lab: pip install ./lab in a checkout of perfc"
@@ -51,7 +51,7 @@ def parsed(path: Path, group: str) -> dict[str, str]:
             section = line.strip("[]")
         elif section == group and "=" in line:
             name, _, module = line.partition("=")
-            # ``name = package.module:attribute``, of which the module is needed
+            # ``name = package.module:attribute``: only the module is needed
             modules[name.strip()] = module.partition(":")[0].strip()
     return modules
 

@@ -109,7 +109,7 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def for_model(self, model: object, predictor: str = "") -> Deployment:
-        """Return the deployment with its runtime set: the usual one of such models on the target.
+        """Return the deployment with its runtime set, if not given to the usual one on the target.
 
         Args:
             model: the model; a graph unless it is the name of a configuration.
@@ -228,8 +228,8 @@ class Deployment:
         casts: Casts = ()
         narrow = AUTOCAST.get(self.dtype)
         # a training step has its casts as nodes
-        is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
-        if source is not None and narrow is not None and is_cast:
+        has_casts = not self.train and table.runtime.framework is Framework.TORCH
+        if source is not None and narrow is not None and has_casts:
             from perfc.passes.layout.autocast_launches import casts_of
 
             folded = am.apply(Canonicalize(self.runs_parameters), source)

@@ -26,7 +26,7 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     """
     if not table.is_excluded(machine.kind, machine.vendor):
         return machine
-    # for serving engines the hint names engines, for others runtimes of graphs
+    # for a serving engine the hint names engines, for a runtime of graphs such runtimes
     like = (t for t in tables() if t.serves is table.serves)
     kind = "cpu" if machine.kind == "cpu" else "cuda"
     runnable = [t.name for t in like if t.runs_on(kind, machine.vendor)]
@@ -35,7 +35,7 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
 
 
 def usual_runtime(model: object, machine: Machine) -> Runtime:
-    """Return the runtime of a model's format on a machine, else that of ONNX models there."""
+    """Return the runtime of a model's format on a machine, else the runtime of ONNX models."""
     kind = "cpu" if machine.kind == "cpu" else "cuda"
     runnable = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
     return next(runnable, on_device(runtime(DEFAULT), machine))

@@ -225,11 +225,11 @@ class _FlagReader:
                 self._read_file(value)
             case "file":
                 return False
-        # values of the last cases that do not hold, such as a switch set to "false", are defaults
+        # other values of the last cases, such as a switch set to "false", are defaults
         return True
 
     def _speculate(self, given: Mapping[str, Any]) -> None:
-        """Set speculative decoding from the fields of vLLM's configuration of it."""
+        """Set speculative decoding from the fields of vLLM's ``speculative_config``."""
         for key, value in given.items():
             match key:
                 case "num_speculative_tokens":
@@ -264,7 +264,7 @@ class _FlagReader:
             degrees |= {"ep": tensor * data, "attention_dp": data, "dp": 1}
         if "ep-tensor" in self.switched:
             degrees["ep"] = tensor
-        # SGLang's tensor ranks include those of its attention groups
+        # SGLang's tensor ranks include the ranks of all of its attention groups
         if "attention-dp" in self.switched and data > 1:
             degrees |= {"tp": max(tensor // data, 1), "attention_dp": data, "dp": 1}
         # TensorRT-LLM's switch makes each tensor rank a separate group for attention

@@ -172,7 +172,7 @@ def workers_in(
             yield from workers_in(item, names, replicas, is_prefill, depth + 1, budget)
     if not isinstance(tree, dict):
         return
-    # inner parts see the variables of outer ones, as a container sees those of its pod
+    # inner parts see the variables of outer parts, as a container sees the variables of its pod
     names = {**names, **_environment(tree)}
     count = tree.get("replicas")  # ignored unless it is a plausible number
     replicas = count if isinstance(count, int) and 0 < count < 1 << 16 else replicas

@@ -65,7 +65,7 @@ class NamedExtent:
     """Extent of a model for one name of ``AXES``.
 
     Args:
-        extents: extent by its symbol, of which it may be a multiple.
+        extents: extent by its symbol; an extent may be a multiple of its symbol.
         fixed: inputs with a constant extent, with its position.
         size: that constant; 0 if there is none.
     """
@@ -123,7 +123,7 @@ def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
     _, basis, predicates = AXES[name]
     every = places_of(module)
-    # token inputs come before embedded ones: of a model with both, tokens are the sequence
+    # token inputs come before embedded inputs: in a model with both, tokens are the sequence
     for predicate in predicates:
         matching = [(v, p) for v, p in every if predicate(p)]
         if name == SEQUENCE:
@@ -165,7 +165,7 @@ def _fixed(
     matching: Sequence[tuple[Value, SymbolPlace]],
     name: str,
 ) -> NamedExtent:
-    """Return the extents of the inputs with the same constant as the first one."""
+    """Return the extents of the inputs with the same constant as the first matching extent."""
     first = matching[0][1]
     size = first.shape[first.axis]
     if not isinstance(size, int):

@@ -1,4 +1,4 @@
-"""Names of deployment fields in files and keyword arguments, and extents among them."""
+"""Names of deployment fields in files and keyword arguments, with ``batch`` and ``seq``."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
         Canonicalize(keeps_parameters=how.runs_parameters, exports=how.table.takes_exports), source
     )
     if how.train:
-        # exporters store equal parameters of several modules once; training updates each of them
+        # exporters store equal parameters of several modules once; training updates each parameter
         from perfc.passes.rewriting.untie import Untie
 
         module = am.apply(Untie(), module)

@@ -62,7 +62,7 @@ def lowered(
 def bound(
     module: Module, dims: Mapping[str, int] | None, values: Mapping[str, Any] | None
 ) -> tuple[Module, dict[str, int]]:
-    """Return a module with the given sizes of its symbols, and those by symbol key.
+    """Return a module with the given sizes of its symbols, and these sizes by symbol key.
 
     Raises:
         PerfcError: a size or content that does not fit it.

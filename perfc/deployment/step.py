@@ -146,7 +146,7 @@ def of_configuration(how: Deployment) -> Deployment:
     is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
     if not is_trainer or how.dtype.startswith("amp-"):
         return replace(how, runtime=how.stated_runtime)
-    # fields that the user gives stay; the others get the defaults, and `usual` lists them
+    # fields that the user gives stay; other fields get the defaults, and `usual` lists their names
     dtype = how.dtype or usual_type(machine.takes)
     keeps = dtype not in SINGLE_TYPES if how.master_weights is None else how.master_weights
     step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)
@@ -179,7 +179,7 @@ def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
     usual = how.usual.difference(fields)
     if not usual or not how.train or "target" not in fields:
         return replace(how, **fields, usual=usual)
-    # defaults of the old target are reset, so that those of the new one are chosen
+    # defaults of the old target are reset, so that defaults of the new target are chosen
     plain = {name: getattr(type(how)(), name) for name in usual}
     return of_configuration(replace(how, **plain, **fields, usual=frozenset()))
 

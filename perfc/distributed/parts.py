@@ -25,8 +25,8 @@ from .costs.both_passes import BothPasses, Ran, Waiter, both_passes
 Env = Mapping[str, int]
 """Extents by name."""
 CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
-"""Kinds whose results selective checkpointing recomputes: their time is that of memory traffic, and
-far below that of matrix multiplications and attention."""
+"""Kinds whose results selective checkpointing recomputes: memory traffic takes their time, which is
+far below the time of matrix multiplications and attention."""
 
 
 @record
@@ -122,7 +122,7 @@ class PartCost:
         return replace(self, passes=each, frozen_bytes=self.frozen_bytes + nbytes).timed()
 
     def _streaming(self, *more_s: float) -> tuple[PassSeconds, ...]:
-        """Return the seconds of each `Doing`, with more of them for pointwise kernels.
+        """Return the seconds of each `Doing`, with further seconds of pointwise kernels.
 
         Args:
             more_s: forward, input and weight seconds to add.
@@ -298,14 +298,14 @@ def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
 
 
 def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
-    """Return the communication of the forward pass's all-reduces, those of tensor parallelism."""
+    """Return the communication of tensor parallelism: the all-reduces of the forward pass."""
     collectives = [k.problem for k in kernels if isinstance(k.problem, Collective)]
     nbytes = [evaluate(p.nbytes, env) for p in collectives if p.exchange is Exchange.ALL_REDUCE]
     return Exchanged(len(nbytes), float(sum(nbytes)))
 
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
-    """Return the parameters that kernels read: dense ones and those of experts."""
+    """Return the numbers of parameters that kernels read: dense parameters, and experts'."""
     # a parameter that any kernel of experts reads is a parameter of experts
     is_of_experts: dict[Value, bool] = {}
     for kernel in kernels:
@@ -327,7 +327,7 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
 def saved_bytes(
     kernels: Sequence[Kernel], values: Iterable[Value], env: Env, hidden: Dim | None
 ) -> tuple[float, float, float]:
-    """Return the bytes that the backward pass rereads: all, those not recomputed, replicated ones.
+    """Return the bytes that the backward pass rereads: all, not recomputed, and replicated bytes.
 
     They are ``saved_bytes``, ``products_bytes`` and ``replicated_bytes`` of `PartCost`.
 

@@ -123,12 +123,12 @@ def plan(
     least = None if fitting else min(results, key=lambda c: c.memory.total)
     return PlanView(
         work.name,
-        cluster.name,
-        cluster.machine.name,
-        gpus,
-        training.batch,
-        training.seq,
-        capacity_bytes(work, cluster.machine),
+        target=cluster.name,
+        gpu=cluster.machine.name,
+        gpus=gpus,
+        batch=training.batch,
+        seq=training.seq,
+        capacity_bytes=capacity_bytes(work, cluster.machine),
         settings=len(results),
         misfits=len(results) - len(fitting),
         best=front[0] if front else None,
@@ -242,7 +242,7 @@ def join(degrees: Sequence[int]) -> str:
 
 
 def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
-    """Return the degree that the user set, else all permitted ones."""
+    """Return the degree that the user set, else all permitted degrees."""
     return (int(fixed[name]),) if name in fixed else tuple(every)
 
 

@@ -54,7 +54,8 @@ class ScaleView(Printed):
         is_weak: True for weak scaling, where the samples of a step grow with the devices.
         seq: tokens per sample.
         micro_batch: samples of a micro-batch on each copy.
-        is_largest: True if that is the largest power of two that fits, because none was given.
+        is_largest: True if no micro-batch was given, so that it is the largest power of two that
+            fits.
         capacity_bytes: memory of one device as its driver reports it, less the reserve.
         points: points by devices, fewest first, also those that do not fit in memory.
     """
@@ -184,7 +185,7 @@ def largest_micro_batch(
         is_weak: True if those samples are of the fewest devices, else of every number of them.
     """
     copy_gpus = parallel.devices // parallel.data
-    # the point whose copies have the fewest samples: with strong scaling that of the most devices
+    # the point whose copies have the fewest samples: with strong scaling it has the most devices
     end = min if is_weak else max
     copies = max(end(sizes_of(parallel, gpus)) // copy_gpus, 1)
     # samples of one token are images or the like
@@ -230,7 +231,7 @@ def _cost_on(
         raise ParseError(f"{gpus} devices are not a multiple of {copy_gpus}", where="--gpus")
     copies = gpus // copy_gpus
     batch = training.batch
-    # the given samples are those of the fewest devices
+    # the point of the fewest devices has the given samples
     if is_weak:
         batch = batch * gpus // min(wanted)
     return step_cost(work, replace(parallel, data=copies), replace(training, batch=batch), law=law)

@@ -38,7 +38,7 @@ from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
 
 MOST_BATCH = 1 << 24
-"""Largest batch, sequence length and micro-batch that are accepted; no training has larger ones."""
+"""Maximum batch, sequence length and micro-batch; no training has more samples or tokens."""
 
 
 def work_of(
@@ -193,7 +193,7 @@ def _trained_work(
 
 
 def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
-    """Return the given fields of a `Parallel`; from a mapping also those that are 1 or 0.
+    """Return the given fields of a `Parallel`; from a mapping also fields that are 1 or 0.
 
     Raises:
         ParseError: an unknown key or an invalid degree.

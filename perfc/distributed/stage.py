@@ -65,8 +65,7 @@ class StageWork:
     @property
     def copies(self) -> RankGroup:
         """Return the group of ranks with the same parameters: data and context parallel."""
-        # neighboring ranks share products (tensor parallelism): the next copy of a rank is as many
-        # ranks further on as share them
+        # neighbors share products (tensor parallelism): the distance of copies is their number
         p = self.parallel
         return RankGroup(p.data * p.context, p.tensor)
 
@@ -74,7 +73,7 @@ class StageWork:
     def expert_copies(self) -> RankGroup:
         """Return the group of ranks with the same experts."""
         p = self.parallel
-        # neighboring ranks hold different experts: a copy follows after as many ranks as share them
+        # neighboring ranks hold different experts: the distance of copies is their number
         ranks = p.tensor * p.data * p.context
         return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 
@@ -124,7 +123,7 @@ class StageWork:
     def floor_s(self) -> float:
         """Return the lower bound of both passes of one micro-batch, with recomputation."""
         # frozen parameters have no gradients, and recomputed blocks repeat their forward kernels;
-        # those that selective checkpointing repeats are left out, which only lowers the bound
+        # kernels that selective checkpointing repeats are left out, which only lowers the bound
         least_s = self._sum("floor_s")
         if self.training.is_frozen:
             least_s -= math.fsum([p.floors.weight_s for p in self.every_part])

@@ -24,7 +24,7 @@ from .schedules import schedule_named
 from .stage import StageWork
 from .training import CHECKPOINTINGS, Training
 
-# names of the parts of a step's time, besides those of `kinds`
+# names of the parts of a step's time, besides the names of `kinds`
 COMPUTATION = "computation"
 RECOMPUTATION = "recomputation"
 BUBBLE = "pipeline bubble"
@@ -151,8 +151,8 @@ def step_cost(
     training = _divided(training, parallel)
     count, last = training.micro_batches(parallel.data), parallel.pipeline - 1
     unscaled = work.parts(parallel, training.micro_batch, training.seq)
-    # only now, as `parts` finds out whether the steps of a graph have a fit: with one, factors of
-    # kernels are 1, without one they are relative to those of the reference
+    # only now, as `parts` finds out whether the steps of a graph have a fit: with a fit, factors of
+    # kernels are 1; without a fit, they are relative to the factors of the reference
     fitted = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
     parts = scaled(unscaled, fitted, training)
     first = StageWork(work, parts, 0, parallel, training, links, count)
@@ -221,7 +221,7 @@ def undivided_flop(work: TrainingWork, training: Training) -> float:
 
 def flop_per_mac(work: TrainingWork) -> float:
     """Return the FLOPs of both passes per multiply-accumulate: frozen weights have no gradient."""
-    # 2 forward, 2 for the gradient of the input, 2 for that of the weight
+    # 2 forward, 2 for the gradient of the input, 2 for the gradient of the weight
     return 4.0 if work.lora_rank else 6.0
 
 
@@ -245,7 +245,7 @@ def covering(
 
 
 _SCALED: dict[tuple[int, RunLaw, bool], tuple[RankParts, RankParts]] = {}
-"""Cache of scaled parts by identity of the original ones: hashing them takes longer than a step."""
+"""Cache of scaled parts by the identity of the parts: hashing these takes longer than a step."""
 MOST_SCALED = 2048
 """Maximum entries of the cache; it refers to its parts, which would never be freed otherwise."""
 

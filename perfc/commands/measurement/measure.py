@@ -139,7 +139,7 @@ def show_replay(
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:
-    """Return the target that is measured, or "" if there is nothing to compare with."""
+    """Return the target to compare measurements with; "" if nothing is known of the device."""
     if profiles or not device.startswith("cpu"):
         return ""
     try:

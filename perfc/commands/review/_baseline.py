@@ -77,7 +77,7 @@ def renew(config: Config, files: Sequence[str]) -> Path | None:
     count = plural(len(entries), "entry", "entries")
     state = "unchanged" if is_same else f"{count}, {changed} new, {gone} gone"
     say(f"{name}: {state}")
-    # without a file of budgets, the message says which ones are built in
+    # without a file of budgets, the message names the built-in budgets
     if config.built_in_of is not None:
         say(built_in.said(config))
     return config.lock

@@ -98,7 +98,7 @@ def upwards_of(file: str) -> Iterator[Path]:
 
 
 def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
-    """Return a test that is True if a budget of a project file covers a model."""
+    """Return a function that returns True if a budget of a project file covers a model."""
     from perfc.review.check import config as configs
     from perfc.review.check.planning import models_of
 

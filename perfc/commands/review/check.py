@@ -134,7 +134,7 @@ def checked(
         for project, models in groups
     ]
     # a model that was renamed keeps its baseline, which may be in another project: behind the
-    # projects of ``groups`` come those that renamed models left
+    # projects of ``groups`` come projects that renamed models left
     opened += [
         (project, run.opened(project, against))
         for project in left_by(options, files, revision)
@@ -150,7 +150,7 @@ def checked(
             # cached figure would hide
             is_cached=is_cached and (not base or may_run()),
         )
-        # behind the projects, `opened` has those that renamed models left
+        # `opened` also has the projects that renamed models left
         for (project, models), (_, baseline) in zip(groups, opened, strict=False)
     ]
     if not why:

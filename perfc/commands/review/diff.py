@@ -165,7 +165,7 @@ def current(side: SideSetting) -> SideSetting:
 
 
 def traces_of(paths: Sequence[str], *, has_frames: bool) -> list[DeviceTrace] | None:
-    """Return the traces in files; None if a name is not that of a trace, or no file begins as one.
+    """Return the traces in files; None if a file has no suffix of a trace, or none begins as one.
 
     Args:
         paths: paths of the files.

@@ -74,7 +74,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
 def modules_of(
     options: DeploymentOptions, files: Sequence[str], here: Path
 ) -> tuple[list[NamedModule], list[str]]:
-    """Return the PyTorch modules among files, and others below a folder to propose.
+    """Return the PyTorch modules among files, and names of modules below a folder to propose.
 
     At a terminal, the user confirms modules with example inputs. Sources are parsed, not imported.
     """

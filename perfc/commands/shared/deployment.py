@@ -396,5 +396,5 @@ def deployment_options(
 def model_options(
     function: Callable[Concatenate[DeploymentOptions, P], R],
 ) -> Callable[P, R]:
-    """Add the deployment options and those of PyTorch modules and JAX functions."""
+    """Add the deployment options, and the options of PyTorch modules and JAX functions."""
     return _options.module_options(_options.jax_option(deployment_options(function)))

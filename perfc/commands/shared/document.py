@@ -40,7 +40,7 @@ def show_document(
         return
     from perfc.view.report.formats import terminal, text
 
-    # colors are those of the terminal; a pipe has none, so that ``always`` forces them
+    # a terminal says which colors it has; a pipe has none, so that ``always`` forces them
     if output is None and is_colourful():
         is_forced = colour() is Colour.ALWAYS
         terminal.write(document, sys.stdout, width_of(), accents, is_forced=is_forced)

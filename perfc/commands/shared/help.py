@@ -29,7 +29,7 @@ FIRST = (
 )
 """Options that most calls of a command have, first on its screen: sizes, then the deployment."""
 LAST = ("input", "kwargs", "jax", "color", "help", "help-all")
-"""Options at the end of a section: rare ones, and those of every command."""
+"""Options at the end of a section: rare options, and options that every command has."""
 _SHARED = ("config", "isolated", "help-all", "help")
 """Options of every command, in the last section of ``--help-all``."""
 
@@ -82,7 +82,7 @@ class HelpAll(click.Command):
         self.params.append(help_all)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one screen, or all of it with ``--help-all``."""
+        """Write one screen, or the whole help with ``--help-all``."""
         if ctx.meta.get(_SHOWN):
             super().format_help(ctx, formatter)
         else:
@@ -202,7 +202,7 @@ class DefaultGroup(HelpAll, click.Group):
         return super().resolve_command(ctx, args)
 
     def options_of(self, ctx: click.Context) -> Iterator[tuple[click.Parameter, click.Context]]:
-        """Yield the options of the default subcommand, then those of the group."""
+        """Yield the options of the default subcommand, then the options of the group."""
         main = self.commands[self.default]
         inner = click.Context(main, info_name=self.default, parent=ctx)
         # the group has --help-all as well

@@ -1,6 +1,6 @@
 """Groups of commands: each file of a folder is one, imported when it is called.
 
-`sections` names all modules for help, `command_of` imports the one that is called.
+`sections` names all modules for help, `command_of` imports the module of a called command.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def write_section(formatter: click.HelpFormatter, title: str, modules: Mapping[s
 
 
 def examples(*calls: str) -> str:
-    r"""Format example calls for the end of a command's help, one per line.
+    """Format example calls for the end of a command's help, one per line.
 
     Args:
         calls: arguments after ``perfc``; file names are those of ``tests/commands``.

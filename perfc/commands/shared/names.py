@@ -71,7 +71,10 @@ def called(place: str) -> Callable[[], Iterable[str]]:
 
 
 def values(place: str) -> Callable[[], Iterable[str]]:
-    """Return a function that imports an enum, ``module:name``, and returns its values."""
+    """Return a function that imports an enum, ``module:name``, and returns its values.
+
+    An empty value, which stands for the default, is left out.
+    """
     return lambda: filter(None, (member.value for member in imported(place)))
 
 
@@ -163,7 +166,7 @@ def operators() -> Iterable[str]:
 
 
 def predictors() -> Iterable[str]:
-    """Return the whole-model predictors with weights, and those that need none."""
+    """Return the predictors of whole models: first those without weights, then all others."""
     from perfc.analyzers.whole_runs.shipped import names
     from perfc.deployment.fields import ANY_RUNTIME
 

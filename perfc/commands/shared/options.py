@@ -199,6 +199,7 @@ def sized_model(
             raise
         # a model that contradicts itself is printed without sizes
         return module
+    # the sizes become defaults of the symbols: types keep the symbols in place of the numbers
     return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))
 
 

@@ -48,7 +48,7 @@ class OutputFile(click.Path):
 
 
 def output_format(requested: str | None, output: Path | None, forms: Sequence[str]) -> str:
-    """Return the requested format, else that of the file's suffix, else the first.
+    """Return the requested format, else the format of the file's suffix, else the first.
 
     Raises:
         UsageError: the suffix is of none of them, or contradicts the requested format.

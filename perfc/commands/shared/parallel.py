@@ -45,7 +45,7 @@ def degree_options(
 ) -> Callable[Concatenate[DeploymentOptions, P], R]:
     """Add the options; the second argument of ``function`` has the given degrees by key.
 
-    A degree that is given counts even if it equals the default, as it is not searched then. Place
+    A given degree counts even if it equals the default, as given degrees are not searched. Place
     it below `deployment_options`, whose values are the first argument.
     """
 

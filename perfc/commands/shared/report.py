@@ -27,7 +27,7 @@ PIPED_WIDTH = WIDTH
 
 
 def width_of(output: Path | None = None) -> int:
-    """Return the columns of the terminal; those of a pipe for a file."""
+    """Return the columns of the terminal; for a file as many as for a pipe."""
     # the fallback is a pair; only its number of columns is used
     return PIPED_WIDTH if output else shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
 

@@ -29,7 +29,7 @@ USUAL = {
     f"{CLUSTER_DEFAULT}",
     "dtype": "bf16 with f32 master weights, amp-bf16 for images; f16 on machines without bf16",
 }
-"""Defaults of fields as the help words them, where they depend on the model."""
+"""Words of the help for defaults that depend on the model or the machine, by field."""
 
 
 @record

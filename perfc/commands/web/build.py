@@ -205,7 +205,7 @@ def thin(root: Path, pattern: re.Pattern[str]) -> None:
 
 
 def licenses(page: Path, sources: Sources) -> None:
-    """Copy the licenses of the packages, and name those of Pyodide and Python."""
+    """Copy the licenses of the packages, and name the licenses of Pyodide and Python."""
     target = page / "licenses"
     target.mkdir()
     for source in (sources.code, sources.numpy):
@@ -222,7 +222,7 @@ def licenses(page: Path, sources: Sources) -> None:
 
 
 def packed(root: Path) -> bytes:
-    """Return a zip archive of a folder, compressed as a whole, the same for the same contents."""
+    """Return a zip archive of a folder, compressed as a whole; equal contents give equal bytes."""
     # stored, not deflated, so that gzip around the archive finds what its files have in common
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:

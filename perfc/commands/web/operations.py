@@ -95,7 +95,7 @@ class PageOperation:
 
 
 _TABLE = data_next_to(__file__)
-"""Rows of operations and of settings that several of them have."""
+"""Rows of operations, and of settings that several operations have."""
 
 
 def _setting(row: str | dict[str, Any]) -> PageSetting:
@@ -216,7 +216,7 @@ def shown_line(name: str, model: str, settings: Mapping[str, str]) -> str:
 
 
 def opened(names: Sequence[str]) -> str:
-    """Return the file of a set by which its model is opened; "" for the folder of all of them.
+    """Return the file by which a model of several files is opened; "" for their folder.
 
     Raises:
         ParseError: no name of a model, or a name that no file has.

@@ -32,7 +32,7 @@ from .policy import page_policy
 PAGE = Path(__file__).parent / "page"
 """Folder with the files of the page."""
 MOST_FILES = 64
-"""Maximum files of a request, which are parsed before its operation checks them."""
+"""Maximum files of a request, all of which are parsed before its operation checks their names."""
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
 """Maximum bytes and seconds of a refused request that are read and thrown away."""
 FIELDS = ("model", "answer", "form", "file")

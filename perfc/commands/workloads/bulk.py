@@ -148,8 +148,8 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
 
     from perfc.common.version import __version__
 
-    # rows name their target, runtime and type; a deployment needs a target, which is the same one
-    # here for every folder
+    # rows name their target, runtime and type; a deployment needs a target, so that here it has the
+    # same target for every folder
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {

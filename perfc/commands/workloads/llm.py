@@ -47,7 +47,7 @@ DOCUMENTS = {
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Default machine and engine."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
-"""Valid names of two fields, by field, which differ from those of commands that analyze a model."""
+"""Valid names of two fields, by field; commands that analyze a model have other names for them."""
 FINDINGS = 1
 """Exit code if the model does not fit, or no setting meets the SLO."""
 FORMATS = ("text", "json", "markdown", "html")
@@ -171,7 +171,7 @@ def serve(
         "reserve": options.held_back,
     }
     report = llm(model, target, has_parts=True, **load)
-    if not version:  # a named version is not compared with older ones
+    if not version:  # a named version is not compared with older versions
         report = replace(report, notes=(*report.notes, *older_notes(model, target, load)))
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
@@ -288,7 +288,7 @@ def is_default(name: str) -> bool:
 
 
 def rank_of(options: DeploymentOptions) -> int:
-    """Return the LoRA rank of the command line; a project file sets that of training.
+    """Return the LoRA rank of the command line; the rank in a project file is for training.
 
     Raises:
         ParseError: an invalid rank.

@@ -41,7 +41,7 @@ class Market(Enum):
     LIST = "list price"
     """The published price of one provider."""
     MARKETPLACE = "marketplace"
-    """Machines of third parties, priced by each of them."""
+    """Machines of third parties, each of which sets its price."""
     SURVEY = "survey"
     """Middle of the prices of several providers."""
     OWN = "given"
@@ -119,7 +119,7 @@ def offers_of(
 
 
 def all_offers() -> Mapping[str, tuple[Offer, ...]]:
-    """Return offers by target; the empty name has all of them.
+    """Return offers by target; the empty name has the offers of all targets.
 
     Raises:
         ParseError: for an invalid table.
@@ -150,11 +150,11 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
     # at least 1 by definition; more than 5 is a wrong unit, as percent
     pue = amount_in(tree, "pue", path, 1, 5)
     for table in tables:
-        # keys of a row replace those of its file
+        # keys of a row replace keys of its file
         market = member(Market, str({**tree, **table}.get("market", Market.LIST.value)), where)
         target = _target(text_in(table, "target", path), where)
         cloud = text_in({"cloud": usual["cloud"], **table}, "cloud", path)
-        # prices of tables are those of an instance with several cards
+        # a table has the price of an instance, which may have several cards
         gpus = amount_in(table, "gpus", path, 1, 1024) or 1.0
         name = text_in(table, "instance", path) if "instance" in table else ""
         for terms in RentalTerms:

@@ -49,7 +49,7 @@ class Prices:
             # a slice is named by its card, a slash and its size
             card = self.by_target.get(machine.name.rpartition("/")[0])
             price = None if card is None else card.part(machine.slice.card_share)
-        # the project's price, that of the target's file, then the first offer of the tables
+        # the price of the project, of the target's file, then of the first offer in the tables
         return price or price_of_target(machine) or next(iter(self.offers(machine)), None)
 
     def offers(self, machine: Machine) -> tuple[Offer, ...]:

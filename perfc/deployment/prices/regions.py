@@ -58,7 +58,7 @@ def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
     by_name: dict[str, Region] = {}
     for path, tree in tables_in(folders):
         for name, region in _regions(path, tree).items():
-            # folders of users come first, so that their numbers replace shipped ones
+            # folders of users come first, so that their numbers replace shipped numbers
             by_name.setdefault(name, region)
     return by_name
 
@@ -90,7 +90,7 @@ def region_named(text: str, where: str = "--region") -> Region:
             return known[text]
         from difflib import get_close_matches
 
-        # similar names, else the first ones as examples
+        # similar names, else the first names as examples
         near = get_close_matches(text[:64], known, 3) or list(known)[:8]
         hint = f"as {', '.join(near)}; or a number of grams per kWh"
         raise ParseError(f"no region {text[:32]!r}", where=where, hint=hint) from None

@@ -1,4 +1,4 @@
-"""Read dated tables of prices and grids: TOML files, those of the user first.
+"""Read dated tables of prices and grids: TOML files, first the files of the user.
 
 Files are untrusted: their size is limited, texts have one line, numbers are finite.
 """
@@ -21,7 +21,7 @@ LARGEST_BYTES = 131_072
 
 
 def places(folder: str) -> tuple[Path, Path]:
-    """Return the folders of a kind of table: those of the user and of this package."""
+    """Return the folders of a kind of table: first the user's, then this package's."""
     return user_folder().parent / folder, HERE / folder
 
 

@@ -41,7 +41,7 @@ inplace_backward, as llm-foundry has it; Megatron's cross_entropy_loss_fusion)."
 PARTS = 16
 """Number of parts of a graph, and of the steps in which its gradients are reduced."""
 ANY_OPTIMIZER = "sgd"
-"""Optimizer of the graph that is cut; the update is counted from the states of a rank."""
+"""Optimizer with which the graph is analyzed; any will do, as `step` counts the update itself."""
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 """Phases before gradients; a loss is computed with the forward pass."""
 SUFFIX = ".grad"
@@ -102,7 +102,7 @@ class GraphWork(TrainingWork):
         return replace(known, pointwise=known.pointwise / reference.pointwise)
 
     def parts(self, parallel: Parallel, samples: int, seq: int) -> RankParts:
-        """Return the parts of one copy, for a micro-batch; ``seq`` is that of the deployment.
+        """Return the parts of one copy, for a micro-batch; the deployment has set ``seq`` already.
 
         Raises:
             ModelError: other parallelism than data parallelism.
@@ -115,7 +115,7 @@ class GraphWork(TrainingWork):
         return self.known[samples]
 
     def _parts(self, samples: int) -> RankParts:
-        """Return the parts of a copy: its forward kernels cut by time, with their backward ones."""
+        """Return the parts of a copy: forward kernels, cut by time, and their backward kernels."""
         # `_times` finds out whether published steps of such networks have a fit
         report = self._report(samples, self.runtime or CLUSTER_DEFAULT)
         times = self._times(report)
@@ -129,7 +129,7 @@ class GraphWork(TrainingWork):
                 times = report.prediction.kernels
         env = report.env
         rows = rows_of(report.roofline.kernels, times)
-        # indices of the rows of the forward pass; those of its layers, without the loss
+        # indices of the rows of the forward pass, and below of its layers, without the loss
         forward_rows = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
         written = [*report.module.graph.inputs, *(v for i in forward_rows for v in writes(rows[i]))]
         layer_rows = [

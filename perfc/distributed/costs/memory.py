@@ -16,8 +16,7 @@ from ..parts import PartCost
 from ..stage import StageWork
 
 COLLECTIVE_BYTES = 0.9 * (1 << 30)
-"""Buffers of collectives; with the context of a process 1.5 GiB, the same as `perfc llm` assumes.
-"""
+"""Buffers of collectives: with the context of a process they have 1.5 GiB, as in `perfc llm`."""
 
 
 @record
@@ -45,12 +44,11 @@ class MemoryParts:
     @property
     def total(self) -> float:
         """Return the sum."""
-        total: float = sum(astuple(self))
-        return total
+        return float(sum(astuple(self)))
 
 
 def memory_of(work: StageWork) -> MemoryParts:
-    """Return the memory of a rank; that of the first stage has the most micro-batches in flight."""
+    """Return the memory of a rank; the first stage has the most micro-batches in flight."""
     # parameters, and the number of copies among which ZeRO divides their states
     zero, copies = work.parallel.zero, work.copies.size
     dense = work.parameters, copies
@@ -86,11 +84,13 @@ def memory_of(work: StageWork) -> MemoryParts:
     return MemoryParts(
         weights,
         gradients,
-        states,
-        saved,
-        working,
+        optimizer=states,
+        activations=saved,
+        working=working,
         # FRAGMENTS is the ratio of reserved to allocated memory of PyTorch's allocator
-        CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * used,
+        overhead=CONTEXT_BYTES
+        + COLLECTIVE_BYTES * (work.parallel.devices > 1)
+        + (FRAGMENTS - 1) * used,
     )
 
 
@@ -127,6 +127,6 @@ def _working(work: StageWork) -> float:
             (p.parameters + p.expert_parameters) * item_bytes + p.frozen_bytes
             for p in work.every_part
         ]
-        # weights of the layer that runs, and those of the next one, gathered ahead
+        # weights of the layer that runs, and weights of the next layer, gathered ahead
         gathered = 2 * max(by_part, default=0.0)
     return activations + gathered

@@ -64,7 +64,7 @@ class TrainingWork(ABC):
 
     @abstractmethod
     def tokens(self, given: int) -> int:
-        """Return the tokens of a sample: given ones, the model's default for 0; 1 for images."""
+        """Return the tokens of a sample: ``given``, or the model's default for 0; 1 for images."""
 
     def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead of this model, after `parts` was called.

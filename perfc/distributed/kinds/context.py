@@ -13,7 +13,8 @@ from ..stage import StageWork
 from . import Loss, Parallelism
 
 ATTENTION_SHARE = 0.2
-"""Minimum share of attention in a layer's time with divided sequences; it hides communication."""
+"""Assumed minimum share of attention in a layer's time, where sequences are divided; this part of
+the time hides communication."""
 
 
 def of_micro_batch(work: StageWork) -> Loss:

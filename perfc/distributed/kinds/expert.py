@@ -20,7 +20,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.expert
     if size < 2:
         return Loss()
-    group = RankGroup(size, 1)
+    group = RankGroup(size, stride=1)
     # dispatch and combine, in the forward and the backward pass; recomputed layers run both again
     passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
     nodes = group.nodes(work.fabric.cluster.gpus_per_node)

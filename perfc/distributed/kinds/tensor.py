@@ -24,7 +24,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.tensor
     if size < 2:
         return Loss()
-    group, sequence = RankGroup(size, 1), work.parallel.sequence
+    group, sequence = RankGroup(size, stride=1), work.parallel.sequence
     halves = (Exchange.REDUCE_SCATTER, Exchange.ALL_GATHER) if sequence else (Exchange.ALL_REDUCE,)
     # in chunks, one for each rank, only one chunk is exposed
     share = 1 / size if sequence and work.training.overlap else 1.0

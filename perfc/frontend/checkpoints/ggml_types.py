@@ -53,6 +53,6 @@ def _type(name: str, *numbers: Any) -> GgmlType:
 
 _TABLE = data_next_to(__file__)
 TYPES: dict[int, GgmlType] = {int(number): _type(*values) for number, values in _TABLE.items()}
-"""Types by number in a file; those of intermediate results are left out."""
+"""Types by their number in a file, without types that only intermediate results have."""
 BLOCKS = {t.name: t for t in TYPES.values() if t.dtype is None}
 """Types of codes in blocks, by name."""

@@ -29,7 +29,7 @@ NO_NAMES = frozenset({"family", "like"})
 
 @cache
 def rows() -> Mapping[str, Mapping[str, Any]]:
-    """Return the rows of all architectures, completed by those of the rows that they are like."""
+    """Return the rows of all architectures; a row ``like`` another one has its other entries."""
     with open(FILE, "rb") as file:
         read = tomllib.load(file)
 
@@ -61,14 +61,14 @@ def config_of(path: str) -> tuple[dict[str, Any], WeightFile, str]:
 
 
 def name_of(path: str) -> str:
-    """Return the name of a model: that of its file, without the number of a part."""
+    """Return the name of a model: the name of its file, without the number of a part."""
     named = SPLIT.fullmatch(path)
     stem = os.path.basename(named[1].rstrip("-") if named else path)
     return stem.removesuffix(".gguf")
 
 
 def stored_of(header: GgufHeader) -> WeightFile:
-    """Return the tensors of a header; those of single experts are one."""
+    """Return the tensors of a header; tensors of single experts are added to one tensor."""
     tensors: dict[str, FileTensor] = {}
     for t in header.tensors:
         # a tensor of a single expert is added to those of the layer's other experts
@@ -92,7 +92,7 @@ def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
         key: scope.of(text) for key, text in (row or rows()[GENERAL]).items() if key not in NO_NAMES
     }
     family = name if row is None or "family" not in row else scope.of(row["family"])
-    # no key of the file names the type of activations: it is that of the 16-bit weights
+    # no key of the file names the type of activations: the 16-bit weights have the same type
     is_bf16 = any(t.type.name == "bf16" for t in header.tensors)
     values |= {"model_type": family, "torch_dtype": "bfloat16" if is_bf16 else "float16"}
     return {key: value for key, value in values.items() if value is not None}
@@ -119,6 +119,7 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
     # a list has the key heads of each layer, 0 for layers without attention, which are Mamba's in
     # the hybrid architectures that read ``mixers``
     per_layer = heads if isinstance(heads, list) and len(heads) <= MOST_LAYERS else []
+    # names that expressions may use in addition to keys
     scope.bound = {
         "vocab": table.shape[1] if table is not None and len(table.shape) == 2 else None,
         "tensors": sorted(names),
@@ -136,7 +137,7 @@ def _part(nested: Mapping[str, Any], outer: str, name: str) -> Any:
 
 
 def _rotary(nested: Mapping[str, Any]) -> float | None:
-    """Return the rotated share of a head; None for all of it, or if nothing says."""
+    """Return the rotated share of a head; None if all of it is rotated, or if no key says."""
     width, heads = nested.get("embedding_length"), _part(nested, "attention", "head_count")
     head, rotated = (
         _part(nested, "attention", "key_length"),

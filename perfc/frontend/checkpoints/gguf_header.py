@@ -23,7 +23,7 @@ from .stored import FileTensor
 
 MAGIC = b"GGUF"
 MOST_HEADER_BYTES = 1 << 27
-"""Maximum bytes of a header; those with a vocabulary of 260,000 tokens have about 20 MiB."""
+"""Maximum bytes of a header; a header with a vocabulary of 260,000 tokens has about 20 MiB."""
 MOST_KEYS, MOST_TENSORS, MOST_PARTS = 1 << 14, 1 << 17, 1 << 10
 """Maximum metadata entries, tensors and files of a model that a damaged header can make."""
 MOST_STRINGS = 1 << 22
@@ -45,7 +45,7 @@ DOWNLOAD = "download it again"
 
 @record
 class GgufHeader:
-    """Header of a file, or of all parts of one that is split.
+    """Header of a file, or of all parts of a file that is split.
 
     Args:
         metadata: values by key, without long lists and texts.
@@ -69,7 +69,7 @@ def read_gguf(path: str) -> GgufHeader:
     tensors: list[FileTensor] = []
     for part in parts_of(path):
         header = _HeaderReader(part)
-        # the first part has the metadata of the model, the others only their counts
+        # the first part has the metadata of the model, other parts only counts of their tensors
         metadata = {**header.metadata, **metadata}
         tensors += header.tensors
         digest.update(header.bytes_read)
@@ -201,7 +201,7 @@ class _HeaderReader:
         return [self.value(inner, depth + 1) for _ in range(count)]
 
     def skip_strings(self, count: int) -> None:
-        """Skip strings, such as those of a vocabulary: only their lengths are decoded."""
+        """Skip strings, such as the words of a vocabulary: only their lengths are decoded."""
         # a local position and one `Struct`, as a vocabulary has 260,000 strings
         position, length_at = self.at, struct.Struct("<Q").unpack_from
         for _ in range(count):

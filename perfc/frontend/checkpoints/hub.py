@@ -33,7 +33,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def plain_names(name: str) -> tuple[str, ...]:
-    """Return the short name of a model, then the names of the networks of which it is a variant."""
+    """Return the short name of a model, then names without one more suffix of a variant each."""
     names = [name.lower().rpartition("/")[2]]
     # parts are taken off one by one, the last first: x-chat-hf, x-chat, x
     while parts := list(VARIANT.finditer(names[-1])):
@@ -52,7 +52,7 @@ def cache_folder() -> str:
 
 
 def cached(name: str) -> str:
-    """Return the path of a configuration in the local cache, that of ``main``; "" without one."""
+    """Return the path of a configuration in the local cache, first of ``main``; "" without one."""
     folder = os.path.join(cache_folder(), "models--" + name.replace("/", "--"))
     try:
         with open(os.path.join(folder, "refs", "main"), encoding="ascii") as file:

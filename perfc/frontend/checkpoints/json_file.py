@@ -12,7 +12,7 @@ from perfc.errors import ModelError, reason_of
 from ..source import is_deeper, one_line
 
 LONGEST_BYTES = 1 << 20
-"""Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
+"""Maximum bytes of a configuration file; the longest published file is below 100 kB."""
 DEEPEST = 32
 """Maximum nesting, since the parser of Python calls itself for each level."""
 
@@ -57,7 +57,7 @@ def parsed(data: bytes, where: str) -> dict[str, Any]:
     if is_deeper(data, DEEPEST):
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:
-        # NaN and Infinity are no JSON: they stay text, of which no number is made
+        # NaN and Infinity are no JSON: they become texts, which readers of numbers refuse
         config = json.loads(data, parse_constant=str)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None

@@ -1,4 +1,4 @@
-"""Weights of a model as llama-quantize stores them in a mix of types that it calls by one name."""
+"""Weights of a model in a mix of types, such as Q4_K_M, as llama-quantize stores them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from perfc.ir import cached_entity
 from .stored import StoredWeight
 
 TABLE = data_next_to(__file__)
-"""Mixes by name: types of the tensors, and of those whose rows no block divides."""
+"""Mixes by name: types of the tensors, and other types for tensors whose rows no block divides."""
 
 
 @cached_entity
 class WeightMix:
-    """Weights of a lowered model in a mix, as `WeightFile` has those of a file.
+    """Weights of a lowered model in a mix, in place of the `WeightFile` of a file.
 
     Args:
         weights: by name of the weight in the lowered model.

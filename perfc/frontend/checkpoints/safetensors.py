@@ -25,7 +25,7 @@ LENGTH_BYTES = 8
 """A file begins with the length of its header, 8 bytes, little-endian. Source: safetensors,
 README."""
 MOST_HEADER_BYTES = 1 << 26
-"""Maximum bytes of a header; that of a model of 1,000 tensors has about 100 KiB."""
+"""Maximum bytes of a header; the header of a model of 1,000 tensors has about 100 KiB."""
 MOST_INDEX_BYTES = 1 << 26
 """Maximum bytes of an index of files; it has a line per tensor, as a header has."""
 MOST_FILES = 1 << 12
@@ -35,7 +35,7 @@ MOST_TENSORS = 1 << 20
 BITS = data_next_to(__file__)
 """Bits of an element by type."""
 FLOATS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
-"""Element types of a configuration by those of a file."""
+"""Element types as a configuration names them, by their names in a file."""
 PART = re.compile(r"(?!\.)[\w.-]{1,255}\.safetensors", re.ASCII)
 """Files of an index lie next to it: names without separators and without a leading dot."""
 
@@ -151,7 +151,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     kind, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not isinstance(kind, str) or kind not in BITS:
         raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
-    # tensors of networks have fewer than 16 axes; those of a damaged file may have any number
+    # tensors of networks have fewer than 16 axes; a damaged file may name any number
     if not _are_wholes(shape) or not _are_wholes(offsets) or len(offsets) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
     elements = prod(shape)

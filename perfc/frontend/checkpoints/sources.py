@@ -57,7 +57,7 @@ def read_source(source: str) -> ModelSource:
         return ModelSource(path, name, config, digest, stored)
     data = content_of(path)
     config = parsed(data, one_line(path))
-    # the id of a variant, such as a quantized one, is a shipped configuration with some other keys
+    # the id of a variant, such as a quantized model, is a shipped configuration with other keys
     _, changes = published(source)
     if os.path.dirname(path) == CONFIGS and changes:
         config |= changes
@@ -75,7 +75,7 @@ def read_source(source: str) -> ModelSource:
 
 
 def _with_types(config: dict[str, Any], weights: str) -> None:
-    """Set the element types of a configuration to those of the files with its weights.
+    """Set the element types of a configuration to the types in the files with its weights.
 
     Raises:
         ModelError: such a file is missing, ends early, or breaks its format.
@@ -193,7 +193,7 @@ def published(name: str) -> tuple[str, dict[str, Any]]:
     name, table = name.lower(), data_next_to(__file__)
     changes: dict[str, Any] = {}
     for row in table["formats"]:
-        # a suffix such as -FP8 is a quantization of the network before it
+        # a suffix such as -FP8 names a quantization of the network whose name precedes it
         if match := re.fullmatch(f"({row.get('of', '')}.+){row['ending']}", name):
             name, changes = match[1], {"quantization_config": row["quantization_config"]}
             break

@@ -1,4 +1,4 @@
-"""Tensors of a file, by the weight of a lowered model that consists of them."""
+"""Tensors of a file of weights, and which of them make up each weight of a lowered model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Return models that draft tokens for another one to verify, and the one that verifies them."""
+"""Describe speculative decoding: a model that drafts tokens, and a model that verifies them."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class PerLayerEmbedding:
 
 @record
 class ResidualStreams:
-    """Copies of the residual stream that each layer mixes, of which it computes on one (AltUp).
+    """Copies of the residual stream (AltUp): each layer mixes all, and computes on one of them.
 
     Args:
         count: number of copies.

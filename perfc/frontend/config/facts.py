@@ -167,7 +167,7 @@ def token_elements(m: object, parallel: Parallel, where: str) -> int:
 def _kept(m: object, tokens: int) -> int:
     """Return the tokens of a sequence that a layer keeps."""
     if isinstance(m, Attention) and m.window:
-        # the window of the next token has the token itself and the others before it
+        # the window of the next token has the token itself, and the tokens before it
         return min(tokens, m.window - 1)
     if isinstance(m, Attention) and m.chunk:
         return min(tokens, m.chunk)

@@ -219,7 +219,7 @@ NEAREST_FAMILY = "which has no reader here, is read like"
 
 @record
 class Tower:
-    """An encoder of images whose tokens a language model reads with those of text.
+    """An encoder of images whose tokens a language model reads together with tokens of text.
 
     Args:
         stack: patches and layers, of an image or of a tile.

@@ -77,7 +77,7 @@ class WeightFormat(Enum):
 
     @property
     def multiplied(self) -> DType | None:
-        """Return the type of both factors of a product; None where it is that of activations."""
+        """Return the type of both factors of a product; None for the type of activations."""
         name = _FORMATS.get(self, {}).get("multiplied")
         return dtype_named(name) if name else None
 
@@ -258,7 +258,7 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
     return replace(
         in_half(precision, takes),
         weights=weights,
-        # a widened format keeps its blocks if those of the new format are larger: 16 of NVFP4
+        # a widened format keeps its blocks if the new format has larger blocks: 16 of NVFP4
         group=precision.group or (block if block < weights.block else 0),
         experts=None if experts is None else form(experts),
         rules=tuple(replace(rule, weights=form(rule.weights)) for rule in precision.rules),
@@ -288,7 +288,7 @@ def precision_of(
     dtype, scale_bits = _cached(cache)
     base = ServingPrecision(half=half, cache=dtype, scale_bits=scale_bits)
     q = quantization
-    # gpt-oss stores only experts in four bits: such a format replaces theirs alone
+    # gpt-oss stores only experts in four bits: such a format replaces the format of experts alone
     is_of_experts = q is not None and q.experts is not None and plain in _OF_EXPERTS
     if q is None or (plain and not is_of_experts):
         return replace(base, weights=weight_format(plain or "half"))

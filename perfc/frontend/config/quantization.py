@@ -121,7 +121,7 @@ def _read(keys: Keys, method: Method) -> Quantization:
         is_mixed = _type_at(keys, "quant_algo") == "mixed_precision"
         form = Form.HALF if is_mixed else _form(keys, method)
         group = _group(keys, method)
-    # only the listed modules have the format, and all others 16 bits
+    # only the listed modules have the format, and all other modules have 16 bits
     if only := _only(keys, method):
         rules.append(FormatRule(only, form, group))
         form = Form.HALF
@@ -248,7 +248,7 @@ def _overrides(keys: Keys, method: Method) -> Iterator[FormatRule]:
 
 
 _SPELLINGS = {"fp4": "float4", "mxfp4": "float4", "fp8_e4m3": "float8"}
-"""Types of Quark by those of compressed-tensors."""
+"""Names of types in compressed-tensors, by other names, such as Quark's."""
 _CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "Attention", "Conv1D"})
 """Targets that are classes of modules, not modules."""
 
@@ -292,6 +292,7 @@ def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple
     )
     name = _SPELLINGS.get(name.lower(), name.lower())
     strategy = scheme.text("strategy") or scheme.text("qscheme").removeprefix("per_")
+    # a method without types, as only its key of the group is read
     group = _group(scheme, Method({}, group=("group_size",)))
     if strategy == "block":
         name += " block"

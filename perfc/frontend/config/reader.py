@@ -40,7 +40,7 @@ HARMLESS = frozenset(_LISTED["harmless"])
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 """Entries of a family's ``READERS``: which families a file reads, without importing all of them."""
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
-"""Keys that a family's file reads, for suggestions of misspelled ones."""
+"""Keys that a family's file reads."""
 
 
 def read_config(source: str | os.PathLike[str], like: str = "") -> LanguageModel:
@@ -137,10 +137,10 @@ def _like(keys: Keys, family: str, row: str) -> Any:
 
 
 def _parts(keys: Keys, family: str) -> Any:
-    """Return what the reader of a family returns; of an unknown family that of the nearest row.
+    """Return what the reader of a family returns; for an unknown family, what a near row reads.
 
-    Of the keys that some family reads, the nearest row leaves the fewest unread. All keys that it
-    leaves unread are listed among the parts that are left out.
+    The nearest row leaves the fewest keys unread, of those that some family reads. All keys that
+    it leaves unread are listed among the parts that are left out.
 
     Raises:
         ModelError: the family is unknown, and no row reads the configuration.
@@ -154,7 +154,7 @@ def _parts(keys: Keys, family: str) -> Any:
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     # keys that no family reads say nothing about which row is near
     known_keys = given & set(_structural()) - HARMLESS
-    # rows that leave equally many keys unread: Llama first, then those that read fewer keys
+    # among rows that leave equally many keys unread: Llama first, then rows that read fewer keys
     size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
     unread = {row: len(known_keys - _rows.keys_of(row)) for row in size}
     rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
@@ -227,7 +227,7 @@ def _context(keys: Keys) -> int:
     factor = scaling.number("factor", 1.0)
     if factor < 1:
         raise scaling.wrong("factor", factor, "1 or more")
-    # files have the positions before scaling, or those after it: the larger number counts
+    # files have the positions before or after scaling: the larger number counts
     first = scaling.whole("original_max_position_embeddings", default=positions, least=0)
     return max(positions, int(first * factor))
 
@@ -317,7 +317,7 @@ def check_unread(keys: Keys, family: str) -> None:
 
 @cache
 def _structural() -> dict[str, tuple[str, ...]]:
-    """Return the keys that some family reads, with those families."""
+    """Return the keys that some family reads, each with the families that read it."""
     readers: dict[str, list[str]] = {}
     for family in _rows.rows():
         for name in _rows.keys_of(family):

@@ -32,7 +32,7 @@ BATCH, MOST = "batch", 1 << 12
 EXAMPLES = 2
 """Batch of the example: PyTorch would fix an extent of 1 instead of making it a symbol."""
 FORM = 1
-"""Version of exported graphs, part of their digest: a new one makes all of them again."""
+"""Version of exported graphs, part of their digest: with a new version, all are exported again."""
 PACKAGES = ("diffusers", "torch", "onnxscript")
 """Packages whose versions change an export, and are part of the key of a cached one."""
 

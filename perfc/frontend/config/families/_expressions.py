@@ -53,7 +53,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def names_of(text: str) -> Iterator[str]:
-    """Yield the names in an expression, without those of functions."""
+    """Yield the names in an expression, without names of functions."""
     tree = parsed(text)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     for node in ast.walk(tree):

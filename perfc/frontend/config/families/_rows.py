@@ -187,7 +187,7 @@ class _RowReader:
                 refusal = re.sub(r"\{(.+?)\}", lambda m: str(scope.of(m[1])), message)
                 raise self.keys.unsupported(refusal)
         if count > MOST_LAYERS:
-            # the error names the key of the configuration, not that of the row
+            # the error has the name of the configuration's key, which may differ from the row's
             name = next(names_of(row["layers"]))
             name = row.get("names", {}).get(name, name)
             raise self.keys.wrong(name, count, f"at most {MOST_LAYERS}")

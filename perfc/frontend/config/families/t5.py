@@ -18,7 +18,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     is_stored_per_layer = keys.text("model_type") == "umt5"
     bidirectional = Attention(heads, heads, keys.whole("d_kv"), is_causal=False, is_biased=True)
     feed_forward = keys.text("feed_forward_proj", "relu")
-    # two more keys that count as known: transformers derives them from feed_forward_proj
+    # two more keys that count as known: transformers derives both from feed_forward_proj
     keys.text("dense_act_fn")
     keys.flag("is_gated_act")
     is_gated = feed_forward.startswith("gated-")

@@ -1,4 +1,4 @@
-"""Read models whose configuration wraps that of a language model, with towers of other inputs."""
+"""Read models that wrap the configuration of a language model, with towers of other inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._rows import inside, wrappers
 from ._towers import tower_of
 
 TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
-"""Families of language models, by the other name that a wrapper has for them."""
+"""Families of language models, by other names that wrappers have for the families."""
 NOT_OF_TEXT = frozenset(
     {
         "architectures",
@@ -18,7 +18,7 @@ NOT_OF_TEXT = frozenset(
         "projector_hidden_act",
     }
 )
-"""Keys of a wrapper that are not those of its text model."""
+"""Keys of a wrapper that do not describe its text model."""
 INHERITED = ("tie_word_embeddings",)
 """Keys of the wrapper that apply to the language model where its configuration lacks them."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]
@@ -37,10 +37,10 @@ def unwrapped(keys: Keys) -> Parts:
     outer = keys.text("model_type")
     inner = inside(keys)
     if inner is None:
-        # the language model's keys lie among those of the tower
+        # the language model's keys lie among the keys of the wrapper
         inner = Keys({k: v for k, v in keys.values.items() if k not in NOT_OF_TEXT}, keys.where)
     family = inner.text("model_type") or wrappers().get(outer, "")
-    # wrappers can be nested: Qwen-Omni has the configuration of its thinker, which has that of text
+    # wrappers can be nested: Qwen-Omni wraps its thinker, whose configuration wraps a text model's
     if inside(inner) is not None:
         result = unwrapped(inner)
         keys.read |= inner.read

@@ -221,7 +221,7 @@ def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
         outputs += _heads(b, x, stack, run, table)
         if step is ForwardStep.TRAINING and len(model.stacks) == 1:
             outputs = _logarithms(b, outputs, stack)
-    # two encoders, as those of CLIP for texts and images
+    # two encoders, as CLIP has for texts and images
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(model, dict.fromkeys(names)))

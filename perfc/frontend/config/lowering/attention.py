@@ -49,7 +49,7 @@ def widths_of(b: Builder, a: Attention) -> tuple[int, int, int, int, int]:
 
 
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Return self-attention: of the new tokens to each other and to the cached ones."""
+    """Return self-attention: of the new tokens to each other and to the cached tokens."""
     heads, kv_heads, q, k, v = widths_of(b, a)
     if a.distances:
         return disentangled(b, x, a, run, name, hidden)
@@ -161,7 +161,7 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
 
 
 def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
-    """Return queries or keys normalised, each head or all of them; as they are without a norm."""
+    """Return queries or keys normalised, by head or over all heads; unchanged without a norm."""
     if a.norm is QueryKeyNorm.NONE:
         return x
     width = heads * a.head_dim
@@ -232,7 +232,7 @@ def varied_operands(
     Source: transformers, ``Gemma3nTextAttention``, ``Gemma4TextAttention``.
     """
     heads, kv_heads, q, k, v = widths_of(b, a)
-    # keys and values of a shared cache are those of another layer; values may equal the keys
+    # a shared cache has keys and values of another layer; values may equal the keys
     widths = (q,) if a.is_cache_shared else (q, k) if a.is_value_key else (q, k, v)
     if b.writes_out or len(widths) == 1:
         parts = [
@@ -328,7 +328,7 @@ def _scores(
 
 
 def _cached(b: Builder, a: Attention, run: Running, name: str, kv_heads: int) -> tuple[Pair, Pair]:
-    """Return the caches of prompts and of decoded sequences, those of another layer if shared."""
+    """Return the caches of prompts and of decoded sequences, which may be another layer's."""
     tokens = run.tokens
     if a.is_cache_shared and a.kind in run.caches:
         return run.caches[a.kind]

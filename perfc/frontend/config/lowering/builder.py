@@ -96,7 +96,7 @@ class Builder:
         self.adapter_of: Value | None = None
         # exponent by which tokens choose experts unevenly; None for the fit of measured models
         self.expert_skew: float | None = None
-        # tensors of the model's file that lowered weights stand for; `rest` adds the others
+        # tensors of the model's file that lowered weights stand for; `rest` adds all other tensors
         self.lowered_tensors: set[str] = set()
         self.lora_rank, self.expert_groups = 0, 1  # set by `layer_part`, for trained layers
         # what experts store for a backward pass, as in `MoE`: 0 nothing, 1 what modules keep

@@ -110,7 +110,7 @@ def _expanded(
     # decodes absorb this weight into queries, so engines serve no adapters for it: 0 slices
     expanded = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
     nope, value = b.cut(expanded, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
-    # the rotated part is the same for every head: each gets a copy
+    # the rotated part is the same for every head: each head gets a copy
     key = b.node(JOIN, (nope, *(rope,) * (heads if a.rope_dim else 0)), f"{name}.key")
     op = RaggedAttention(
         num_heads=heads, kv_heads=heads, head_dim=a.head_dim, value_dim=a.value_dim

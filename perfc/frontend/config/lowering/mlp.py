@@ -1,4 +1,4 @@
-"""Lower feed-forward layers: dense ones, and experts of which a router chooses some."""
+"""Lower feed-forward layers: dense layers, and experts of which a router chooses some."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
 
 
 GATHERED_RANKS = 8
-"""Maximum ranks of which each gathers all rows; among more ranks, engines send a row only to those
-of its experts."""
+"""Maximum ranks of which each gathers all rows; among more ranks, engines send a row only to the
+ranks of its experts."""
 
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     """Return ``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
-    # Gemma 4: the router normalises its operand with another scale than that of the branch
+    # Gemma 4: the router normalises its operand with another scale than the branch does
     norm = Norm(NormKind.RMS, hidden) if e.is_router_scaled else None
     of_router = b.norm(x, norm, f"{name}.norm")
     routed = b.product(
