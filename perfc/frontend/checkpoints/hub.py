@@ -33,7 +33,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def plain_names(name: str) -> tuple[str, ...]:
-    """Return the short name of a model, then names without one more suffix of a variant each."""
+    """Return the short name of a model, then names that each lack one more part of a variant."""
     names = [name.lower().rpartition("/")[2]]
     # parts are taken off one by one, the last first: x-chat-hf, x-chat, x
     while parts := list(VARIANT.finditer(names[-1])):
