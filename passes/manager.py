@@ -196,8 +196,8 @@ class Analyses:
             raise
         except Exception as error:
             before = f"after {', '.join(self._done)}" if self._done else ""
-            what = f"{type(error).__name__}: {error}"
-            raise PassError(what, where=f"pass {pass_name(pass_)}", hint=before) from error
+            message = f"{type(error).__name__}: {error}"
+            raise PassError(message, where=f"pass {pass_name(pass_)}", hint=before) from error
         finally:
             self._running.pop()
 

@@ -234,7 +234,7 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
     """
     if name in SETTINGS or op.kind is Kind.SHAPE:
         return None
-    # the scale of a normalization is learned
+    # name of a scale that is learned, as a normalization has, and so scales no integers
     learned = "scale" if op.kind is Kind.NORMALIZATION else ""
     is_quantised = any(o != learned and QUANTIZATION.search(o) for o in op.signature.names)
     match op:

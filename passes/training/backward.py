@@ -80,10 +80,12 @@ def differentiated(module: Module) -> BothWays:
         # one value may be several results: an output that is an input, a gradient of two values
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
-        both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))
+        both_passes = replace(
+            module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights)
+        )
         received = tuple([v for v in activations if v in derivatives.gradients])
         before_previous = needed(tape.nodes, [derivatives.gradients[v] for v in received])
-        return BothWays(both, received, frozenset(before_previous))
+        return BothWays(both_passes, received, frozenset(before_previous))
 
 
 def handed(values: Iterable[Value]) -> list[Value]:

@@ -209,9 +209,9 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
         # the first forest balances blocks as a training for unmeasured machines does
         small = recipe.for_unseen_machine()
         general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
-        rest = stack.log_factor - general(stack.table.values)
+        left_over = stack.log_factor - general(stack.table.values)
         return joined(
-            general, grow(replace(stack, log_factor=rest), replace(recipe, general=False))
+            general, grow(replace(stack, log_factor=left_over), replace(recipe, general=False))
         )
     forest = grown(stack, recipe)
     # levels and forest alternate, as each is a residual of the other

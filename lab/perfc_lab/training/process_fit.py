@@ -278,10 +278,11 @@ class Likelihood:
                 # of the similarity, the part above ``shared`` depends on the distance
                 by_distance = (1.0 - near.shared) * np.exp(-square)
                 by_distance /= np.maximum(similarity[aspect], 1e-300)
-                # d/dlog reach of exp(-a²) is 2 a² exp(-a²)
+                # with a as the distance, d/dlog reach of exp(-a²) is 2 a² exp(-a²)
                 slopes.append(2.0 * float((weight * square * by_distance).sum()))
                 continue
-            # d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the squared distance in that column
+            # with a = √3 times the distance, d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the
+            # squared distance in that column
             by_square = (
                 weight
                 / np.maximum(similarity[aspect], 1e-300)

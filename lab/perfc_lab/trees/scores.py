@@ -143,8 +143,12 @@ def held_of(
 
     def ends(fold: Hashable) -> tuple[float, float] | None:
         of_others = [ratios[group & (folds != fold)].tolist() for group in groups]
-        each = [edges(values) for values in of_others if len(values) >= LEAST_RATIOS]
-        return (min(low for low, _ in each), max(high for _, high in each)) if each else None
+        intervals = [edges(values) for values in of_others if len(values) >= LEAST_RATIOS]
+        return (
+            (min(low for low, _ in intervals), max(high for _, high in intervals))
+            if intervals
+            else None
+        )
 
     return coverage_by_fold(ratios[is_tested].tolist(), folds[is_tested].tolist(), ends)
 

@@ -67,12 +67,15 @@ def figures_as_shipped(
     for protocol in protocols:
         for name in names:
             every = folds(data.measured(quantity), protocol, seeds)
-            done = [
+            scored_folds = [
                 scored_as_shipped(name, fold, models, quantity, budget or TrainingBudget(), say)
                 for fold in every
                 if len(fold.train) and len(fold.test)
             ]
-            scores += [*figures(name, done), *(by_family(name, done) if families else ())]
+            scores += [
+                *figures(name, scored_folds),
+                *(by_family(name, scored_folds) if families else ()),
+            ]
     return scores
 
 
@@ -81,10 +84,10 @@ def scored_as_shipped(
 ) -> Scored:
     """Return the scores of a fold, by weights that are trained on all other rows."""
     # shipped weights know every row, validation rows too; only tested ones are left out
-    rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
+    untested = fold.train.of([*fold.train.rows, *fold.validation.rows])
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        card = _shipped(name, rest, quantity, budget, say, Path(folder))
+        card = _shipped(name, untested, quantity, budget, say, Path(folder))
         fit_s = time.perf_counter() - start
         pairs = list(_estimates(fold.test.rows, card, models, say))
     rows = tuple(row for row, _ in pairs)

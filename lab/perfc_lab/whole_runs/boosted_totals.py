@@ -127,11 +127,11 @@ class BoostedTotals(ForestPredictor):
 
     def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
         """Return ``[rows, features]`` and the scale of each row."""
-        each = [totals(data.graph(row), row) for row in data.rows]
-        columns = [[run[name] for name in self.schema.columns] for run in each]
+        totals_of_rows = [totals(data.graph(row), row) for row in data.rows]
+        columns = [[run[name] for name in self.schema.columns] for run in totals_of_rows]
         key = "mac_scale" if self.variant else "scale"
-        values = np.array(columns, np.float32).reshape(len(each), len(self.schema))
-        return values, np.array([run[key] for run in each], np.float64)
+        values = np.array(columns, np.float32).reshape(len(totals_of_rows), len(self.schema))
+        return values, np.array([run[key] for run in totals_of_rows], np.float64)
 
 
 @lru_cache(65_536)  # several folds read the same rows

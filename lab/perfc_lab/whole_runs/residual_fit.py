@@ -167,17 +167,17 @@ def fitted(
     )
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
-        total, held = draft.features(validation)
-        watched = held, np.log(validation.values(quantity) / unit / total)
+        total, held_features = draft.features(validation)
+        watched = held_features, np.log(validation.values(quantity) / unit / total)
     residual, rounds = _residual(values, log_errors, weight, names, budget.seed, watched, unwatched)
     errors = _errors_across(values, log_errors, weight, names, fold, budget.seed, rounds)
     say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(errors)).mean():.1%} across parts")
     draft = replace(draft, residual=residual, spread=_spread(values, errors, names, budget.seed))
     # offsets correct what a prediction leaves over, so they read its features, and not the
     # cross-fitted ones
-    total, seen = draft.features_of(train, runs, pruned)
-    rest = np.log(stack.time_s / total) - residual(seen)
-    return replace(draft, memory=offsets_of(train, rest))
+    total, features = draft.features_of(train, runs, pruned)
+    left_over = np.log(stack.time_s / total) - residual(features)
+    return replace(draft, memory=offsets_of(train, left_over))
 
 
 def _factors(
@@ -205,7 +205,7 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
     # new number of each chosen run
     stack, number = pruned.stack, np.cumsum(chosen) - 1
     launches = chosen[stack.row]
-    each = {
+    by_launch = {
         name: getattr(stack, name)[launches] for name in ("values", "kind", "scale_s", "floor_s")
     }
     selected = replace(
@@ -213,7 +213,7 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
         row=number[stack.row[launches]],
         configuration=stack.configuration[chosen],
         time_s=stack.time_s[chosen],
-        **each,
+        **by_launch,
     )
     return Pruned(selected, pruned.rest[chosen])
 
@@ -234,8 +234,8 @@ def _folds(train: Measurements, validation: Measurements, parts: int, seed: int)
 
     Else by architecture, as validation rows are then of other architectures.
     """
-    held = {family(a) for a in validation.architectures}
-    by_family = held and not held & {family(a) for a in train.architectures}
+    held_families = {family(a) for a in validation.architectures}
+    by_family = held_families and not held_families & {family(a) for a in train.architectures}
     groups = [family(r.architecture) if by_family else r.architecture for r in train.rows]
     dealt = fold_of(groups, parts, seed)
     return np.array([dealt[g] for g in groups])
@@ -307,12 +307,12 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
         MissingExtraError: xgboost is not installed.
     """
     library = xgboost()
-    stack, rest = pruned.stack, pruned.rest.sum(axis=1)
+    stack, rest_s = pruned.stack, pruned.rest.sum(axis=1)
     measured = np.log(stack.time_s)
 
     def loss(margin: Array, _: object) -> tuple[Array, Array]:
         launch = stack.scale_s * np.exp(margin)
-        total = rest + stack.total(launch)
+        total = rest_s + stack.total(launch)
         share = launch / total[stack.row]
         error = np.log(total) - measured
         # gradient and curvature of the pseudo-Huber loss, by each launch's share of its sum; leaves

@@ -33,7 +33,7 @@ class BillOptions:
     """Options of a bill, as typed.
 
     Args:
-        price: whether a bill is printed even without the others.
+        price: whether a bill is printed even without any other of these options.
         steps: number of runs or steps.
         items: number of images or tokens, in place of runs.
         osl: output sequence length, the tokens that a request generates.
@@ -65,6 +65,7 @@ def bill_options(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        # each field has the name of its option
         kwargs["bill"] = BillOptions(**{n: kwargs.pop(n) for n in BillOptions.__match_args__})  # type: ignore[arg-type]
         return function(*args, **kwargs)
 

@@ -359,7 +359,7 @@ def evaluated(
     for protocol in protocols:
         for name in names:
             for share in shares:
-                done = evaluate(
+                scored_folds = evaluate(
                     name,
                     data,
                     protocol,
@@ -370,6 +370,9 @@ def evaluated(
                     samples=samples,
                     say=say,
                 )
-                lines = [*figures(name, done), *(by_family(name, done) if families else ())]
+                lines = [
+                    *figures(name, scored_folds),
+                    *(by_family(name, scored_folds) if families else ()),
+                ]
                 rows += [replace(line, share=share) for line in lines]
     return rows

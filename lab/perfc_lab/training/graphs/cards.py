@@ -58,7 +58,7 @@ def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework
         peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
         peaks.setdefault(run, []).append(peak_bytes)
-    return {run: float(np.quantile(each, SMALL)) for run, each in peaks.items()}
+    return {run: float(np.quantile(of_run, SMALL)) for run, of_run in peaks.items()}
 
 
 def usable(say: Say) -> tuple[str, ...]:

@@ -179,8 +179,8 @@ def _without(
     validation = others.where(lambda r: part[r.architecture] is DatasetPart.VALIDATION)
     # rows of other machines are trained on, also of tested architectures, unless these must be new
     strict = protocol is GraphProtocol.DEVICE_AND_ARCHITECTURE
-    held = {DatasetPart.VALIDATION, DatasetPart.TEST} if strict else {DatasetPart.VALIDATION}
-    train = others.where(lambda r: part[r.architecture] not in held)
+    held_parts = {DatasetPart.VALIDATION, DatasetPart.TEST} if strict else {DatasetPart.VALIDATION}
+    train = others.where(lambda r: part[r.architecture] not in held_parts)
     few = data.of(())
     match protocol:
         case GraphProtocol.DEVICE_AND_ARCHITECTURE:

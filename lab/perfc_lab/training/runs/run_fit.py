@@ -196,9 +196,9 @@ def scores_of(
         say: reports progress.
     """
     names = runtimes([*train, *tested])
-    rest = conditioned(process, known(train, names), beyond(train))
+    trained_process = conditioned(process, known(train, names), beyond(train))
     tables = [run.table for run in tested]
-    expected, spread, _ = residual(rest, tables, positions(tables, names))
+    expected, spread, _ = residual(trained_process, tables, positions(tables, names))
     # errors of the kernels alone, then with the process
     alone = beyond(tested)
     wrong = alone - expected
@@ -230,8 +230,8 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
     count = int(np.count_nonzero(chosen))
     share = count / (count + BORROWED_ROWS)
     # `others` has the runs of the runtime too
-    each = (1 - share) * others / others.sum() + share * chosen / (chosen.sum() or 1.0)
-    return band(scores, each, count=count + LENT_ROWS if count else None)
+    combined = (1 - share) * others / others.sum() + share * chosen / (chosen.sum() or 1.0)
+    return band(scores, combined, count=count + LENT_ROWS if count else None)
 
 
 def chips_left_out(
