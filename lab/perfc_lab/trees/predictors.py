@@ -43,8 +43,8 @@ RESIDUAL = (
     "workers told",
     "cache bits",
 )
-"""Features of the error of a kernel sum on unseen models and machines: none that identify a model or
-machine, and no lengths of prompts and answers, as few models have several settings."""
+"""Features of the error of a kernel sum on unseen models and machines: none that identifies a model
+or machine, and no lengths of prompts and answers, as few models have several settings."""
 MOST_INNER_FOLDS = 3
 """Maximum folds inside the training rows, by which candidates are scored on held-out rows."""
 MOST_TOGETHER = 12
