@@ -124,9 +124,9 @@ def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:
         ParseError: an unknown name.
     """
     # the annotations of a TypedDict include those of its bases: all options
-    options_known = ServingOptions.__annotations__
-    for name in options.keys() - options_known.keys():
-        raise ParseError(f"no {name!r}", where="llm", hint=suggestion(name, options_known))
+    known_options = ServingOptions.__annotations__
+    for name in options.keys() - known_options:
+        raise ParseError(f"no {name!r}", where="llm", hint=suggestion(name, known_options))
     given = {name: value for name, value in options.items() if name in DEFAULTS}
     added = {name: value for name, value in options.items() if name not in DEFAULTS}
     return cast("ServingSettings", {**DEFAULTS, **given}), cast("Additions", added)

@@ -96,14 +96,14 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         return math.nan
     idle = idle_w(engine.machine, power_model())
     board = board_of(boards(), engine.machine.name)
-    # without a step the board is idle; `waiting` holds only within steps
+    # between steps the board draws plain idle power; the factor `waiting` holds only within steps
     total = idle * max(run.time_s - run.busy_s, 0.0)
     for s in run.strides:
         parts = cost.parts("energy_j", s.chunks, s.decodes, s.context)
         times = cost.parts("time_s", s.chunks, s.decodes, s.context)
         has_prompts = bool(s.chunks)
         kernels_s = law.device(times.kernels, times.exchanges, has_prompts=has_prompts)
-        # what the step takes beyond its kernels, the board waits for the host
+        # the board waits for the host for the time of the step that is not of kernels
         waiting_s = max(s.step_s - kernels_s, 0.0)
         drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
         total += s.steps * board.joules(drawn_j, idle * waiting_s)

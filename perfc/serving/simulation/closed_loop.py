@@ -61,10 +61,9 @@ def steady_times(
     mean_chunk = Chunk(chunk, cached_tokens + (prompt - chunk) // 2)
     mixed_s = step_s((mean_chunk,) * together, 0 if is_prompts_first else users, context)
     # decodes pause in steps with prompts if these come first; otherwise such a step decodes as well
-    if is_prompts_first:
-        cycle_s = load.osl * decode_s + steps * mixed_s
-    else:
-        cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
+    decode_steps = load.osl if is_prompts_first else max(load.osl - steps, 0)
+    # time in which each user receives one answer
+    cycle_s = decode_steps * decode_s + steps * mixed_s
     tpot_s = cycle_s / load.osl
     # a prompt waits as in an M/D/1 queue, share / (2 (1 - share)) of its service time; 0.95 bounds
     # the wait near saturation

@@ -87,7 +87,8 @@ class Load:
         """
         sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
         for name, value, least in sizes:
-            # not isinstance: True is an int
+            # not isinstance: True is an int. More than 1 << 24 is taken for a mistake, as `LONGEST`
+            # of requests.
             if type(value) is not int or not least <= value <= 1 << 24:
                 raise ParseError(
                     f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from .payload import Json, number, text
 
 ChartPoint: TypeAlias = tuple[int, tuple[float | None, ...]]
-"""Size, then value, interval and lower bound there."""
+"""Size, then the value there, the two ends of its interval, and its lower bound."""
 SCRIPTS = ("format", "theme", "canvas", "sweep", "ready")
 
 

@@ -53,12 +53,14 @@ def _filled(text: str, cls: type[Op]) -> str:
 
 
 def _parts(doc: str) -> tuple[str, dict[str, str]]:
-    pieces = _HEADING.split(doc)
+    """Return the summary of a docstring, and the text of each section by heading."""
+    pieces = _HEADING.split(doc)  # the summary, then headings and texts in turn
     texts = {name: _flowed(text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
     return _flowed(pieces[0]), texts
 
 
 def _flowed(text: str) -> str:
+    """Join the lines of a text."""
     return " ".join(text.split())
 
 

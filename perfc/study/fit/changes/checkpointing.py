@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 RANK = 25
 """Position among the changes: after those that add no time."""
 POLICIES = (RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
-"""Policies, cheapest first; the optimal one is a search that `perfc analyze` offers."""
+"""Policies, the one that adds least time first; the optimal one is a search that `perfc analyze`
+offers."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:

@@ -45,12 +45,12 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     exchange_s = exchanged_s(report, sum(parameters), gpus)
     for stage, roles in STAGES:
         # of a layer, its largest tensor counts
-        whole = WHOLE_LAYERS * max(parameters, default=0) if stage == 3 else 0
+        more_bytes = WHOLE_LAYERS * max(parameters, default=0) if stage == 3 else 0
         # gathering the parameters once more is half of an all-reduce
-        time_s = exchange_s * (1.5 if stage == 3 else 1.0)
+        more_s = exchange_s * (1.5 if stage == 3 else 1.0)
         note = f"on {gpus} GPUs, one batch per GPU; communication not overlapped"
         shards = dict.fromkeys(roles, gpus)
-        yield Way(f"ZeRO {stage}", report, shards, whole, time_s, note)
+        yield Way(f"ZeRO {stage}", report, shards, more_bytes, more_s, note)
 
 
 def exchanged_s(report: Report, nbytes: int, gpus: int) -> float:

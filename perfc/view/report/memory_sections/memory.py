@@ -72,12 +72,12 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
         tuple(line),
         tuple(n.name for n in table.steps),
         step,
-        Amount(0, Unit.BYTE, 0, table.is_bound)
+        peak_bytes=Amount(0, Unit.BYTE, 0, table.is_bound)
         if step is None
         else amount(table.live[step], env, Unit.BYTE, is_bound=table.is_bound),
-        amount(report.weight_bytes, env, Unit.BYTE),
-        () if step is None else alive(report, step),
-        DeviceMemory.of(report) if has_device else None,
+        weight_bytes=amount(report.weight_bytes, env, Unit.BYTE),
+        at_peak=() if step is None else alive(report, step),
+        device=DeviceMemory.of(report) if has_device else None,
     )
 
 
