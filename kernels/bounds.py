@@ -38,9 +38,11 @@ _L1_BYTES_PER_CLOCK = 192
 # limits and defaults of readings, by table
 _DATA = data_next_to(__file__)
 _IMPOSSIBLE: Mapping[str, Mapping[str, float]] = _DATA["impossible"]
-"""Multiples of a core's bound, or per clock of a multiprocessor, that no device reaches."""
+"""Rates that no device reaches, by kind of device and part: on ``cpu`` multiples of a core's bound,
+on ``cuda`` operations or bytes per clock of a multiprocessor."""
 _READINGS: Mapping[str, tuple[float, float]] = _DATA["readings"]
-"""Least and greatest plausible reading by key: beyond them the probe measured something else."""
+"""Least and greatest plausible reading, by a pattern that is searched in keys: beyond them the
+probe measured something else."""
 DEFAULTS: Mapping[str, Mapping[str, float]] = _DATA["defaults"]
 """Values that replace implausible readings, by key and kind of device, as in shipped targets: on
 ``cpu`` the dispatch of one operator to a thread pool, on ``cuda`` an asynchronous launch."""
@@ -178,10 +180,10 @@ def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[N
                 yield Number(f"{table}.peak_flop_per_s", value, "bound", note)
             width = f"{lanes(device)} 32-bit lanes, two multiply-add pipes"
             yield Number(f"{table}.flop_per_clock_per_sm", per_clock, "bound", width)
-    for dtype, feature in (("bf16", {"avx512_bf16", "amx_bf16", "bf16"}), ("i8", {"amx_int8"})):
-        if device.features & feature:
+    for dtype, features in (("bf16", {"avx512_bf16", "amx_bf16", "bf16"}), ("i8", {"amx_int8"})):
+        if device.features & features:
             rate = flop_per_clock(device, dtype, matrix=True)
-            text = f"{', '.join(sorted(device.features & feature))}; not measured as a product"
+            text = f"{', '.join(sorted(device.features & features))}; not measured as a product"
             yield Number(f"compute.matrix.{dtype}.flop_per_clock_per_sm", rate, "bound", text)
     text = "an approximate reciprocal in every lane every clock; exponentials take longer"
     yield Number("compute.special.f32.op_per_clock_per_sm", lanes(device), "bound", text)

@@ -159,7 +159,10 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
 
 
 def _level(name: str, reported: float, seen: list[float]) -> SweepLevel:
-    """Return a cache that the system reports, with the step that the sweep sees near its end."""
+    """Return a level whose capacity is the closest step of the sweep to ``reported``.
+
+    Without a step within a factor of ``STEP`` it is ``reported`` itself.
+    """
     steps_near = [s for s in seen if reported / STEP <= s <= reported * STEP and s < math.inf]
     capacity = min(steps_near, key=lambda s: abs(math.log(s / reported)), default=reported)
     return SweepLevel(name, capacity, bool(steps_near))

@@ -64,8 +64,8 @@ class Probe:
         unit: unit of the result, ``flop/s``.
         sizes: measured sizes for a device; fewer if the second argument is True. Extents of a
             square product, bytes of all buffers together, 0 for probes without sizes.
-        work: work of one count, in ``unit`` times seconds: a run counts multiply–accumulates, which
-            are two FLOP, or bytes.
+        work: work of one count of a run: 2 FLOP of a multiply–accumulate, 1 of a byte, an operation
+            or a step.
         dtype: element type, empty if there is none.
         scopes: whether all cores, one core or both are measured.
         inputs: returns operands of the verification for a seed; None without a verification.
@@ -194,22 +194,38 @@ def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
 def _matrix(dtype: str) -> Probe:
     """Return the probe of square products; one core is measured for types of BLAS only."""
     scopes = BOTH if dtype in ("f32", "f64") else (Scope.ALL,)
-    key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
-    pair = reference.product(dtype)  # `inputs` and `expected`
+    inputs, expected = reference.product(dtype)
     return Probe(
-        f"matrix.{dtype}", ProbeQuantity.MATRIX, "flop/s", _products, 2.0, dtype, scopes, *pair, key
+        f"matrix.{dtype}",
+        ProbeQuantity.MATRIX,
+        "flop/s",
+        _products,
+        work=2.0,
+        dtype=dtype,
+        scopes=scopes,
+        inputs=inputs,
+        expected=expected,
+        key=f"compute.matrix.{dtype}.{{}}_flop_per_s",
     )
 
 
 def _arithmetic(kind: str, dtype: str) -> Probe:
     """Return the probe of multiply-adds (``fma``) or dot products (``dot``) in registers."""
-    pair = reference.dot(dtype) if kind == "dot" else reference.multiply_add(dtype)
+    inputs, expected = reference.dot(dtype) if kind == "dot" else reference.multiply_add(dtype)
     quantity = ProbeQuantity.DOT if kind == "dot" else ProbeQuantity.VECTOR
     # dot products of bf16 are an instruction of the matrix unit, so they have no key here
     key = f"compute.vector.{dtype}.{{}}_flop_per_s" if (kind, dtype) != ("dot", "bf16") else ""
-    note = "four-way dot products in registers" if kind == "dot" else ""
     return Probe(
-        f"{kind}.{dtype}", quantity, "flop/s", _no_size, 2.0, dtype, BOTH, *pair, key, note
+        f"{kind}.{dtype}",
+        quantity,
+        "flop/s",
+        _no_size,
+        work=2.0,
+        dtype=dtype,
+        inputs=inputs,
+        expected=expected,
+        key=key,
+        note="four-way dot products in registers" if kind == "dot" else "",
     )
 
 

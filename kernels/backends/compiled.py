@@ -179,7 +179,7 @@ class Arena:
         block = np.random.default_rng(1).integers(0, 1 << 62, BLOCK // 8)
         # ``fill`` takes the length of the block in the place of repeats
         tasks = [
-            NativeTask(self.address + i * part, block.ctypes.data, 0, part, BLOCK)
+            NativeTask(self.address + i * part, block.ctypes.data, bytes=part, repeats=BLOCK)
             for i in range(len(cpus))
         ]
         timed(lib, "fill", tasks, cpus)

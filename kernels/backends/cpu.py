@@ -157,7 +157,7 @@ class Cpu:
         import numpy as np
 
         kernel = probe.id.replace(".", "_")
-        # a task has addresses of a result and two operands, their bytes, and the repeats
+        # the first arguments of a task are the addresses of a result and of two operands
         rounds = reference.STEPS // self.steps
         if probe.quantity is ProbeQuantity.VECTOR:
             x = _aligned(given["x"])
@@ -167,7 +167,7 @@ class Cpu:
                 offset = min(offset, x.nbytes - size)
                 place = x.ctypes.data + offset
                 source = _aligned(given["x"].view(np.uint8)[offset : offset + size])
-                self._call(kernel, NativeTask(place, source.ctypes.data, 0, 0, rounds))
+                self._call(kernel, NativeTask(place, source.ctypes.data, repeats=rounds))
             return x
         lane_type = np.int32 if probe.dtype == "i8" else np.float32
         results: list[Array] = []
@@ -177,7 +177,7 @@ class Cpu:
         # all chains of a kernel multiply one vector of p by one of q: the first has the answer
         for offset in range(0, p.nbytes, width):
             p_at, q_at = p.ctypes.data + offset, q.ctypes.data + offset
-            self._call(kernel, NativeTask(sums.ctypes.data, p_at, q_at, 0, rounds))
+            self._call(kernel, NativeTask(sums.ctypes.data, p_at, q_at, repeats=rounds))
             # one lane of 32 bits for each four bytes of an operand
             results.append(sums[: width // 4].copy())
         return np.concatenate(results)
@@ -193,7 +193,7 @@ class Cpu:
 
         pointers = _pointers(given["next"])
         steps = int(given["steps"][0])
-        end = self._call("pointer_chase", NativeTask(0, pointers.ctypes.data, 0, 0, steps))
+        end = self._call("pointer_chase", NativeTask(b=pointers.ctypes.data, repeats=steps))
         return np.array([end // LINE], np.int64)
 
     def _streamed(self, probe: Probe, given: Inputs) -> Array:
@@ -205,7 +205,9 @@ class Cpu:
         kind, _, what = probe.id.partition(".")
         kernel = f"{what}_stream" if kind == "stream" else f"special_{what}"
         b, c = operands[0].ctypes.data, operands[-1].ctypes.data
-        total = self._call(kernel, NativeTask(result.ctypes.data, b, c, result.nbytes, 1))
+        total = self._call(
+            kernel, NativeTask(result.ctypes.data, b, c, bytes=result.nbytes, repeats=1)
+        )
         return np.array([total], np.uint32) if what == "read" else result
 
     def prepare(self, case: Case) -> PreparedCase:
@@ -228,7 +230,7 @@ class Cpu:
                 return self._stream(what, case, cpus)
             case ProbeQuantity.LATENCY:
                 pointers = _pointers(reference.cycle(case.size // LINE, case.size))
-                task = NativeTask(0, pointers.ctypes.data, 0, 0, case.size // LINE)
+                task = NativeTask(b=pointers.ctypes.data, repeats=case.size // LINE)
                 # one walk before the measurement, where it is short, brings a cycle into its cache
                 if case.size <= 64 << 20:
                     self._call("pointer_chase", task)
@@ -255,7 +257,7 @@ class Cpu:
         # operands and a result for each core, in f32 of four bytes
         operands = _aligned(np.ones(width * 2 * len(cpus) // 4, np.float32))
         tasks = [
-            NativeTask(start + width, start, start, 0, 1)
+            NativeTask(start + width, start, start, repeats=1)
             for start in (operands.ctypes.data + 2 * width * i for i in range(len(cpus)))
         ]
         lanes = self.vector_bytes // _LANE_BYTES[probe.dtype]
@@ -274,7 +276,7 @@ class Cpu:
         values = np.random.default_rng(2).uniform(0.5, 4, 2 * _L1_FLOATS * len(cpus))
         data = _aligned(values.astype(np.float32))
         tasks = [
-            NativeTask(start, start + size, 0, size, 1)
+            NativeTask(start, start + size, bytes=size, repeats=1)
             for start in (data.ctypes.data + 2 * size * i for i in range(len(cpus)))
         ]
         count = float(_L1_FLOATS * len(cpus))
@@ -316,7 +318,7 @@ class Cpu:
             places = [start + k * (buffer_bytes + PAD) for k in range(streams)]
             # the kernel of a single buffer gets it for every operand
             b = places[1] if streams > 1 else start
-            tasks.append(NativeTask(start, b, places[-1], buffer_bytes, 1))
+            tasks.append(NativeTask(start, b, places[-1], bytes=buffer_bytes, repeats=1))
         count = float(buffer_bytes * streams * len(cpus))
         return KernelRun(self.lib, f"{what}_stream", tasks, cpus, count)
 
@@ -324,7 +326,7 @@ class Cpu:
         """Return the current clock."""
         if self.lib is None:
             return {}
-        task = NativeTask(0, 0, 0, 0, 1000)
+        task = NativeTask(repeats=1000)
         cpus = self.cpus[:1]
         best = min(timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
         # 1000 repeats of 64 clocks

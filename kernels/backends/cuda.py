@@ -48,18 +48,14 @@ class Cuda:
         """Return the device as CUDA's runtime and NVML describe it."""
         properties = runtime.getDeviceProperties(index)
         free, total = runtime.memGetInfo()
-        name = (
-            properties["name"].decode()
-            if isinstance(properties["name"], bytes)
-            else str(properties["name"])
-        )
+        name = properties["name"]
         driver = self.nvml.driver() or "not readable"
         version, cores = runtime.runtimeGetVersion(), int(properties["multiProcessorCount"])
         # kHz; with CUDA 13 it is only an attribute
         clock = properties.get("clockRate") or self.cuda_device.attributes.get("ClockRate", 0)
         return Device(
             kind="cuda",
-            name=name,
+            name=name.decode() if isinstance(name, bytes) else str(name),
             vendor="NVIDIA",
             arch=f"sm_{self.capability}",
             cores=cores,

@@ -82,8 +82,8 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         if limit is None:
             return value if dtype is DType.F64 else None
         if dtype is DType.F32:
-            # an unbounded extent is taken to be below 2**24, as a model that computes it in f32
-            # takes it
+            # a model that computes an extent in f32 assumes that it is below 2**24: so an unbounded
+            # extent counts as representable
             lo, hi = lo or 0, hi or 0
         # all values are representable without rounding
         safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
@@ -104,11 +104,12 @@ def fit(item: Item, dtype: DType) -> Item:
     match item:
         case None | str():
             return item
-        case Known():
+        case Known():  # an element of a sequence is no number
             return None
         case Poly():
             return _fit_extent(item, dtype)
     if isinstance(item, Quotient):
+        # exact in single precision; narrower floats would round it
         return item if dtype in (DType.F32, DType.F64) else None
     if dtype is DType.BOOL:
         return bool(item)

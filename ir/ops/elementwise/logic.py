@@ -13,7 +13,6 @@ from ... import (
     Inputs,
     Item,
     Known,
-    TensorType,
     Types,
     first_dtype,
     frozen,
@@ -22,7 +21,8 @@ from ... import (
     single,
 )
 from ...tensors.broadcast import broadcast
-from ...tensors.known import MAX_ELEMENTS, broadcast_to
+from ...tensors.contents import small_shape
+from ...tensors.known import broadcast_to
 from . import exact
 from .elementwise import Elementwise, pointwise
 
@@ -126,11 +126,8 @@ class Where(Elementwise):
         return single(first_dtype(ins, 1, 2), shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        out = outs[0]
-        if not isinstance(out, TensorType) or out.shape is None:
-            return ()
-        shape = tuple(d for d in out.shape if isinstance(d, int))
-        if len(shape) < len(out.shape) or math.prod(shape) > MAX_ELEMENTS:
+        shape = small_shape(outs[0])
+        if shape is None:
             return ()
         unknown: tuple[Item, ...] = (None,) * math.prod(shape)
         contents = [known(ins, i) for i in range(3)]

@@ -31,7 +31,7 @@ from ... import (
     tensor,
 )
 from ...tensors.broadcast import broadcast
-from ...tensors.known import MAX_ELEMENTS
+from ...tensors.contents import small_shape
 from ...traffic import result_once
 
 if TYPE_CHECKING:
@@ -305,14 +305,12 @@ class EyeLike(Op):
     result_dtype = Random.result_dtype
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        out = outs[0]
-        if not isinstance(out, TensorType) or out.shape is None or len(out.shape) != 2:
-            return ()
-        m, n = out.shape
-        if not isinstance(m, int) or not isinstance(n, int) or m * n > MAX_ELEMENTS:
+        out, shape = outs[0], small_shape(outs[0])
+        if not isinstance(out, TensorType) or shape is None or len(shape) != 2:
             return ()
         if not (out.dtype.is_float or out.dtype.is_integer):
             return ()
+        m, n = shape
         one, zero = (1.0, 0.0) if out.dtype.is_float else (1, 0)
         items = [one if j - i == self.k else zero for i in range(m) for j in range(n)]
         return (Known.of((m, n), items),)

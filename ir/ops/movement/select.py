@@ -229,8 +229,8 @@ class Unique(Op):
             return ()
         flat = Known((len(x.items),), x.items) if self.axis is None else x
         axis = 0 if self.axis is None else normal_axis(self.axis, len(x.shape))
-        rank = {items: k for k, items in enumerate(first)}
-        inverse = [rank[items] for items in self._slices(x)]
+        place_of = {items: k for k, items in enumerate(first)}
+        inverse = [place_of[items] for items in self._slices(x)]
         counts = [0] * len(first)
         for k in inverse:
             counts[k] += 1
@@ -344,13 +344,13 @@ def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
     def compare(a: int, b: int) -> int:
         # symbolic extents are ordered if the range of their difference has one sign
         difference = column[a] - column[b]  # type: ignore[operator]
-        lo, hi = interval(difference)
-        if lo is not None and lo >= 0 and difference != 0:
-            return -1 if largest else 1
-        if hi is not None and hi <= 0 and difference != 0:
-            return 1 if largest else -1
         if difference == 0:
             return a - b
+        lo, hi = interval(difference)
+        if lo is not None and lo >= 0:
+            return -1 if largest else 1
+        if hi is not None and hi <= 0:
+            return 1 if largest else -1
         raise ValueError("undecided")
 
     try:

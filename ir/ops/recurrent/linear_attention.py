@@ -110,9 +110,15 @@ class LinearAttention(Op):
         n = self.extents(ins, outs)
         if not n:
             return None
-        is_delta = "delta" in self.update_rule
-        # sequences, tokens of all, states and heads of keys per sequence, sizes of keys and values
-        return Problem(n["b"], n["b"] * n["t"], n["g"], n["g"], n["d"], n["v"], is_delta)
+        return Problem(
+            sequences=n["b"],
+            tokens=n["b"] * n["t"],
+            heads=n["g"],
+            key_heads=n["g"],
+            key_dim=n["d"],
+            value_dim=n["v"],
+            is_delta="delta" in self.update_rule,
+        )
 
 
 @frozen
@@ -190,9 +196,15 @@ class GatedDeltaNet(Op):
         sequences = axis(state, 0)
         if not n or k is None or len(k) < 3 or sequences is None:
             return None
-        is_delta = "delta" in self.update_rule
-        # in the order of `LinearAttention.problem`; here keys may have fewer heads than states
-        return Problem(sequences, n["t"], n["g"], k[-2], n["d"], n["v"], is_delta)
+        return Problem(
+            sequences=sequences,
+            tokens=n["t"],
+            heads=n["g"],
+            key_heads=k[-2],  # keys may have fewer heads than there are states
+            key_dim=n["d"],
+            value_dim=n["v"],
+            is_delta="delta" in self.update_rule,
+        )
 
 
 class LinearAttentionGate(Op):

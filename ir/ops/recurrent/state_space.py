@@ -73,5 +73,12 @@ class StateSpaceScan(Op):
             return None
         # B is [n, g*s], as keys shared by the heads of a group
         groups = width_of_b // n["s"]
-        # sequences, tokens of all, states and heads of keys per sequence, sizes of keys and values
-        return LinearAttention(sequences, n["n"], n["h"], groups, n["s"], n["p"], is_delta=False)
+        return LinearAttention(
+            sequences=sequences,
+            tokens=n["n"],
+            heads=n["h"],
+            key_heads=groups,
+            key_dim=n["s"],
+            value_dim=n["p"],
+            is_delta=False,
+        )

@@ -2,8 +2,8 @@
 
 The layout is that of the authors' README, ``features_define.py`` and ``example.py``
 (upuuuuuu/PerfSeer, 029b50a0752f). They state no units: times are taken for milliseconds a sample
-and memories for MiB, as a later re-implementation reads them; the size of a tensor fills our
-columns of elements and of bytes alike.
+and memories for MiB, as a later re-implementation reads them; the size of a tensor fills both
+our column of elements and that of bytes.
 """
 
 from __future__ import annotations

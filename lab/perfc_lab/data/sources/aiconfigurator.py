@@ -278,7 +278,7 @@ def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
     """Return one data sheet in our units; a rate that it does not give is unknown."""
 
     def of(part: str, key: str, unit: float = 1) -> float:
-        # `unit` is one of ours in the unit of the data sheet, such as 10¹² operations a second
+        # `unit` is the size of our unit in that of the data sheet: 1e12 FLOP/s for a TFLOP/s
         return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
 
     # a sheet without a rate of bf16 has one of f16, which counts as that of bf16
