@@ -60,7 +60,7 @@ def scored(answers: Sequence[BatchAnswer]) -> Iterator[Score]:
 
 def board(answers: Sequence[BatchAnswer]) -> Board:
     """Return the board of the answers."""
-    # every n-th answer
+    # every n-th answer, so that rows of all models are among them
     shown = answers[:: max(1, len(answers) // SHOWN)][:SHOWN]
     after = (RULE, sentence("batches"))
     tables = (

@@ -40,7 +40,8 @@ def recipe() -> ProcessRecipe:
     """Return the recipe of the processes of benchmarks."""
     from perfc_lab.training.process_fit import ProcessRecipe
 
-    # amplitudes and reaches are fitted to at most 300 rows, and at most 80 of one model
+    # amplitudes and reaches are fitted to at most 300 rows, and at most 80 of one model, in at most
+    # 50 steps of the search
     return ProcessRecipe(rows=300, of_model=80, steps=50)
 
 

@@ -61,8 +61,8 @@ def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetP
 def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     """Return the part of each architecture: of each family, 30 % test and 10 % validation.
 
-    TraPPM divides its rows 70 : 30 (thesis, Section 5.5.4); its validation is none, here it is a
-    seventh of the 70 %.
+    TraPPM divides its rows 70 : 30 (thesis, Section 5.5.4) and has no validation rows; here these
+    are a seventh of the 70 %.
 
     >>> parts = within_families([f"vit_{i}" for i in range(10)], 0)
     >>> [p.value for p in parts.values()].count("test")
