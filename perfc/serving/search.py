@@ -271,8 +271,8 @@ def _engines(
                     model,
                     str(machine.path),
                     dtype,
-                    "",
-                    Parallel(tensor, 1, expert),
+                    "",  # the default element type of the KV cache
+                    Parallel(tensor, expert=expert),
                     query.runtime,
                     token_budget=budget,
                     reserve=query.reserve,
@@ -333,7 +333,7 @@ def _estimated(
 ) -> Iterator[list[ServingSetting]]:
     """Yield the estimated settings of each engine that is not ruled out.
 
-    It is ruled out if enough settings of other engines beat each of its settings at rooflines.
+    It is ruled out if enough others beat all its settings within the limits at rooflines, if any.
 
     Args:
         bounds: engines with their settings at rooflines.

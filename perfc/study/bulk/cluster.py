@@ -48,13 +48,13 @@ def distributed(
         raise ModelError(what, hint="as in tcp://head:8786", where=address) from None
     with client:
         waiting, sent = iter(jobs), dict[str, ModelJob]()
-        fixed = tuple(settings)
+        all_settings = tuple(settings)
 
         def submit(job: ModelJob) -> Any:
             future = client.submit(
                 answered,
                 job,
-                fixed,
+                all_settings,
                 predict,
                 pure=False,
                 retries=RETRIES,

@@ -59,7 +59,11 @@ class ExplainedCeiling:
 
 @record
 class KernelPart:
-    """Kernel that executes a node."""
+    """Kernel that executes a node.
+
+    ``index`` is its position among the ``total`` kernels of the run, ``share`` its share of the
+    run's time at measured rates, and ``origin`` that of the least reliable rate that limits it.
+    """
 
     index: int
     total: int

@@ -187,6 +187,7 @@ def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> M
     moved = {RoofLevel.L1: passing, RoofLevel.L2: passing, RoofLevel.DEVICE: bound.device_bytes}
     # a target may lack the bandwidth of a level
     present = {x for x in RoofLevel if machine.level(x.value) is not None}
+    # not `busiest`, which names partial waves only if most of the time is idle
     longest = max(bound.sustained, key=bound.sustained.__getitem__)
     return Mark(
         bound.kernel.label,

@@ -104,7 +104,7 @@ def collect(report: Report) -> tuple[UncertainRate, ...]:
 
 def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
     spread = rate.spread
-    assert spread is not None
+    assert spread is not None  # only a rate with a spread is uncertain
     return UncertainRate(
         ceiling, rate.key, rate.value, spread.worst, spread.best, spread.rounds, time_share
     )
