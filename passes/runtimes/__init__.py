@@ -267,7 +267,14 @@ class Runtime:
         return WINDOWS in self.views and (is_selection(node) or window_steps(node) is not None)
 
     def absorbs(self, kernel: Kind, kind: Kind, tag: str, dtype: DType | None = None) -> bool:
-        """Return True if kernels of this kind and element type absorb the operators after them."""
+        """Return True if a kernel absorbs a following operator.
+
+        Args:
+            kernel: kind of the kernel.
+            kind: kind of the operator.
+            tag: mnemonic of the operator, or tag of a pattern of operators.
+            dtype: element type of the kernel's result; None if unknown.
+        """
         if kind not in self.epilogue.get(kernel, ()) or dtype not in (
             self.epilogue_types or (dtype,)
         ):

@@ -126,8 +126,8 @@ def compared(
         folder: folder of the tables.
         say: called with the progress.
         is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
-        gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other
-            kind share as much.
+        gnn_s: longest training, in seconds, of a random fold's graph network; 0 for none. Folds of
+            any other kind take as long together.
         cache: results of earlier runs of the same code.
 
     Raises:

@@ -76,7 +76,8 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         nodes = (*k.nodes, *k.folded)
         for v in [n.inputs[0] for n in nodes if isinstance(n.op, DequantizeLinear)]:
             if v is not None and v in stored:
-                # four times the bytes in f32, freed when the graph is final, and a packed copy
+                # an 8-bit weight in f32, four times as large and freed when the graph is final, and
+                # its packed copy
                 heap.allocate(key, 4 * stored[v])
                 heap.allocate(key + 1, stored[v])
                 f32_keys.append(key)
@@ -92,7 +93,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         heap.free(freed_key)
     for nbytes, is_fused, _ in filters:
         if is_fused:
-            # as an array to compute with, then as a stored tensor
+            # first an array to compute with, then a stored tensor
             heap.allocate(key, nbytes)
             heap.allocate(key + 1, nbytes)
             heap.free(key)
@@ -100,7 +101,8 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             key += 2
     for nbytes, _, is_blocked in filters:
         if is_blocked:
-            # as an array to compute with, in blocks, as a stored tensor, as a value
+            # four copies, of which the last stays: an array to compute with, the same in blocks, a
+            # stored tensor, a value
             for i in range(4):
                 heap.allocate(key + i, nbytes)
             for i in range(3):

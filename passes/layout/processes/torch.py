@@ -45,8 +45,9 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
     copied = {k.anchor: copies(k, at) for k in kernels}
     born_bytes = Counter[int]()
     for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
-        born_bytes[max(b.born, -1)] += nbytes
-    # a kernel first has its blocked copies but no results, then its results and the blocked result
+        born_bytes[b.born] += nbytes
+    # weights and inputs are born at -1, before the run. A kernel first has its blocked copies and no
+    # results, then its results and the blocked result
     stored = peak = born_bytes[-1]
     for i, live in enumerate(table.live_bytes(env)):
         during, after = copied.get(table.steps[i], (0, 0))
@@ -91,9 +92,9 @@ def copies(kernel: Kernel, at: Numbers) -> tuple[int, int]:
     window = kernel.problem
     if not isinstance(window, SlidingWindow) or not isinstance(kernel.anchor.op, Conv):
         return 0, 0
-    parts = blocked(window, at)
+    maps, filters, results = blocked(window, at)
     # the result in blocks stays until it is copied
-    return sum(parts), parts[2]
+    return maps + filters + results, results
 
 
 def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:

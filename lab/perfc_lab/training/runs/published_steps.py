@@ -80,6 +80,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
     names = sorted(
         {p for s in steps for parts in s.sums for p in parts}, key=list(KernelTrait).index
     )
+    # of each step the estimates of its groups of kernels, and the traits of each group as 0 and 1
     tables = [
         (
             np.array(list(s.sums.values())),
@@ -117,10 +118,10 @@ def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
 
 def band_of(logs: Sequence[float]) -> Band:
     """Return the band of 90 % of further steps: quantiles with the finite-sample correction."""
-    # equally many rows lie beyond either end
     ordered = np.sort(np.asarray(logs))
     rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
     high = min(rank, len(ordered)) - 1
+    # equally many steps lie beyond either end
     return Band(float(ordered[len(ordered) - 1 - high]), float(ordered[high]))
 
 

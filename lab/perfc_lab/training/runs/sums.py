@@ -68,7 +68,7 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     for i in present:
         fitted = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
         result[i] = np.maximum(fitted, LEAST_MULTIPLIER)
-    # an unmeasured setting is predicted by the mean of the others, and so tested by it
+    # an unmeasured setting has the geometric mean of the measured ones, as a prediction has
     absent = [i for i in range(len(stack.known)) if i not in present]
     result[absent] = np.exp(np.log(result[present]).mean(axis=0))
     return result
