@@ -7,7 +7,7 @@ The grid is that of K. Panner Selvam's thesis, Section 6.5.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from operator import itemgetter
@@ -64,8 +64,6 @@ FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0
 """Learning rates, depths and shares, each of which is tried with all `NUMBERS` of trees."""
 SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
 """Settings that a CPU has time for: the thesis's best, and three that regularise more."""
-# error of settings in cross-validation
-Error = Callable[["Array"], float]
 
 
 @frozen

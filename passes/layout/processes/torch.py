@@ -46,8 +46,8 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
     born_bytes = Counter[int]()
     for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
         born_bytes[b.born] += nbytes
-    # weights and inputs are born at -1, before the run. A kernel first has its blocked copies and no
-    # results, then its results and the blocked result
+    # weights and inputs are born at -1, before the run; a kernel first has its blocked copies and
+    # no results, then its results and the blocked result
     stored = peak = born_bytes[-1]
     for i, live in enumerate(table.live_bytes(env)):
         during, after = copied.get(table.steps[i], (0, 0))

@@ -74,9 +74,7 @@ def command() -> None:
 def kind_command(name: str, kernel: KernelKind) -> click.Command:
     """Build the subcommand of one kind."""
 
-    @click.pass_context
     def run(
-        ctx: click.Context,
         options: DeploymentOptions,
         /,
         form: str,

@@ -43,7 +43,7 @@ Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
 
 
 GOAL, GOAL_OF_ONE = 0.15, 0.20
-"""Goals of the mean error: of each runtime, and of batches of one under all runtimes."""
+"""Goals of the mean error: of each runtime, and of the rows with batch 1 under all runtimes."""
 
 
 def under(runtime: str, stored: str = "") -> Slice:
