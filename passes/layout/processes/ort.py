@@ -76,8 +76,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         nodes = (*k.nodes, *k.folded)
         for v in [n.inputs[0] for n in nodes if isinstance(n.op, DequantizeLinear)]:
             if v is not None and v in stored:
-                # an 8-bit weight in f32, four times as large and freed when the graph is final, and
-                # its packed copy
+                # in f32 four times as large, freed when the graph is final; and a packed copy
                 heap.allocate(key, 4 * stored[v])
                 heap.allocate(key + 1, stored[v])
                 f32_keys.append(key)
@@ -101,8 +100,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             key += 2
     for nbytes, _, is_blocked in filters:
         if is_blocked:
-            # four copies, of which the last stays: an array to compute with, the same in blocks, a
-            # stored tensor, a value
+            # an array to compute with, the same in blocks, a stored tensor, and a value that stays
             for i in range(4):
                 heap.allocate(key + i, nbytes)
             for i in range(3):
