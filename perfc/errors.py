@@ -68,7 +68,7 @@ def suggestion(
         known: names that there are.
         otherwise: hint if none is near.
         count: number of names at most.
-        cutoff: least similarity, 0 to 1.
+        cutoff: least similarity, 0 to 1; by default that of `difflib`.
 
     >>> suggestion("analyse", ["analyze", "compare"]), suggestion("x", ["analyze", "compare"])
     ('did you mean analyze?', 'there are analyze, compare')

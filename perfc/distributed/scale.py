@@ -134,14 +134,14 @@ def scale(
     cluster = cluster_of(work)
     return ScaleView(
         work.name,
-        cluster.name,
-        cluster.machine.name,
-        is_weak,
-        training.seq,
-        training.micro_batch,
-        is_largest,
-        capacity_bytes(work, cluster.machine),
-        tuple(points),
+        target=cluster.name,
+        gpu=cluster.machine.name,
+        is_weak=is_weak,
+        seq=training.seq,
+        micro_batch=training.micro_batch,
+        is_largest=is_largest,
+        capacity_bytes=capacity_bytes(work, cluster.machine),
+        points=tuple(points),
     )
 
 

@@ -158,5 +158,10 @@ class StageWork:
         p = self.parallel
         virtual = p.virtual_stages if self.schedule.is_interleaved else 1
         return Stage(
-            self.forward_s, self.input_s, self.weight_s, p.pipeline, self.micro_batches, virtual
+            self.forward_s,
+            self.input_s,
+            self.weight_s,
+            stages=p.pipeline,
+            micro_batches=self.micro_batches,
+            virtual=virtual,
         )

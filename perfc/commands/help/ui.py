@@ -58,7 +58,7 @@ def command(
     if not is_local and not token:
         import secrets
 
-        token = secrets.token_urlsafe(24)
+        token = secrets.token_urlsafe(24)  # 192 random bits
     limits = UiLimits(upload_mib << 20, time_s, memory_mib << 20)
     app = server.create_app(token, limits, is_local=is_local)
     # the token is a fragment, which browsers do not send to servers or put into logs

@@ -176,6 +176,7 @@ class Api:
                 raise ParseError("two files of one name", where=", ".join(names)[:80])
         for name, file in zip(names, files, strict=True):
             with (folder / name).open("xb") as target:
+                # in pieces of 1 MiB, so that no file is in memory as a whole
                 await run_in_threadpool(shutil.copyfileobj, file.file, target, 1 << 20)
         answer_form = texts.get("form", "html")
         if answer_form not in openapi.FORMS:

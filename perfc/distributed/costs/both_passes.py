@@ -133,7 +133,7 @@ class BothPasses:
         return tuple(count[k.identity] if role is Waiter.FORWARD else 0 for k, role in rows)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # bounded, as each entry holds the graph of both passes
 def both_passes(module: Module, runtime: str) -> BothPasses:
     """Return a part differentiated and fused, cached."""
     return BothPasses.of(module, runtime)

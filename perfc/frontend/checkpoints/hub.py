@@ -56,7 +56,7 @@ def cached(name: str) -> str:
     folder = os.path.join(cache_folder(), "models--" + name.replace("/", "--"))
     try:
         with open(os.path.join(folder, "refs", "main"), encoding="ascii") as file:
-            main = file.read(128).strip()
+            main = file.read(128).strip()  # a commit has 40 digits, or 64 by SHA-256
         snapshots = sorted(os.listdir(os.path.join(folder, "snapshots")))
     except (OSError, ValueError):
         return ""

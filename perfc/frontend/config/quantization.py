@@ -296,6 +296,7 @@ def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple
     group = _group(scheme, Method({}, group=("group_size",)))
     if strategy == "block":
         name += " block"
+    # groups of 32 are MXFP4's, groups of 16 NVFP4's
     elif name == "float4" and group == 32:
         name += " of 32"
     # "+": activations are quantised too

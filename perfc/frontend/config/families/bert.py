@@ -1,4 +1,7 @@
-"""Read encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, DeBERTa, ModernBERT."""
+"""Read encoders of text: BERT, RoBERTa, DistilBERT, ELECTRA, MPNet, DeBERTa, ModernBERT.
+
+Defaults of keys are those of the configuration classes of transformers.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +58,12 @@ def text_heads(
         width: width of the head of masked tokens before its last product; 0 for ``hidden``.
     """
     width = width or hidden
-    vocab, kind = keys.whole("vocab_size"), task(keys)
+    vocab = keys.whole("vocab_size")
     function = activation(keys, "hidden_act", "activation", default="gelu")
     tied = keys.flag("tie_word_embeddings", default=True)
     # the product of a pooler is the inner one; a head of width 0 has no other
     pooler = OutputHead(0, inner=hidden, activation=Activation.TANH, is_first_token=True)
-    match kind:
+    match task(keys):
         case "MaskedLM" | "PreTraining":
             head = OutputHead(vocab, is_tied=tied, is_biased=True, inner=width)
             return (replace(head, activation=function, norm=layer_norm(width)),)

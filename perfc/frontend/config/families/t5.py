@@ -1,4 +1,7 @@
-"""Read encoder–decoder models: the T5 family, BART, Whisper."""
+"""Read encoder–decoder models: the T5 family, BART, Whisper.
+
+Defaults of keys are those of the configuration classes of transformers.
+"""
 
 from __future__ import annotations
 

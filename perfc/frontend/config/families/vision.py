@@ -1,4 +1,7 @@
-"""Read encoders of images, alone or with one of text: ViT, DeiT, CLIP."""
+"""Read encoders of images, alone or with an encoder of text: ViT, DeiT, CLIP.
+
+Defaults of keys are those of the configuration classes of transformers.
+"""
 
 from __future__ import annotations
 

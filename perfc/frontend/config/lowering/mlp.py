@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from perfc.ir import DType, Inputs, Op, Value
@@ -180,6 +181,16 @@ def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
     return 0.0 if form.ggml is None else form.ggml.bits_per_weight
 
 
+OPERATORS: Mapping[Activation, Op] = {
+    Activation.RELU: Relu(),
+    Activation.GELU: Gelu(),
+    Activation.FAST_GELU: FastGelu(),
+    Activation.NEW_GELU: FastGelu(),
+    Activation.QUICK_GELU: QuickGelu(),
+    Activation.SILU: Swish(),
+    Activation.TANH: Tanh(),
+}
+"""Operators of activations that have one; `activated` lowers the others to several, or to none."""
 WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
 """Activations that transformers writes with elementary operators."""
 PACKED = frozenset(
@@ -225,40 +236,21 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
     if b.writes_out and activation in WRITTEN_OUT:
         return WRITTEN_OUT[activation](b, x, name)
     if activation is Activation.SQUARED_RELU:
-        positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
+        positive = b.node(OPERATORS[Activation.RELU], (x,), f"{name}.relu")
         return b.node(MUL, (positive, positive), name)
     if activation is Activation.XIELU:
         return _xielu(b, x, name)
     if activation is Activation.IDENTITY:
         return x
-    return b.node(_operator(activation), (x,), name)
+    return b.node(OPERATORS[activation], (x,), name)
 
 
 def _xielu(b: Builder, x: Value, name: str) -> Value:
     """Return xIELU: the square where positive, else the exponential, each times a parameter."""
-    positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
+    positive = b.node(OPERATORS[Activation.RELU], (x,), f"{name}.relu")
     # x times its positive part: the square where positive, else 0
     square = b.node(MUL, (x, positive), f"{name}.square")
     up = b.node(MUL, (square, b.weight(f"{name}.alpha_p", (1,))), f"{name}.up")
     down = b.node(Elu(), (x,), f"{name}.elu")
     down = b.node(MUL, (down, b.weight(f"{name}.alpha_n", (1,))), f"{name}.down")
     return b.node(ADD, (up, down), name)
-
-
-def _operator(activation: Activation) -> Op:
-    """Return the operator of an activation that has one."""
-    match activation:
-        case Activation.RELU:
-            return Relu()
-        case Activation.GELU:
-            return Gelu()
-        case Activation.FAST_GELU | Activation.NEW_GELU:
-            return FastGelu()
-        case Activation.QUICK_GELU:
-            return QuickGelu()
-        case Activation.SILU:
-            return Swish()
-        case Activation.TANH:
-            return Tanh()
-        case Activation.SQUARED_RELU | Activation.XIELU | Activation.IDENTITY:
-            raise AssertionError(activation)
