@@ -142,9 +142,10 @@ def target_of(name: str, path: Path) -> str:
     """Resolve a target named in the file at ``path``; relative files are from its folder."""
     from perfc.machine import split
 
-    card, profile = split(name)
+    # behind the file or name of a card, a slash and a profile may name a slice of it
+    card, _ = split(name)
     is_file = card.endswith(".toml") or "/" in card
-    return str(path.parent / name) if is_file else f"{card}/{profile}" if profile else card
+    return str(path.parent / name) if is_file else name
 
 
 def line_in(text: str, table: str, name: str) -> int:

@@ -103,8 +103,7 @@ def plan(
         ModelError: no setting is possible; the message is that of the first setting, or says that
             the degrees do not multiply to the devices.
     """
-    # the limit of every degree of parallelism
-    if not 1 <= gpus <= 1 << 16:
+    if not 1 <= gpus <= 1 << 16:  # the limit of every degree
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
     schedule_named(str(fixed.get("schedule", ALONE.schedule)))
     results: list[DividedStepCost] = []

@@ -104,6 +104,7 @@ def command(
     if is_job:
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return 0
+    # with a model, `gap_of` has the bounds of its kernels
     summary = summarized(read(trace), machine, is_bounded=not model)
     view = view_of(options, model, by, summary, trace)
     show_trace(view, summary, form=form, output=output, top=limit)

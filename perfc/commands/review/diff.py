@@ -101,7 +101,7 @@ def command(
         raise click.UsageError(f"{which} for traces")
     first, second = sides(options, old, new, new_values(to))
     if patch is not None:
-        # a patch applies to the working tree
+        # a patch applies to the working tree; both sides have the options of the second
         first = current(second)
         second = patched(first, patch.read_text("utf-8"))
     labels = (str(first.model), str(second.model))

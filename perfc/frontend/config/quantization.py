@@ -125,7 +125,7 @@ def _read(keys: Keys, method: Method) -> Quantization:
     if only := _only(keys, method):
         rules.append(FormatRule(only, form, group))
         form = Form.HALF
-    # a rule without modules names whole classes, whose format is the one above
+    # a rule without modules is of whole classes of modules, which have ``form``, or skips nothing
     retained = tuple(rule for rule in rules if rule.modules)
     if method.is_of_experts:
         return Quantization(Form.HALF, form, group, retained)

@@ -92,6 +92,7 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
     # the class is more specific than the family: it may have the encoder alone
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
+    # keys that an unknown family's row leaves unread are listed in ``left_out`` instead
     if is_known(keys, family) and not like:
         check_unread(keys, family)
     # keys that no reader uses are checked too: a value of a wrong kind means a damaged file

@@ -193,6 +193,7 @@ class _RowReader:
             raise self.keys.wrong(name, count, f"at most {MOST_LAYERS}")
         norm = self.norm()
         given = {"vocab": row["vocab"], "width": self.hidden, **row.get("embedding", {})}
+        # no field of the class: the norm of the model's rows follows the embedding
         has_norm = given.pop("has_norm", False)
         embedding = self.part(TokenEmbedding, given, "embedding")
         embedding = replace(embedding, norm=norm) if has_norm else embedding

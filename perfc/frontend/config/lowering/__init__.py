@@ -244,18 +244,19 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     batch = extent(DECODES if step is ForwardStep.DECODE else BATCH)
     source_tokens = model.source or extent(SEQ if step in WHOLE else SOURCE)
     source = tokens_of(encoder, batch, source_tokens)
-    is_open = isinstance(encoder.embedding, TokenEmbedding) and not model.source
+    # an image or a sound, and a given source, have a fixed number of tokens
+    is_symbolic = isinstance(encoder.embedding, TokenEmbedding) and not model.source
     if step in WHOLE:
-        names = [BATCH, *([SEQ] if is_open else []), TARGET]
-        over = running(b, source, model, encoder, is_cached=False)
-        x, shared = embedded(b, encoder, over)
-        x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
+        names = [BATCH, *([SEQ] if is_symbolic else []), TARGET]
+        encoding = running(b, source, model, encoder, is_cached=False)
+        x, shared = embedded(b, encoder, encoding)
+        x = layers(b, x, encoder, encoding, list(enumerate(encoder.layers)))
         encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
         # of a served request (`source` is set), the pass of the encoder decodes a single token
         tokens = Tokens(batch, 1 if model.source else extent(TARGET))
     else:
         tokens, of_step = _tokens(step, 1, 0)
-        names = [*of_step, *([SOURCE] if is_open else [])]
+        names = [*of_step, *([SOURCE] if is_symbolic else [])]
         encoded, shared = None, None
     run = running(b, tokens, model, decoder, is_cached=step is not ForwardStep.TRAINING)
     run.encoded, run.source = encoded, source.length
@@ -264,7 +265,7 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     declared = _declared(model, names)
     if step is ForwardStep.TRAINING:
         # in training, the target has the length of the source unless users give another one
-        tie = extent(SEQ) if is_open else None
+        tie = extent(SEQ) if is_symbolic else None
         declared = [
             replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
             for s in declared
