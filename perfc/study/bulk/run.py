@@ -93,16 +93,16 @@ def written(
 ) -> int:
     """Write answers as parts, also when interrupted; return the number of failed models."""
     waiting: list[Answer] = []
-    last_s, since, failures = time.monotonic(), 0, 0
+    last_write_s, waiting_models, failures = time.monotonic(), 0, 0
     on_model(0)
     try:
         for count, (_, rows) in enumerate(answers, 1):
             waiting += rows
-            since += 1
+            waiting_models += 1
             failures += any(row["error"] is not None for row in rows)
-            if since >= PART_MODELS or time.monotonic() - last_s > PART_S:
+            if waiting_models >= PART_MODELS or time.monotonic() - last_write_s > PART_S:
                 table.add(waiting)
-                waiting, since, last_s = [], 0, time.monotonic()
+                waiting, waiting_models, last_write_s = [], 0, time.monotonic()
             on_model(count)
     # also on Ctrl-C or an error: finished answers are never lost
     finally:

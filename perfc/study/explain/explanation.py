@@ -46,7 +46,15 @@ _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
 
 @record
 class TensorOperand:
-    """An operand or a result."""
+    """An operand or a result.
+
+    Args:
+        role: name of the operand in the operator's signature; empty for results and further ones.
+        name: name of the value.
+        type: element type and shape.
+        nbytes: size; None if it is unknown.
+        is_stored: True for a tensor of the file, such as a weight.
+    """
 
     role: str
     name: str
@@ -91,7 +99,13 @@ class SymbolUsed:
 
 @record
 class Explanation:
-    """Content of ``perfc explain`` for a node."""
+    """Content of ``perfc explain`` for a node.
+
+    ``index`` is the position of the node among the ``total`` nodes of the graph. ``extents`` are
+    sizes by letter of the formulas, and ``counts`` are those of one of ``repeat`` executions.
+    ``is_of_kernel`` is True if a kernel was requested: the node is then its heaviest. ``note`` says
+    why a cost is missing or incomplete, and ``source`` is where the node comes from.
+    """
 
     model: str
     target: str
