@@ -130,6 +130,7 @@ def _cleaned(readers: tuple[Node, ...], near: Neighbourhood) -> tuple[Node, Node
     """Match ``where(isnan(p), 0, p)``, which cleans rows whose keys are all masked."""
     if len(readers) != 2:
         return None
+    # the test for NaN first: its key is False
     first, second = sorted(readers, key=lambda n: not isinstance(n.op, IsNaN))
     if not (isinstance(first.op, IsNaN) and isinstance(second.op, Where)):
         return None

@@ -236,6 +236,8 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
         return contiguous(new)
     # both shapes are walked from the innermost axis outward
     steps = [0] * len(new)
+    # of the dense block at hand: the stride of its innermost axis, its elements so far, and the
+    # elements that new axes cover
     new_axis, step, block, covered = len(new) - 1, strides[-1], 1, 1
     for axis in range(len(shape) - 1, -1, -1):
         block *= shape[axis]
@@ -274,7 +276,7 @@ class Lattice:
         steps: list[tuple[int, int]] = []
         ranges = [(abs(a.step), len(a)) for a in axes if isinstance(a, range) and len(a) > 1]
         for stride, count in sorted(ranges):
-            # the axis begins where the denser one ends
+            # a step of this axis is as long as the whole denser axis: both are one
             if steps and stride == math.prod(steps[-1]):
                 count, stride = count * steps[-1][0], steps.pop()[1]
             steps.append((count, stride))
@@ -294,6 +296,7 @@ class Lattice:
         """Return the largest block size such that the view consists of whole, aligned blocks."""
         is_dense = bool(self.steps) and self.steps[0][1] == 1
         inner = self.steps[0][0] if is_dense else 1
+        # the innermost axis counts by its extent, not by its stride, if it is dense
         rest = [s for _, s in self.steps[is_dense:]]
         return math.gcd(inner, self.first, *rest, *(i for a in self.lists for i in a))
 
@@ -307,8 +310,8 @@ class Lattice:
         for offsets in self.lists:
             base, mask = mask, 0
             for offset in offsets:
-                mask |= base << offset // block
-        return mask << self.first // block
+                mask |= base << (offset // block)
+        return mask << (self.first // block)
 
 
 def repeated(mask: int, count: int, step: int) -> int:
@@ -373,7 +376,7 @@ class Unions:
 
         None where it is not known, or depends on extents.
         """
-        # imported with decimal arithmetic, for models with such views only
+        # its import takes decimal arithmetic along, which only models with such views need
         from fractions import Fraction
 
         shares = set[Fraction]()

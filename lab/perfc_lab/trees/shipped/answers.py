@@ -115,14 +115,14 @@ def served_of(run: ModelRun) -> ServedRow:
         run.target,
         run.runtime or USUAL,
         run.version,
-        run.weights,
-        run.cache,
-        divided.tensor,
-        divided.expert,
-        divided.attention_data,
-        run.engines,
-        run.isl,
-        run.osl,
+        weights=run.weights,
+        cache=run.cache,
+        tensor=divided.tensor,
+        expert=divided.expert,
+        attention_data=divided.attention_data,
+        engines=run.engines,
+        isl=run.isl,
+        osl=run.osl,
         concurrency=run.batch,
         is_static=run.is_offline,
         prefill=(),
@@ -136,8 +136,8 @@ def quantity(
 ) -> QuantityPrediction:
     """Return a quantity with the interval of rows that were held out in the same way.
 
-    Passes were measured on few machines: time and energy of another are those of a measured one,
-    times the ratio of perfc's predictions for both.
+    Passes were measured on few machines. Time and energy on another machine are those on a measured
+    machine, times the ratio of perfc's predictions for the two.
     """
     trees, ratio = trees_of(family, target), Interval.exactly(1.0)
     kinds, reasons = list[HeldOutKind](), list[str]()
@@ -146,11 +146,11 @@ def quantity(
         reasons.append(f"no training row of {run.model.name}")
     if run.target not in trees.machines:
         reason = f"no training row on {run.target}"
-        # served rows are of many machines, so that their trees read the features of another
+        # served rows are of many machines, so that their trees also apply to a new one
         if family is TreeFamily.SERVED:
             kinds.append(HeldOutKind.MACHINE)
         else:
-            # the first by name stands for the few
+            # of the few measured machines, the first by name stands for the new one
             row = replace(row, target=min(trees.machines))
         if row.target != run.target and target is not Target.MEMORY:
             of_measured, of_target = (
@@ -171,7 +171,7 @@ def quantity(
 
 
 def amount_of(run: ModelRun, name: str, target: Target) -> Interval:
-    """Return passes per second of a machine, or the joules of a pass, by its kernels and its host.
+    """Return passes per second on a machine, or the joules of a pass, by kernels and host.
 
     Raises:
         ParseError: the machine has no model of power.
