@@ -159,10 +159,7 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
 
 
 def _level(name: str, reported: float, seen: list[float]) -> SweepLevel:
-    """Return a level whose capacity is the closest step of the sweep to ``reported``.
-
-    Without a step within a factor of ``STEP`` it is ``reported`` itself.
-    """
+    """Return a level that ends at the sweep's step near ``reported``, else at ``reported``."""
     steps_near = [s for s in seen if reported / STEP <= s <= reported * STEP and s < math.inf]
     capacity = min(steps_near, key=lambda s: abs(math.log(s / reported)), default=reported)
     return SweepLevel(name, capacity, bool(steps_near))
@@ -201,13 +198,13 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
     is_product = best.case.probe.startswith("matrix.")
     return MeasuredCeiling(
         key,
-        tuple(s.best for s in _undisturbed(of_best_case)),  # of each round
-        pick(s.extreme for s in chosen),
-        len(rates),
-        _iqr(rates),
+        rounds=tuple(s.best for s in _undisturbed(of_best_case)),
+        extreme=pick(s.extreme for s in chosen),
+        n=len(rates),
+        iqr=_iqr(rates),
         # of a product another size may be the best when it is measured again
-        tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
-        f"n = {best.case.size}" if is_product else note,
+        cases=tuple(dict.fromkeys(s.case for s in chosen)) if is_product else (best.case,),
+        note=f"n = {best.case.size}" if is_product else note,
         less_is_better=is_time,
         varies=PROBES[best.case.probe].quantity is ProbeQuantity.LAUNCH,
         others=_others(chosen, pick),
@@ -341,10 +338,15 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     rates = [s.rate(t) for s in best_samples for t in s.series.seconds]
     # larger working sets are not measured again, as filling them takes long
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))
-    extreme = max(s.extreme for s in chosen)
-    others = _others(chosen, max)
     return MeasuredCeiling(
-        key, rounds, extreme, len(rates), _iqr(rates), cases, note=kind, others=others
+        key,
+        rounds=rounds,
+        extreme=max(s.extreme for s in chosen),
+        n=len(rates),
+        iqr=_iqr(rates),
+        cases=cases,
+        note=kind,
+        others=_others(chosen, max),
     )
 
 

@@ -48,20 +48,21 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
     raw = [math.log(r) for r in rates]
     levels = falling(raw)
     # the ends first, since a short end would be dropped from a level that it belongs to
-    pieces = _join(_with_full_ends(_partition(levels)), levels)
+    pieces = _join_same(_with_full_ends(_partition(levels)), levels)
     pieces = _without_slopes(pieces, levels)
     while len(pieces) > most:
         pieces = _join_closest(pieces, levels)
     middles = [_mean(levels, p) for p in pieces]
     result = list[Plateau]()
-    for i, (first, last) in enumerate(pieces):
+    for i, piece in enumerate(pieces):
         # interference only lowers rates, so the upper half counts
-        half = sorted(raw[first:last])[(last - first) // 2 :]
+        half = sorted(raw[j] for j in piece)[len(piece) // 2 :]
         capacity = math.inf
         if i + 1 < len(pieces):
             # half way between both levels, in logarithms
-            capacity = _crossing(sizes, levels, (middles[i] + middles[i + 1]) / 2, last - 1)
-        result.append(Plateau(tuple(sizes[first:last]), math.exp(half[len(half) // 2]), capacity))
+            capacity = _crossing(sizes, levels, (middles[i] + middles[i + 1]) / 2, piece[-1])
+        piece_sizes = tuple(sizes[j] for j in piece)
+        result.append(Plateau(piece_sizes, math.exp(half[len(half) // 2]), capacity))
     return tuple(result)
 
 
@@ -80,8 +81,8 @@ def falling(values: Sequence[float]) -> list[float]:
     return [mean for mean, count in blocks for _ in range(count)]
 
 
-def _partition(values: list[float]) -> list[tuple[int, int]]:
-    """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
+def _partition(values: list[float]) -> list[range]:
+    """Return pieces, as ranges of indices, of least squared deviation plus a penalty per piece."""
     n = len(values)
     # The Bayesian information criterion, σ²·ln(n) per parameter, for the two parameters of a piece,
     # its end and its level. Three times that, an assumption, makes pieces fewer.
@@ -103,58 +104,63 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
             candidate = best[i] + cost(i, j) + price
             if candidate < best[j]:
                 best[j], cut[j] = candidate, i
-    pieces, j = list[tuple[int, int]](), n
+    pieces, j = list[range](), n
     while j:
-        pieces.append((cut[j], j))
+        pieces.append(range(cut[j], j))
         j = cut[j]
     return pieces[::-1]
 
 
-def _with_full_ends(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _with_full_ends(pieces: list[range]) -> list[range]:
     """Return pieces with short first and last ones joined to their only neighbor."""
-    while len(pieces) > 1 and pieces[-1][1] - pieces[-1][0] < MIN_POINTS:
-        pieces = [*pieces[:-2], (pieces[-2][0], pieces[-1][1])]
-    while len(pieces) > 1 and pieces[0][1] - pieces[0][0] < MIN_POINTS:
-        pieces = [(pieces[0][0], pieces[1][1]), *pieces[2:]]
+    while len(pieces) > 1 and len(pieces[-1]) < MIN_POINTS:
+        pieces = _join_pair(pieces, len(pieces) - 2)
+    while len(pieces) > 1 and len(pieces[0]) < MIN_POINTS:
+        pieces = _join_pair(pieces, 0)
     return pieces
 
 
-def _mean(values: list[float], piece: tuple[int, int]) -> float:
-    """Return the mean over a piece ``[first, last)``."""
-    return sum(values[piece[0] : piece[1]]) / (piece[1] - piece[0])
+def _join_pair(pieces: list[range], i: int) -> list[range]:
+    """Return pieces with number ``i`` and the next one joined."""
+    return [*pieces[:i], range(pieces[i].start, pieces[i + 1].stop), *pieces[i + 2 :]]
 
 
-def _join(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
+def _mean(values: list[float], piece: range) -> float:
+    """Return the mean over a piece."""
+    return sum(values[i] for i in piece) / len(piece)
+
+
+def _join_same(pieces: list[range], values: list[float]) -> list[range]:
     """Return pieces with neighbors that differ by less than ``SAME`` joined, the closest first."""
     while any(_gap(values, a, b) < SAME for a, b in pairwise(pieces)):
         pieces = _join_closest(pieces, values)
     return pieces
 
 
-def _gap(values: list[float], a: tuple[int, int], b: tuple[int, int]) -> float:
+def _gap(values: list[float], a: range, b: range) -> float:
     """Return the difference between the means of two pieces."""
     return abs(_mean(values, a) - _mean(values, b))
 
 
-def _without_slopes(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
+def _without_slopes(pieces: list[range], values: list[float]) -> list[range]:
     """Return pieces without slopes: those between two others that are short or steep."""
-    remaining = list[tuple[int, int]]()
-    for i, (first, last) in enumerate(pieces):
+    remaining = list[range]()
+    for i, piece in enumerate(pieces):
         # the first and the last piece are levels: there is no other level to slope from or to
         is_inner = 0 < i < len(pieces) - 1
         # three sizes, the minimum of a level, must not fall by more than SAME in their two steps
-        is_steep = (values[first] - values[last - 1]) / max(last - 1 - first, 1) > SAME / 2
-        if is_inner and (last - first < MIN_POINTS or is_steep):
+        fall = values[piece[0]] - values[piece[-1]]
+        is_steep = fall / max(len(piece) - 1, 1) > SAME / 2
+        if is_inner and (len(piece) < MIN_POINTS or is_steep):
             continue
-        remaining.append((first, last))
+        remaining.append(piece)
     return remaining
 
 
-def _join_closest(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
+def _join_closest(pieces: list[range], values: list[float]) -> list[range]:
     """Return pieces with the two closest neighbors joined, whatever their difference."""
     gaps = [_gap(values, a, b) for a, b in pairwise(pieces)]
-    i = gaps.index(min(gaps))
-    return [*pieces[:i], (pieces[i][0], pieces[i + 1][1]), *pieces[i + 2 :]]
+    return _join_pair(pieces, gaps.index(min(gaps)))
 
 
 def _crossing(sizes: Sequence[int], values: list[float], level: float, start: int) -> float:

@@ -106,8 +106,15 @@ class Attention(NamedTuple):
         heads: Dim = 1
         for d in scores[1:-2] if len(scores) > 3 else scores[:-2]:
             heads = heads * d
-        # as many heads of queries as of keys and values; then tokens and sizes of both
-        return cls(batch, heads, heads, first.m, first.n, first.k, second.n)
+        return cls(
+            batch=batch,
+            heads=heads,
+            kv_heads=heads,
+            query_len=first.m,
+            kv_len=first.n,
+            head_dim=first.k,
+            value_dim=second.n,
+        )
 
 
 class MixedAttention(NamedTuple):

@@ -323,9 +323,10 @@ class _Parser:
         # the results are defined after the regions, which cannot use the results of their node
         for result, value in zip(results, outputs, strict=True):
             if result is not None and value is not None:
-                if any(result[0] in scope for scope in self.scopes):
-                    raise lex.error(f"%{result[0]} is defined twice", result[1])
-                self.scopes[-1][result[0]] = value
+                name, result_start = result
+                if any(name in scope for scope in self.scopes):
+                    raise lex.error(f"%{name} is defined twice", result_start)
+                self.scopes[-1][name] = value
         return Node(op, tuple(inputs), tuple(outputs), tuple(regions), loc)
 
     def _loc(self) -> Loc:

@@ -175,8 +175,8 @@ class Cuda:
                     self, self._multiplier(what, case.size), what, case.size
                 )
             case ProbeQuantity.VECTOR | ProbeQuantity.DOT | ProbeQuantity.SPECIAL:
-                dtype = _CHAIN_DTYPES[probe.dtype]
-                return cuda_runs.ChainRun(self, case.probe.replace(".", "_"), dtype, probe.dtype)
+                storage = _CHAIN_DTYPES[probe.dtype]
+                return cuda_runs.ChainRun(self, case.probe.replace(".", "_"), storage, probe.dtype)
             case ProbeQuantity.BANDWIDTH:
                 return cuda_runs.StreamRun(self, what, case.size)
             case ProbeQuantity.LATENCY:

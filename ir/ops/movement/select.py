@@ -38,7 +38,7 @@ from ... import (
     tensor,
 )
 from ...symbolic.fresh import data_extent
-from ...tensors.contents import or_data, picked, small_shape
+from ...tensors.contents import arranged, or_data, picked, small_shape
 from ...traffic import lesser, moved, stored, taken
 
 I64 = DType.I64
@@ -317,14 +317,13 @@ class TopK(Op):
             if order is None:
                 return ()
             argsorts[row] = order
-        where = [argsorts[(*i[:axis], *i[axis + 1 :])][i[axis]] for i in indices(shape)]
-        values = [
-            x.items[
-                sum(p * s for p, s in zip((*i[:axis], w, *i[axis + 1 :]), strides, strict=True))
-            ]
-            for i, w in zip(indices(shape), where, strict=True)
-        ]
-        return Known.of(shape, values), Known.of(shape, where)
+
+        def place(i: tuple[int, ...]) -> int:
+            # the position along the axis in the operand, for index ``i`` of the result
+            return argsorts[(*i[:axis], *i[axis + 1 :])][i[axis]]
+
+        values = arranged(x, shape, lambda i: (*i[:axis], place(i), *i[axis + 1 :]))
+        return values, Known.of(shape, [place(i) for i in indices(shape)])
 
     work = Unique.work
 

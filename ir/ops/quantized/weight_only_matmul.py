@@ -79,7 +79,7 @@ class WeightOnly(Op):
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
         e, (bits, block) = self.extents(ins, outs), self.packing()
         # one product of all rows
-        product = Product(1, e["b"], e["n"], e["k"]) if e else None
+        product = Product(batch=1, m=e["b"], n=e["n"], k=e["k"]) if e else None
         return product and product._replace(weight_bits=bits, scale_block=block)
 
 

@@ -173,7 +173,7 @@ class PageSource(PublicSource):
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Return the rows of every page."""
-        rows: list[tuple[object, ...]] = []
+        rows: list[Mapping[str, object]] = []
         for path in files_in(clone, *self.files):
             name = path.relative_to(clone.resolve()).as_posix()
             rows += islice(self.rows_of(page_text(path), name, path), MOST_ROWS + 1)
@@ -185,7 +185,7 @@ class PageSource(PublicSource):
         frame = pandas().DataFrame(rows, columns=list(self.columns)).drop_duplicates()
         return {self.tables[0]: frame.astype(dict.fromkeys(self.whole, "Int32"))}
 
-    def rows_of(self, text: str, name: str, path: Path) -> Iterator[tuple[object, ...]]:
+    def rows_of(self, text: str, name: str, path: Path) -> Iterator[Mapping[str, object]]:
         """Yield the rows of a page.
 
         Raises:
@@ -199,8 +199,8 @@ class PageSource(PublicSource):
                 for fields, time in form.read(table, facts, path):
                     yield self.row(fields, time, form.rate, path)
 
-    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
-        """Return a row of the table, in the order of `COLUMNS`."""
+    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> Mapping[str, object]:
+        """Return a row of the table by column."""
         for name in ("model", "device", "runtime", "precision"):
             if not fields.get(name):
                 raise FetchError(f"no {name} of a time", where=str(path), hint="another commit?")
@@ -216,30 +216,30 @@ class PageSource(PublicSource):
         is_plain = percentile == "mean" and not self.suspect.match(run)
         graph = self.graph_of(f"{model} {fields.get('variant', '')}".strip(), size)
         sides = size if "x" in size else f"{size}x{size}"
-        return (
-            self.name,
-            fields["device"],
-            gpu_of(fields["device"]),
-            1,  # GPUs
-            fields["runtime"],
-            fields.get("runtime_version", ""),
-            fields["precision"].lower(),
-            "inference",
-            model,
+        return {
+            "source": self.name,
+            "device": fields["device"],
+            "gpu": gpu_of(fields["device"]),
+            "n_gpus": 1,
+            "runtime": fields["runtime"],
+            "runtime_version": fields.get("runtime_version", ""),
+            "precision": fields["precision"].lower(),
+            "mode": "inference",
+            "model": model,
             # the shape of one input: channels (3, of a color image, by default), height, width
-            f"{fields.get('channels', '3')}x{sides}" if size else None,
-            count(fields, "seq_len", path) if "seq_len" in fields else None,
-            batch,
-            batch * 1e3 / time if rate else time,  # milliseconds
-            percentile,
-            fields.get("measure", "model"),
-            False,  # copies of inputs and outputs are not in the time
-            "A" if is_plain else "C",
-            fields["file"],
-            graph,
+            "input_shape": f"{fields.get('channels', '3')}x{sides}" if size else None,
+            "seq_len": count(fields, "seq_len", path) if "seq_len" in fields else None,
+            "batch": batch,
+            "latency_ms": batch * 1e3 / time if rate else time,
+            "percentile": percentile,
+            "measure": fields.get("measure", "model"),
+            "includes_io": False,  # copies of inputs and outputs are not in the time
+            "grade": "A" if is_plain else "C",
+            "source_file": fields["file"],
+            "graph": graph,
             # which rows the graph fits: those of its size, or of any length of the sequence
-            None if graph is None else "same" if size else "any seq",
-        )
+            "graph_size_match": None if graph is None else "same" if size else "any seq",
+        }
 
     def graph_of(self, model: str, size: str) -> str | None:
         """Return the file of a model's graph.
@@ -260,8 +260,8 @@ class RunPageSource(PageSource):
     columns: ClassVar[tuple[str, ...]] = RUN_COLUMNS
     whole: ClassVar[tuple[str, ...]] = WHOLE
 
-    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
-        """Return a row of the table; numbers that a page leaves open are absent."""
+    def row(self, fields: Fields, time: float, rate: bool, path: Path) -> Mapping[str, object]:
+        """Return a row of the table by column; numbers that a page leaves open are absent."""
         # 0 stands for a number that is left open
         known_fields = {
             name: value for name, value in fields.items() if name not in WHOLE or value != "0"
@@ -269,13 +269,16 @@ class RunPageSource(PageSource):
         for name in ("model", "system", "gpus", "gbs", "mbs", "seq"):
             if not known_fields.get(name):
                 raise FetchError(f"no {name} of a run", where=str(path), hint="another commit?")
-        numbers = (
-            count(known_fields, name, path) if name in known_fields else None for name in WHOLE
-        )
-        # `RUN_COLUMNS` are the source, texts, whole numbers, the rate and the techniques
-        texts = (known_fields.get(name, "") for name in RUN_COLUMNS[1 : -len(WHOLE) - 2])
-        title = self.name.replace("_", "-")
-        return (title, *texts, *numbers, time, known_fields.get("techniques", ""))
+        # absent texts are empty; the source, the rate and whole numbers replace those of the page
+        return {
+            **{name: known_fields.get(name, "") for name in RUN_COLUMNS},
+            "source": self.name.replace("_", "-"),
+            "tokens_per_s_per_gpu": time,
+            **{
+                name: count(known_fields, name, path) if name in known_fields else None
+                for name in WHOLE
+            },
+        }
 
 
 def count(fields: Fields, name: str, path: Path) -> int:
