@@ -134,6 +134,7 @@ def _request(line: str, where: str) -> Request:
     if not isinstance(tree, dict):
         raise ParseError("is no JSON object", where=where, hint=hint)
     tree = _renamed(tree)
+    # name, default and least value of each size; a size without a default is required
     sizes = (("input_tokens", None, 1), ("output_tokens", None, 1), ("cached_tokens", 0, 0))
     prompt_tokens, answer_tokens, cached_tokens = (
         _size(tree.get(name, default), name, least, where, hint) for name, default, least in sizes
@@ -142,7 +143,7 @@ def _request(line: str, where: str) -> Request:
     is_number = isinstance(at_s, int | float) and not isinstance(at_s, bool)
     if not is_number or not math.isfinite(at_s) or at_s < 0:
         raise ParseError(f"arrival_s = {at_s!r} is no time", where=where, hint=hint)
-    # the last token of a prompt is computed in any case
+    # the last token of a prompt is computed in any case, even if a trace says that all are cached
     return Request(float(at_s), prompt_tokens, answer_tokens, min(cached_tokens, prompt_tokens - 1))
 
 

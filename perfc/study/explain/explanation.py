@@ -104,7 +104,7 @@ class Explanation:
     ``index`` is the position of the node among the ``total`` nodes of the graph. ``extents`` are
     sizes by letter of the formulas, and ``counts`` are those of one of ``repeat`` executions.
     ``is_of_kernel`` is True if a kernel was requested: the node is then its heaviest. ``note`` says
-    why a cost is missing or incomplete, and ``source`` is where the node comes from.
+    why a cost is missing or incomplete, and ``source`` is its innermost line of code.
     """
 
     model: str
