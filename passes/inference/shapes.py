@@ -230,7 +230,8 @@ class Inference:
             return NOTHING
         misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
         at_fault = next(misfits, None)
-        # a result with a symbol of its data is not remembered: each application has its symbol
+        # a result with a new symbol, as its extent depends on data, is not remembered: each
+        # application has a symbol for itself
         if issued() != before:
             outcome = Inferred(types, folded, (), at_fault)
             self.applications.append(Application(op, ins, outcome))

@@ -58,7 +58,7 @@ def casts_before(
 ) -> Iterator[OperandCast]:
     """Yield the casts of a kernel's operands."""
     policy = stored.policies.get(kernel.anchor, Policy.WIDEST)
-    # a kernel that is a product as a whole reads narrow operands
+    # a pattern of several operators may be a product as a whole, which reads narrow operands
     policy = Policy.NARROW if kernel.kind in NARROW_KINDS else policy
     for i, v in enumerate(kernel.reads):
         before = stored.of(v)

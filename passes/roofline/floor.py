@@ -111,7 +111,7 @@ class Floors:
         loaded = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, cache_bytes in self.levels:
             least, cache_share = nbytes, cache_bytes / parts
-            # operands at the start and results at the end may each fill the cache
+            # operands at the start and results at the end may each fill the cache before the level
             if ceiling is not Ceiling.L1:
                 least = (
                     excess(loaded, cache_share) + excess(written, cache_share)

@@ -66,7 +66,7 @@ weigh less than a product may be merged."""
 TRAINING_DEFAULT, TRAINER = "eager", "trainer"
 """Default runtimes of a training step: eager PyTorch for a graph, a trainer for a configuration."""
 CLUSTER_DEFAULT = "cudagraph"
-"""Runtime of training steps of graphs on many devices: PyTorch's kernels, launches hidden."""
+"""Runtime of training steps of graphs on many devices: PyTorch's kernels in a recorded graph."""
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
 """Kinds of devices with the makers that a runtime is limited to; empty for any maker."""
 
@@ -102,7 +102,8 @@ class Runtime:
         devices: kinds of devices on which it runs, each with the makers; no makers for any maker.
         trains, is_trainer: whether it runs training steps; whether it fuses their loss and update.
         steps: the measured steps that launched its kernels; None if no steps were measured.
-        optimizes: name of the runtime whose files, after an optimizer of graphs, are of this one.
+        optimizes: name of the runtime whose model files are of this one once an optimizer of graphs
+            has rewritten them.
         newest: name of the table of the newest version, if this table is of an older version.
         before: version from which on another table holds.
         below: compute capability from which on another table holds, 75 for ``sm_75``; 0 for any.
