@@ -81,7 +81,7 @@ def missed(kernels: Sequence[Touched], held_bytes: int) -> list[float]:
             continue
         fetched = sum([nbytes for needed, nbytes in k.reused if needed > held_bytes], 0.0)
         spilled = k.written if k.written > held_bytes / 2 else 0.0
-        # a cache saves at most its capacity of the bytes read, and as much of those written
+        # a cache saves at most its capacity in bytes read, and its capacity in bytes written
         least = max(k.read - held_bytes, 0.0) + max(k.written - held_bytes, 0.0)
         charged[id(k)] = max(min(fetched, k.read) + spilled, least)
     return [charged[id(k)] for k in kernels]

@@ -114,7 +114,7 @@ class Autocast(Analysis[StoredTypes]):
 
 
 def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
-    """Return the type after promotion: that of the widest operand of several elements."""
+    """Return the type after promotion: the widest type of the operands with several elements."""
     floats = [v for v in kernel.reads if is_wide_float(v.dtype) and _takes_part(v.shape or ())]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]

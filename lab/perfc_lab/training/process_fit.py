@@ -148,6 +148,7 @@ def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
     """Return the positions of randomly sampled rows, at most ``of_model`` per model."""
     random = np.random.default_rng(recipe.seed)
     order = random.permutation(len(rows.kinds))
+    # the last kind of a row is its model
     model = rows.kinds[order, -1]
     # number of rows of its model before each row
     rank = np.zeros(len(order), np.int64)

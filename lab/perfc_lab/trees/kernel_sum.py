@@ -140,6 +140,7 @@ class KernelSum:
         """Return the logarithms of predicted values, ``[rows]``; NaN for rows without kernels."""
         import numpy as np
 
+        # ``max`` returns a NaN that comes first
         return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
 
     def value(self, row: TreeRow) -> float:

@@ -88,7 +88,7 @@ KIN = frozenset(
 )
 """Families of vision transformers, left out of the training with `NEW`.
 
-Hybrids with convolutions stay.
+Hybrids with convolutions are trained on.
 """
 
 # functions of the protocols that divide architectures, and no machines
