@@ -69,11 +69,11 @@ class Strides(Analysis[StrideTable]):
 
     Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
     where every new axis lies within axes that are dense among themselves, else it copies.
-    Elementwise results and batch normalisation keep the order of their first operand of the
-    same shape, attention that of queries; attention that an exporter split leaves heads inside
-    of positions; concatenations, windows and their gradients keep channels last; everything
-    else writes contiguous results. Left out: channels-last results of convolutions, which only
-    the chosen layout decides.
+    Elementwise operators and batch normalisation keep the order of their first operand of the
+    same shape, and attention keeps the order of its queries. Attention that an exporter split
+    leaves heads inside of positions. Concatenations, windows and their gradients keep channels
+    last. All other operators write contiguous results. Left out: channels-last results of
+    convolutions, which only the chosen layout decides.
 
     Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
     the layout of results; TensorShape.cpp, ``compute_output_memory_format`` of ``cat``.

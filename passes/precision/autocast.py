@@ -78,9 +78,9 @@ class StoredTypes:
 class Autocast(Analysis[StoredTypes]):
     """Element type of each stored value when a model with f32 weights runs under autocast.
 
-    Products, convolutions and attention run narrow; normalisation over features, sums, powers and
-    exponentials run in f32; everything else takes the widest of its operands, so that one added
-    f32 parameter keeps a residual stream wide from there on. Batch normalisation keeps its
+    Products, convolutions and attention run narrow. Normalisation over features, sums, powers and
+    exponentials run in f32. Other operators take the widest type of their operands, so that one
+    added f32 parameter keeps a residual stream wide from there on. Batch normalisation keeps its
     input's type. Left out: disabled regions, and explicit casts in models.
 
     Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.

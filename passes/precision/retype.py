@@ -94,9 +94,9 @@ class Retype(Transform):
       stored in that type.
     - ``tf32``: stored as f32, multiply–accumulates done in tf32.
     - ``i8``, ``f8e4m3``, ``f8e5m2``, ``i4``, ``f4e2m1``: every multiply–accumulate is done in that
-      type and every other operation in f16. Every floating-point tensor is stored narrow, graph
-      inputs, outputs and sums of residual branches among them: runtimes may write and read
-      quantised values anywhere, so that floors must count no more. Biases, scales and other
+      type and every other operation in f16. Every floating-point tensor is stored narrow, also
+      graph inputs, outputs and sums of residual branches: runtimes may write and read quantised
+      values anywhere, and a floor must not count more bytes. Biases, scales and other
       weights of one axis, and constants whose contents are known, are f16.
 
     Assumed: conversions are part of the kernels that write or read, so that there are no cast

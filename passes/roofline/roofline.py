@@ -40,11 +40,12 @@ class RooflineTable:
     """Bounds of all kernels on a machine, and of the run as a whole.
 
     ``weight_floor_s`` is the time to stream the weights that no cache can hold from run to run;
-    the kernels' floors alone would let each kernel find its weights in cache. On several
-    ``streams`` kernels overlap: the floor is the longest of an equal share of all floors, the
-    longest kernel, and the sum of all times under each ceiling; sustained times stay those of one
-    kernel after the other. ``envs`` has the symbols of each kernel where kernels of several sizes
-    stand side by side to be estimated at once; then the table describes no run.
+    the kernels' floors alone would let each kernel find its weights in cache.
+
+    On several ``streams`` kernels overlap. The floor is then the longest of three times: an equal
+    share of all floors, the longest kernel, and the sum of all times under each ceiling. Sustained
+    times stay those of one kernel after the other. ``envs`` has the symbols of each kernel where a
+    table has kernels of several sizes, to be estimated at once; such a table describes no run.
     """
 
     machine: Machine
@@ -110,9 +111,9 @@ class Roofline(Analysis[RooflineTable]):
     are divided by its gain. Causal attention counts only unmasked pairs. What depends on data
     has its least value. Left out: workspace, bank conflicts, clocks below boost.
 
-    Sustained: measured rates where the target has them, bytes charged to device memory unless the
-    tensor was touched within the last L2 capacity of traffic, whole waves of tiles, depthwise
-    convolutions on the vector unit.
+    Sustained: measured rates where the target has them. Bytes are charged to device memory unless
+    their tensor was touched within the last L2 capacity of traffic. Tiles run in whole waves, and
+    depthwise convolutions on the vector unit.
 
     Source: Williams et al. 2009 (roofline); Yang et al. 2020 (hierarchical roofline); Lavin & Gray
     2016 (Winograd).

@@ -1,8 +1,8 @@
 """Growth of a process of ONNX Runtime on a processor: libraries, weights, copies, the arena.
 
 Weights are mapped pages of their file until something changes them. A fused batch normalization
-gives a convolution new weights, blocks of channels give it new ones again, with temporary buffers
-between; the first copies are freed when the graph is final, but the heap keeps their memory. A
+gives a convolution new weights. Blocks of channels give it new weights again, through temporary
+buffers. The first copies are freed when the graph is final, but the heap keeps their memory. A
 product packs its weights and unmaps those of the file. `perfc.passes.layout.processes.ort_arena`
 replays what runs take.
 

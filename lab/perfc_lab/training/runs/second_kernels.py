@@ -1,10 +1,12 @@
 """Further kernels that eager PyTorch launches for one operator of a training step's graph.
 
-Sources, PyTorch 2.1: ``aten/src/ATen/native/cuda/SoftMax.cu``, ``softmax_backward_cuda_out``, which
-multiplies gradient and result before it reduces; ``layer_norm_kernel.cu`` beside it,
-``LayerNormBackwardKernelImplInternal``, whose second kernel reads gradient and operand again for
-scale and offset; ``torch/csrc/autograd/functions/accumulate_grad.h``, which adds a gradient to the
-one that is there.
+Sources, in PyTorch 2.1:
+
+- ``aten/src/ATen/native/cuda/SoftMax.cu``: ``softmax_backward_cuda_out`` multiplies gradient and
+  result before it reduces.
+- ``aten/src/ATen/native/cuda/layer_norm_kernel.cu``: the second kernel of
+  ``LayerNormBackwardKernelImplInternal`` reads gradient and operand again for scale and offset.
+- ``torch/csrc/autograd/functions/accumulate_grad.h`` adds a gradient to an earlier one.
 """
 
 from __future__ import annotations
