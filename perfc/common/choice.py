@@ -16,7 +16,7 @@ def member(kind: type[E], name: str, option: str) -> E:
     Args:
         kind: the enumeration.
         name: value of a member.
-        option: option or key whose value it is, for the message.
+        option: option or key that has the value, for the message.
 
     Raises:
         ParseError: an unknown value.

@@ -143,8 +143,8 @@ def _symbolic(
     extents: dict[str, Dim] = {}
     for _, place in matching:
         extent = place.shape[place.axis]
-        # a plain symbol has to count what is looked for, or something unknown; in a multiple of a
-        # symbol, as 2 * batch, the product counts it, whatever the symbol itself counts
+        # a plain symbol has to count ``basis``, or something unknown; in a multiple of a symbol, as
+        # 2 * batch, the product counts ``basis``, whatever the symbol itself counts
         key, *others = [a.key for a in symbols(extent)] or [""]
         may_count = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
         if key in declared and not others and may_count:

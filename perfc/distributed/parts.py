@@ -146,7 +146,7 @@ class PartCost:
         Args:
             count: elements of the table.
             item: bytes of an element of a gradient.
-            machine: whose memory the gradients pass.
+            machine: machine that adds the gradients.
         """
         # two gradients are read and their sum is written
         moved, level = 3 * count * item, machine.level("device")

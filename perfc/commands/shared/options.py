@@ -87,7 +87,7 @@ def named_model(
         model: the model as the user named it.
         inputs: inputs of the command line.
         kwargs: arguments of the command line.
-        file: project file, whose [[models]] has them otherwise.
+        file: project file, whose [[models]] has them if the command line has none.
         is_jax: whether the model is a function of JAX.
 
     Raises:

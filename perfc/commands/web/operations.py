@@ -191,7 +191,7 @@ def command_line(
         name: operation.
         model: path of a file or folder, or a shipped name.
         settings: values by name.
-        answer: what is left out of the answer.
+        answer: form of the answer, which decides the options that it has.
         form: output format.
 
     Raises:
@@ -290,7 +290,7 @@ def form_of(operation: PageOperation, *, is_local: bool) -> dict[str, object]:
         "summary": operation.summary,
         "settings": settings,
         "has_quick": bool(operation.quick),
-        # a report to download differs from the answer in place by the options of the latter
+        # without options of the answer in place, a report to download would equal it
         "has_whole": bool(operation.page),
     }
 

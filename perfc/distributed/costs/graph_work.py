@@ -214,7 +214,7 @@ def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ra
 
 
 def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
-    """Return the indices of backward kernels whose results another forward kernel's gradient needs.
+    """Return the indices of backward kernels on which gradients of another forward kernel depend.
 
     Args:
         bounds: kernels of the step.

@@ -24,8 +24,8 @@ class MemoryParts:
     """Bytes of one rank.
 
     Args:
-        parameters: in the type of matrix products; frozen ones as they are stored. With ZeRO 3 a
-            rank's share is its master copy, as in FSDP.
+        parameters: weights in the type of matrix products; frozen weights as they are stored. With
+            ZeRO 3 a rank's share is its master copy, as in FSDP.
         gradients: sums over micro-batches.
         optimizer: states, and the master copy.
         activations: saved for the backward pass, of all micro-batches in flight.

@@ -131,7 +131,7 @@ def nearest(name: str) -> tuple[str, ...]:
         return ()
     from difflib import get_close_matches
 
-    # at most three names, whose letters agree with the name's by three quarters
+    # at most three names, of a similarity of three quarters or more
     return tuple(get_close_matches(plain, shipped(), 3, 0.75))
 
 

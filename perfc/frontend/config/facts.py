@@ -83,7 +83,7 @@ def weight_bytes(
     With a model's file (GGUF), only its tensors count: llama.cpp loads no others.
     """
     module = lower(model, ForwardStep.PREFILL, precision, parallel, stage=stage)
-    # tables that are computed as they are used are stored nowhere
+    # a table with 0 bytes is computed where it is used: no memory holds it
     weights = module.graph.weights
     sizes = (v.nbytes for v in weights if v.weight is None or v.weight.nbytes != 0)
     return sum(n for n in sizes if isinstance(n, int))

@@ -196,7 +196,7 @@ class Keys:
                     raise self.wrong(name, value, words)
 
     def wrong(self, name: str, value: object, wanted: str) -> ModelError:
-        """Return the error for a key whose value is none of its kind."""
+        """Return the error for a key whose value is not of the wanted kind."""
         shown = repr(value) if isinstance(value, int | float | str | bool) else type(value).__name__
         # a long value would fill the line of the error
         shown = shown if len(shown) <= 40 else f"{shown[:40]}…"

@@ -169,7 +169,7 @@ class Indexer:
 
 @record
 class LatentAttention:
-    """Attention whose keys and values are expanded from a short latent, which is what is cached.
+    """Attention whose keys and values are expanded from a short latent; the latent is cached.
 
     Args:
         heads: number of heads of queries, keys and values.

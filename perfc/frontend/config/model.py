@@ -256,7 +256,7 @@ class Sampling(Enum):
     RANDOM = "random"
     """Drawn, with a temperature."""
     TOP_P = "top-p"
-    """Drawn from the likeliest, whose number or share is limited."""
+    """Drawn from the likeliest tokens: a limited number of them, or a share of probability."""
 
     __hash__ = object.__hash__  # by identity: Enum hashes the name, in Python
 

@@ -143,7 +143,7 @@ class ServingPrecision:
 
     Args:
         weights: format of the linear layers.
-        half: element type of activations and of what is not quantised.
+        half: element type of activations, and of weights that are not quantised.
         cache: element type of cached keys and values; None for that of activations.
         experts: format of the experts; None for that of the other linear layers.
         state: element type of the states of state spaces, which engines keep in 32 bits.

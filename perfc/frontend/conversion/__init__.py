@@ -26,7 +26,7 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
 
     Args:
         path: path of the file or folder.
-        source: what it is.
+        source: framework of the model.
 
     Raises:
         ModelError: it cannot be converted, or that takes too long.

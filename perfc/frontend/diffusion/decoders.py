@@ -11,7 +11,7 @@ from perfc.errors import ModelError, ParseError
 from .pipeline import DiffusionPipeline, Latent, PartRole, Picture, PipelinePart, Tensor
 
 EDGE, TIME = 8, 4
-"""Upsampling factors of edges and of time of a decoder of videos whose configuration has none."""
+"""Upsampling factors of edges and of time that the configuration of a video decoder leaves out."""
 MOST = 64
 """Maximum upsampling factor: a damaged configuration may widen a video beyond any memory."""
 

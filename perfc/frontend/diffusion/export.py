@@ -34,7 +34,7 @@ EXAMPLES = 2
 FORM = 1
 """Version of exported graphs, part of their digest: with a new version, all are exported again."""
 PACKAGES = ("diffusers", "torch", "onnxscript")
-"""Packages whose versions change an export, and are part of the key of a cached one."""
+"""Packages whose versions change an export, and are part of the key of a cached export."""
 
 
 def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:

@@ -91,7 +91,7 @@ def rows() -> Mapping[str, Row]:
 
 
 def wrappers() -> Mapping[str, str]:
-    """Return the families that wrap a language model, with the family of what is inside."""
+    """Return the families that wrap a language model, with the family of the language model."""
     return _tables()["_wrappers"]
 
 

@@ -56,7 +56,7 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     mlp = biased_mlp(vision, usual="gelu_pytorch_tanh")
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
     embedding = PatchEmbedding(image, patch, channels=3, extra=0, has_positions=True)
-    # patches are averaged in squares, whose edge follows from the number of tokens that result
+    # patches are averaged in squares, whose edge follows from the number of resulting tokens
     tokens = keys.whole("mm_tokens_per_image", default=256)
     merge = keys.divided(image // patch, max(1, round(tokens**0.5)), "tokens along an edge")
     layers = (layer,) * vision.layers("num_hidden_layers")
