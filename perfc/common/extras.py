@@ -45,8 +45,8 @@ def install_package(name: str) -> str:
     >>> install_package("timm"), install_package("torchvision")
     ("pip install 'timm>=1.0'", 'pip install torchvision')
     """
-    every = (r for group in requirements().values() for r in group)
-    required = next((r for r in every if name_of(r) == name), "")
+    all_requirements = (r for group in requirements().values() for r in group)
+    required = next((r for r in all_requirements if name_of(r) == name), "")
     return f"pip install '{required}'" if required else f"pip install {name}"
 
 

@@ -28,16 +28,16 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
         return machine
     # for a serving engine the hint names engines, for a runtime of graphs such runtimes
     like = (t for t in tables() if t.serves is table.serves)
-    kind = "cpu" if machine.kind == "cpu" else "cuda"
-    runnable = [t.name for t in like if t.runs_on(kind, machine.vendor)]
+    device = "cpu" if machine.kind == "cpu" else "cuda"
+    runnable = [t.name for t in like if t.runs_on(device, machine.vendor)]
     message = f"{table.name.partition(':')[0]} does not run on {machine.name}"
     raise ParseError(message, where="--runtime", hint=f"{', '.join(runnable)} do")
 
 
 def usual_runtime(model: object, machine: Machine) -> Runtime:
     """Return the runtime of a model's format on a machine, else the runtime of ONNX models."""
-    kind = "cpu" if machine.kind == "cpu" else "cuda"
-    runnable = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
+    device = "cpu" if machine.kind == "cpu" else "cuda"
+    runnable = (t for t in runtimes_for(model) if t.runs_on(device, machine.vendor))
     return next(runnable, on_device(runtime(DEFAULT), machine))
 
 

@@ -122,15 +122,15 @@ def roles_of(module: Module) -> Roles:
 def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
     _, basis, predicates = AXES[name]
-    every = places_of(module)
+    all_places = places_of(module)
     # token inputs come before embedded inputs: in a model with both, tokens are the sequence
     for predicate in predicates:
-        matching = [(v, p) for v, p in every if predicate(p)]
+        matching = [(v, p) for v, p in all_places if predicate(p)]
         if name == SEQUENCE:
             # masks and positions have the extents of their tokens
             matching = [(v, p) for v, p in matching if not p.is_companion] or matching
         if matching:
-            return _symbolic(module, matching, basis) or _fixed(every, matching, name)
+            return _symbolic(module, matching, basis) or _fixed(all_places, matching, name)
     return NamedExtent()
 
 

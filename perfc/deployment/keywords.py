@@ -58,9 +58,9 @@ def with_signature(function: F) -> F:
     # the fields replace the parameter with two asterisks
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     only = inspect.Parameter.KEYWORD_ONLY
-    for name, kind in DeploymentKeywords.__annotations__.items():
+    for name, annotation in DeploymentKeywords.__annotations__.items():
         # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
-        text = kind.__forward_arg__
+        text = annotation.__forward_arg__
         named.append(inspect.Parameter(name, only, default=..., annotation=text))
     function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
     return function

@@ -118,8 +118,8 @@ class PartCost:
             dequant_s: seconds of one dequantization of all of them.
         """
         # lower bounds stay: without the dequantization they are only lower
-        each = self._streaming(dequant_s, dequant_s, 0.0)
-        return replace(self, passes=each, frozen_bytes=self.frozen_bytes + nbytes).timed()
+        passes = self._streaming(dequant_s, dequant_s, 0.0)
+        return replace(self, passes=passes, frozen_bytes=self.frozen_bytes + nbytes).timed()
 
     def _streaming(self, *more_s: float) -> tuple[PassSeconds, ...]:
         """Return the seconds of each `Doing`, with further seconds of pointwise kernels.
@@ -134,11 +134,13 @@ class PartCost:
 
     def frozen(self, weight_bytes: float) -> PartCost:
         """Return the cost of a part with frozen parameters of ``weight_bytes`` each."""
-        held = self.parameters + self.expert_parameters
-        each = tuple([replace(p, weight_s=0.0) for p in self.passes])
+        count = self.parameters + self.expert_parameters
+        passes = tuple([replace(p, weight_s=0.0) for p in self.passes])
         floors = replace(self.floors, weight_s=0.0)
-        still = replace(self, passes=each, floors=floors, parameters=0.0, expert_parameters=0.0)
-        return replace(still, frozen_bytes=weight_bytes * held).timed()
+        untrained = replace(
+            self, passes=passes, floors=floors, parameters=0.0, expert_parameters=0.0
+        )
+        return replace(untrained, frozen_bytes=weight_bytes * count).timed()
 
     def adding(self, count: float, item: float, machine: Machine) -> PartCost:
         """Return the cost with the sum of two gradients of a tied table.
@@ -153,10 +155,10 @@ class PartCost:
         if not moved or level is None:
             return self
         sum_s = moved / (level.sustained or level.nominal).value
-        each = self._streaming(0.0, 0.0, sum_s)
+        passes = self._streaming(0.0, 0.0, sum_s)
         least_s = self.floors.weight_s + streamed_s(machine, moved)
         floors = replace(self.floors, weight_s=least_s)
-        return replace(self, passes=each, floors=floors, summed_bytes=count * item).timed()
+        return replace(self, passes=passes, floors=floors, summed_bytes=count * item).timed()
 
     def timed(self) -> PartCost:
         """Return the cost with the sums of its kinds of kernels."""
@@ -174,12 +176,12 @@ class PartCost:
 
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
         """Return the cost with kernel times scaled by kind; lower bounds stay."""
-        each = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]
+        factored = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]
         return replace(
             self,
-            forward_s=sum([f * p.forward_s for f, p in each]),
-            input_s=sum([f * p.input_s for f, p in each]),
-            weight_s=sum([f * p.weight_s for f, p in each]),
+            forward_s=sum([f * p.forward_s for f, p in factored]),
+            input_s=sum([f * p.input_s for f, p in factored]),
+            weight_s=sum([f * p.weight_s for f, p in factored]),
             cheap_s=factors[Doing.POINTWISE] * self.cheap_s,
         )
 
@@ -190,8 +192,8 @@ def streamed_s(machine: Machine, nbytes: float) -> float:
     The last-level cache may hold what is read first and what is written last.
     """
     device, cache = machine.level("device"), machine.level("l2")
-    held = 0.0 if cache is None else 2 * cache.capacity_bytes
-    return max(nbytes - held, 0.0) / device.bandwidth.value if device is not None else 0.0
+    cached_bytes = 0.0 if cache is None else 2 * cache.capacity_bytes
+    return max(nbytes - cached_bytes, 0.0) / device.bandwidth.value if device is not None else 0.0
 
 
 def costs(

@@ -84,9 +84,9 @@ class StageWork:
     @cached_property
     def parameters(self) -> float:
         """Return the parameters of one rank without experts; a tied embedding counts once."""
-        held = self._sum("parameters")
+        total = self._sum("parameters")
         # with several stages, embedding and head are on different ranks: both store the table
-        return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
+        return total - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
     def expert_parameters(self) -> float:
@@ -96,8 +96,8 @@ class StageWork:
     @cached_property
     def frozen_bytes(self) -> float:
         """Return the bytes of one rank's parameters that are not trained."""
-        held = self._sum("frozen_bytes")
-        return held - self.parts.tied_bytes * (self.parallel.pipeline == 1)
+        total = self._sum("frozen_bytes")
+        return total - self.parts.tied_bytes * (self.parallel.pipeline == 1)
 
     @cached_property
     def forward_s(self) -> float:

@@ -235,11 +235,11 @@ def covering(
         work: the model on its machine.
         others: fits of single frameworks, by name.
     """
-    each = [step_cost(work, cost.parallel, cost.training, law=law) for law in others.values()]
+    steps = [step_cost(work, cost.parallel, cost.training, law=law) for law in others.values()]
     return replace(
         cost,
-        low_s=min([cost.low_s, *(c.low_s for c in each)]),
-        high_s=max([cost.high_s, *(c.high_s for c in each)]),
+        low_s=min([cost.low_s, *(c.low_s for c in steps)]),
+        high_s=max([cost.high_s, *(c.high_s for c in steps)]),
         frameworks=tuple(sorted(others)),
     )
 
@@ -309,9 +309,11 @@ class _Stage:
 
 def _stage(work: StageWork) -> _Stage:
     """Return a stage with the losses of each kind of parallelism."""
-    each = {k.name: k.of_micro_batch(work) for k in kinds() if k.of_micro_batch is not None}
+    per_micro_batch = {
+        k.name: k.of_micro_batch(work) for k in kinds() if k.of_micro_batch is not None
+    }
     once = {k.name: k.of_step(work) for k in kinds() if k.of_step is not None}
-    return _Stage(work, each, once)
+    return _Stage(work, per_micro_batch, once)
 
 
 def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
@@ -364,9 +366,9 @@ def update_bytes(work: StageWork) -> float:
     if work.training.is_frozen or not work.training.has_update:
         return 0.0
     # with ZeRO of any stage, each copy updates only its part of the parameters
-    held = work.parameters / (work.copies.size if zero else 1)
-    held += work.expert_parameters / (work.expert_copies.size if zero else 1)
-    return held * work.training.recipe.traffic_bytes(work.training.optimizer)
+    updated = work.parameters / (work.copies.size if zero else 1)
+    updated += work.expert_parameters / (work.expert_copies.size if zero else 1)
+    return updated * work.training.recipe.traffic_bytes(work.training.optimizer)
 
 
 def _band(low: float, high: float, law: RunLaw) -> tuple[float, float]:

@@ -61,8 +61,8 @@ class Training:
             ParseError: the samples are not divisible by them.
         """
         # samples of one forward and backward pass of all copies
-        each = copies * self.micro_batch
-        if self.batch % each:
+        pass_samples = copies * self.micro_batch
+        if self.batch % pass_samples:
             message = f"{self.batch} samples do not divide into micro-batches of {self.micro_batch}"
             raise ParseError(f"{message} on {copies} copies", where="--global-batch")
-        return self.batch // each
+        return self.batch // pass_samples

@@ -69,8 +69,8 @@ LAST = (
 
 def plan_document(view: PlanView) -> Document:
     """Return the best setting and the Pareto front of time and memory as a document."""
-    each = f" of {view.seq} tokens" if view.seq > 1 else ""
-    samples = f"{plural(view.batch, 'sample')}{each}"
+    length = f" of {view.seq} tokens" if view.seq > 1 else ""
+    samples = f"{plural(view.batch, 'sample')}{length}"
     title = f"{view.model} on {view.gpus} × {view.target} · {samples}"
     sections: list[Section] = []
     # if nothing fits, what needs the least memory is shown with a warning
@@ -147,9 +147,11 @@ def losses(c: DividedStepCost) -> Table:
 
 def scale_document(view: ScaleView) -> Document:
     """Return a document with one row per number of devices."""
-    each = f" of {view.seq} tokens" if view.seq > 1 else ""
+    length = f" of {view.seq} tokens" if view.seq > 1 else ""
     growth = (
-        f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
+        f"samples{length} grow with the devices"
+        if view.is_weak
+        else f"fixed number of samples{length}"
     )
     item = items(view.seq)
     # rows are costs, which have no efficiency: it is looked up by the identity of the cost
@@ -191,10 +193,10 @@ def misfits(view: ScaleView) -> Iterator[Note]:
         return
     least = min(full, key=lambda c: c.memory.total)
     need = size_text(least.memory.total)
-    of = size_text(view.capacity_bytes)
-    some = ", ".join(str(c.gpus) for c in full)
+    capacity = size_text(view.capacity_bytes)
+    numbers = ", ".join(str(c.gpus) for c in full)
     yield Note(
-        f"does not fit on {some} GPUs: needs at least {need} of {of}; `perfc plan` searches for "
-        "settings that fit",
+        f"does not fit on {numbers} GPUs: needs at least {need} of {capacity}; `perfc plan` "
+        "searches for settings that fit",
         is_warning=True,
     )

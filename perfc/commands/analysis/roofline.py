@@ -107,9 +107,9 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
 
     models = [n for n in names if is_model(n)] + ([] if model is None else [model])
     targets = [n for n in names if not is_model(n)]
-    for kind, given in (("targets", targets), ("models", models)):
+    for noun, given in (("targets", targets), ("models", models)):
         if len(given) > 1:
-            raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {kind}")
+            raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {noun}")
     # at most one of each is left
     return "".join(targets), models[0] if models else None
 

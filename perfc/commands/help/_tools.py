@@ -150,11 +150,11 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             shown = [n for n in names if n in FORMATS] if parameter.name == "form" else names
             return {"type": "string", "enum": shown}
         case click.IntRange() | click.FloatRange() as ranged:
-            kind: dict[str, Any] = {
+            ranged_type: dict[str, Any] = {
                 "type": "integer" if isinstance(ranged, click.IntRange) else "number"
             }
             limits = (("minimum", ranged.min), ("maximum", ranged.max))
-            return kind | {key: value for key, value in limits if value is not None}
+            return ranged_type | {key: value for key, value in limits if value is not None}
         case click.ParamType(name="integer"):
             return {"type": "integer"}
         case click.ParamType(name="float"):

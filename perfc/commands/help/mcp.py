@@ -181,8 +181,8 @@ async def answer(
     if is_json(tool, arguments):
         hint = "use the text format or fewer views"
         raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
-    rest = len(text) - MOST_CHARACTERS
-    return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
+    omitted = len(text) - MOST_CHARACTERS
+    return f"{text[:MOST_CHARACTERS]}\n… {omitted:,} more characters"
 
 
 def is_json(tool: str, arguments: Mapping[str, Any]) -> bool:

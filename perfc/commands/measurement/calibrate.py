@@ -176,9 +176,9 @@ def _differences(done: CalibratedTarget) -> Iterator[str]:
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
     """Yield rows with the first cell aligned left and the others, which are numbers, right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for first, *rest in rows:
+    for first, *others in rows:
         # blanks of empty last cells are cut off
-        cells = [c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)]
+        cells = [c.rjust(w) for c, w in zip(others, widths[1:], strict=True)]
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
 

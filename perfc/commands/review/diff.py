@@ -251,13 +251,13 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
 
     # four forms: FILE, REVISION:FILE, package.module:Name, REVISION:package.module:Name; the text
     # before a colon may be a package, not a revision
-    revision, _, rest = name.partition(":")
-    if not ((is_named(name) or is_named(rest)) and is_revision(revision)):
-        revision, rest = "", name
+    revision, _, after_colon = name.partition(":")
+    if not ((is_named(name) or is_named(after_colon)) and is_revision(revision)):
+        revision, after_colon = "", name
     # a file at a revision
-    elif not is_named(rest):
+    elif not is_named(after_colon):
         return name
-    module = options.named(rest)
+    module = options.named(after_colon)
     return CodeModel(module, revision) if isinstance(module, NamedModule) else name
 
 

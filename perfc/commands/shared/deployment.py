@@ -93,8 +93,8 @@ class NewValue(click.ParamType[str]):
         if not equals:
             return completed((f"{flag_of(f)[2:]}=" for f in (*_AXES, *FIELDS)), incomplete)
         _, more = FIELDS.get(key.replace("-", "_"), ((), {}))
-        kind = more.get("type")
-        names = kind.known() if isinstance(kind, Names) else ()
+        option_type = more.get("type")
+        names = option_type.known() if isinstance(option_type, Names) else ()
         return completed((f"{key}={n}" for n in names), incomplete)
 
 

@@ -40,9 +40,9 @@ def replaced(args: Sequence[str]) -> list[str]:
     ['targets', 'list', '--help']
     """
     name = former_of(args)
-    words, rest = words_of(name).split(), args[len(name.split()) :]
+    words, arguments = words_of(name).split(), args[len(name.split()) :]
     # a command that became an option goes to the end: ``help X`` is ``X --help``
-    return [*rest, *words] if words[0].startswith("-") else [*words, *rest]
+    return [*arguments, *words] if words[0].startswith("-") else [*words, *arguments]
 
 
 def new_sides(args: Sequence[str]) -> list[str]:

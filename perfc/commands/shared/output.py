@@ -75,8 +75,8 @@ def output_option(
     *forms: str, words: str = "Output file (default: standard output)."
 ) -> Callable[[C], C]:
     """Add ``-o`` to a command that writes one format or selects among ``forms`` itself."""
-    kind = OutputFile(*forms)
-    return click.option("-o", "--output", type=kind, multiple=True, callback=only, help=words)
+    file_type = OutputFile(*forms)
+    return click.option("-o", "--output", type=file_type, multiple=True, callback=only, help=words)
 
 
 def format_options(
@@ -89,14 +89,14 @@ def format_options(
         also: further formats that only a file suffix selects.
         words: further help on the formats.
     """
-    every = (*forms, *also)
+    all_forms = (*forms, *also)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             requested, output = kwargs["form"], kwargs["output"]
             kwargs["form"] = output_format(
-                cast("str | None", requested), cast("Path | None", output), every
+                cast("str | None", requested), cast("Path | None", output), all_forms
             )
             return function(*args, **kwargs)
 
@@ -104,7 +104,7 @@ def format_options(
         asking = click.option(
             "--output-format", "form", type=click.Choice(forms), help=f"{usual} {words}".strip()
         )
-        return asking(output_option(*every)(wrapped))
+        return asking(output_option(*all_forms)(wrapped))
 
     return decorate
 

@@ -59,7 +59,7 @@ def table_options(command: str, table: Table = TABLE) -> Callable[[F], F]:
 
 def option(key: str, flags: Sequence[str] = (), **entry: Any) -> Callable[[F], F]:
     """Return the option of an entry; its flag is the key unless the entry has ``flags``."""
-    types = (make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry)
+    types = (make(entry.pop(type_key)) for type_key, make in KINDS.items() if type_key in entry)
     if value_type := next(types, None):
         entry["type"] = value_type
     # ``--a/--no-a``: the value is None if neither is given, whereas click's default is False

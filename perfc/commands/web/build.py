@@ -248,13 +248,13 @@ def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
         page.folder / "manifest.json", {"files": page.files, "lazy": page.lazy, "lock": lock}
     )
     offline = page.folder / "offline.js"
-    every = [n for n, p in files_of(page.folder) if p != offline and not n.startswith("licenses")]
+    names = [n for n, p in files_of(page.folder) if p != offline and not n.startswith("licenses")]
     # a change of any file changes the name of the browser's cache, so that it loads the new build;
     # 9 bytes are 12 letters of base64, without padding
-    digest = hashlib.sha256(b"".join((page.folder / n).read_bytes() for n in every)).digest()
+    digest = hashlib.sha256(b"".join((page.folder / n).read_bytes() for n in names)).digest()
     text = offline.read_text(encoding="utf-8")
     text = text.replace("@BUILD@", base64.urlsafe_b64encode(digest[:9]).decode())
-    offline.write_text(text.replace("[/* FILES */]", json.dumps(["./", *every])), encoding="utf-8")
+    offline.write_text(text.replace("[/* FILES */]", json.dumps(["./", *names])), encoding="utf-8")
 
 
 def write_json(path: Path, content: object) -> None:

@@ -17,15 +17,15 @@ def limit(memory_bytes: int, time_s: int) -> None:
         import resource
     except ImportError:
         return  # Windows has no such limits
-    for kind, value in (
+    for resource_kind, value in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, time_s),
         (resource.RLIMIT_FSIZE, 1 << 26),  # 64 MiB for each file that it writes
         (resource.RLIMIT_CORE, 0),  # no image of its memory if it crashes
     ):
-        _, hard = resource.getrlimit(kind)
+        _, hard = resource.getrlimit(resource_kind)
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (most, most))
+        resource.setrlimit(resource_kind, (most, most))
 
 
 def main() -> None:

@@ -101,16 +101,16 @@ def offers_of(
         ParseError: for an invalid table, or an unknown cloud.
     """
     # "" is the key of the offers of all targets
-    every = all_offers()
-    if cloud and cloud not in {o.cloud for o in every.get("", ())}:
-        hint = f"there are {', '.join(sorted({o.cloud for o in every['']}))}"
+    by_target = all_offers()
+    if cloud and cloud not in {o.cloud for o in by_target.get("", ())}:
+        hint = f"there are {', '.join(sorted({o.cloud for o in by_target['']}))}"
         raise ParseError(f"no prices of {cloud[:32]!r}", where="--cloud", hint=hint)
     # tables list whole cards; a slice is named by its card, a slash and its size
     name, _ = split(machine.name)
     share = machine.slice.card_share if machine.slice is not None else 1.0
     matching = [
         o.part(share)
-        for o in every.get(name, ())
+        for o in by_target.get(name, ())
         if terms in (None, o.terms) and (not cloud or o.cloud == cloud)
     ]
     # sorting is stable: offers of one date stay in order of their price

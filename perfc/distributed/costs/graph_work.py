@@ -168,13 +168,13 @@ class GraphWork(TrainingWork):
         from perfc.analyzers.runs.step_law import factors
 
         table = report.prediction
-        each = factors(report.execution, table, report.deployment, report.source)
-        self.has_step_law = each is not None
-        if each is None:
+        kernel_factors = factors(report.execution, table, report.deployment, report.source)
+        self.has_step_law = kernel_factors is not None
+        if kernel_factors is None:
             return table.kernels
         return [
             replace(kernel, time=(kernel.time * factor).at_least(kernel.floor_s))
-            for kernel, factor in zip(table.kernels, each, strict=True)
+            for kernel, factor in zip(table.kernels, kernel_factors, strict=True)
         ]
 
 

@@ -208,8 +208,8 @@ class LanguageWork(TrainingWork):
         """
         if self.runtime == TRAINER:
             return known
-        every = law_of()
-        low, high = min(known.low, every.low), max(known.high, every.high)
+        any_framework = law_of()
+        low, high = min(known.low, any_framework.low), max(known.high, any_framework.high)
         pointwise = known.pointwise if runtime(self.runtime).steps is Steps.EAGER else 1.0
         return replace(known, attention=1.0, pointwise=pointwise, low=low, high=high)
 
@@ -242,11 +242,11 @@ def parts_of(
             each_size = frozen_layer(work, partial(lowered, model, layer), plain, each_size)
         kinds[layer] = each_size
     first, last = (cost(part(model, precision, plain)) for part in (embedding_part, head_part))
-    tied, each = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
+    tied, weight_bytes = tied_elements(work.stack, share[0]), work.recipe.weight_bytes
     if work.lora_rank:
-        first, last = ([p.frozen(each) for p in ends] for ends in (first, last))
+        first, last = ([p.frozen(weight_bytes) for p in ends] for ends in (first, last))
     # a frozen table has no gradients to sum, but is stored once as well
-    tied, tied_bytes = (0.0, each * tied) if work.lora_rank else (tied, 0.0)
+    tied, tied_bytes = (0.0, weight_bytes * tied) if work.lora_rank else (tied, 0.0)
     last = [part.adding(tied, work.recipe.sent_bytes, load_machine(work.target)) for part in last]
     layers = [tuple(kinds[layer][i] for layer in work.stack.layers) for i in range(len(samples))]
     of_sizes = zip(first, layers, last, strict=True)

@@ -60,8 +60,8 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
 
 def gathered(work: StageWork, copies: RankGroup) -> Loss:
     """Return the loss of gathering updated parameters during the next forward pass."""
-    each = work.training.recipe.weight_bytes
-    dense_bytes, expert_bytes = work.parameters * each, work.expert_parameters * each
+    item_bytes = work.training.recipe.weight_bytes
+    dense_bytes, expert_bytes = work.parameters * item_bytes, work.expert_parameters * item_bytes
     time_s = work.fabric.time_s(Exchange.ALL_GATHER, dense_bytes, copies)
     time_s += work.fabric.time_s(Exchange.ALL_GATHER, expert_bytes, work.expert_copies)
     hidden_s = work.forward_s if work.training.overlap else 0.0

@@ -50,10 +50,10 @@ def config_of(path: str) -> tuple[dict[str, Any], WeightFile, str]:
     name = header.metadata.get("general.architecture")
     if not isinstance(name, str) or not name:
         raise ModelError("no 'general.architecture' says what it is", where=where)
-    kind = header.metadata.get("general.type", "model")
+    content_type = header.metadata.get("general.type", "model")
     # adapters, vocabularies and projectors have the same format
-    if kind != "model" or name == "clip":
-        what = "a vision projector" if name == "clip" else f"of the type {str(kind)[:32]!r}"
+    if content_type != "model" or name == "clip":
+        what = "a vision projector" if name == "clip" else f"of the type {str(content_type)[:32]!r}"
         raise ModelError(
             f"{what}, not a language model", hint="give the .gguf of the model", where=where
         )

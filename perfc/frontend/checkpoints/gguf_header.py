@@ -85,8 +85,8 @@ def parts_of(path: str) -> list[str]:
     named = SPLIT.fullmatch(path)
     if named is None or not 1 < int(named[4]) <= MOST_PARTS:
         return [path]
-    before, _, of, count, suffix = named.groups()
-    parts = [f"{before}{i:05}{of}{count}{suffix}" for i in range(1, int(count) + 1)]
+    before, _, infix, count, suffix = named.groups()
+    parts = [f"{before}{i:05}{infix}{count}{suffix}" for i in range(1, int(count) + 1)]
     missing = [p for p in parts if not os.path.exists(p)]
     if missing:
         message = f"{len(missing)} of {len(parts)} parts of the model are missing"
@@ -135,9 +135,9 @@ class _HeaderReader:
         for _ in range(self.count("<Q", MOST_KEYS, "keys")):
             key = self.text()
             self.metadata[key] = self.value(self.number("<I"), 0)
-        every = [self.tensor() for _ in range(tensors)]
-        self.check(every)
-        return [tensor for tensor, _ in every]
+        all_tensors = [self.tensor() for _ in range(tensors)]
+        self.check(all_tensors)
+        return [tensor for tensor, _ in all_tensors]
 
     def check(self, every: list[tuple[FileTensor, int]]) -> None:
         """Raise an error if the data of a tensor lie beyond the end of the file."""

@@ -148,23 +148,25 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     what = f"the entry of {name[:64]!a}"
     if not isinstance(entry, dict):
         raise ModelError(f"{what} is no object", where=where)
-    kind, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
-    if not isinstance(kind, str) or kind not in BITS:
-        raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
+    dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if not isinstance(dtype, str) or dtype not in BITS:
+        raise ModelError(
+            f"{what} has the type {str(dtype)[:32]!a}, which is not known", where=where
+        )
     # tensors of networks have fewer than 16 axes; a damaged file may name any number
     if not _are_wholes(shape) or not _are_wholes(offsets) or len(offsets) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
     elements = prod(shape)
     nbytes = offsets[1] - offsets[0]
     # the bits of types below a byte are rounded up to whole bytes
-    if nbytes != -(-elements * BITS[kind] // 8):
-        raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)
+    if nbytes != -(-elements * BITS[dtype] // 8):
+        raise ModelError(f"{what} has {nbytes} bytes for {elements} of {dtype}", where=where)
     # offsets count from the end of the header
     if offsets[1] > size:
         raise ModelError(
             f"ends before the data of {name[:64]!a}", hint="download it again", where=where
         )
-    return kind, nbytes
+    return dtype, nbytes
 
 
 def _are_wholes(value: Any) -> TypeGuard[list[int]]:

@@ -172,8 +172,8 @@ def _form(keys: Keys, method: Method) -> Form:
         bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
         name = f"{bits / weights:g}"
     else:
-        each = (_type_at(keys, path) for path in method.type_keys)
-        name = next(filter(None, each), method.usual)
+        named_types = (_type_at(keys, path) for path in method.type_keys)
+        name = next(filter(None, named_types), method.usual)
     return _typed(keys, method, name)
 
 
@@ -221,7 +221,7 @@ def _only(keys: Keys, method: Method) -> tuple[str, ...]:
     """Return the modules that are quantized, if a method lists them."""
     listed = keys.sequence(method.only) if method.only else None
     # GPTQ lists modules, or lists of the modules that it quantises together
-    modules = [m for each in listed or () for m in (each if isinstance(each, list) else [each])]
+    modules = [m for entry in listed or () for m in (entry if isinstance(entry, list) else [entry])]
     return Keys({"modules": modules or None}, keys.where).texts("modules") or ()
 
 

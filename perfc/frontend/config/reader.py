@@ -172,8 +172,8 @@ def _assumption(keys: Keys, family: str, row: str) -> str:
     """Return the words that name the row which reads an unknown family, and the unread keys."""
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
-    rest = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
-    listed = f"without its keys {', '.join(beyond[:SHOWN])}{rest}" if beyond else "with all keys"
+    more = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
+    listed = f"without its keys {', '.join(beyond[:SHOWN])}{more}" if beyond else "with all keys"
     return f"{family[:64]}, {NEAREST_FAMILY} {row}, {listed}"
 
 

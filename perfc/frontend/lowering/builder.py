@@ -157,10 +157,10 @@ class GraphBuilder:
         dims = tuple(s if isinstance(s, int) else 1 for s in meta.sizes)
         nbytes = None if payload is None else len(payload)
         self.graph.initializer.append(ProtoTensor(name, dims, meta.dtype, payload, nbytes))
-        kind = "PARAMETER" if is_parameter else "BUFFER"
+        role = "PARAMETER" if is_parameter else "BUFFER"
         if is_parameter:
             self.parameters.add(name)
-        self.graph.value_info.append(ValueInfo(name, self.type(meta), {KIND: kind}))
+        self.graph.value_info.append(ValueInfo(name, self.type(meta), {KIND: role}))
 
     def filled(self, sizes: Sequence[int], dtype: int) -> str:
         """Return a stored tensor that the program has only as a default: ones or zeros."""

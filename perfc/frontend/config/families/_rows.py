@@ -224,17 +224,17 @@ class _RowReader:
     def norm(self) -> Norm:
         """Return the normalization of rows of the model's width."""
         table = dict(self.row["norm"])
-        kind = NormKind(table.pop("kind"))
+        norm_kind = NormKind(table.pop("kind"))
         flags = {name: bool(self.scope.of(value)) for name, value in table.items()}
-        return Norm(kind, self.hidden, **flags)
+        return Norm(norm_kind, self.hidden, **flags)
 
     def layers(self, count: int, norm: Norm) -> tuple[Layer, ...]:
         """Return the layers; equal ones are one object."""
         bound = self.scope.bound
         distinct: dict[Layer, Layer] = {}
         result = []
-        for i, kind in enumerate(self.kinds(count)):
-            bound |= {"i": i, "layer": kind}
+        for i, layer_kind in enumerate(self.kinds(count)):
+            bound |= {"i": i, "layer": layer_kind}
             layer = tuple(self.residual(entry, norm) for entry in self.row["residuals"])
             # a layer may lack a part, as an MLP; its residual is then empty
             layer = tuple(r for r in layer if r.branches)

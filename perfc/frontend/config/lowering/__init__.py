@@ -113,8 +113,8 @@ def lower_images(
 
     halves = (precision or published(model)).in_halves
     # the tower is divided by tensors only: it is not part of the pipeline or the experts
-    alone = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
-    return lower_tower(Builder(model.name, halves, alone), model)
+    tensor_only = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
+    return lower_tower(Builder(model.name, halves, tensor_only), model)
 
 
 def published(model: LanguageModel) -> ServingPrecision:

@@ -131,11 +131,11 @@ class Builder:
         # a stage loads a part of the file, and it is unknown which of these tensors
         if tensors is None or self.parallel.pipeline > 1:
             return
-        rest = sum(
+        rest_bytes = sum(
             t.nbytes for name, t in tensors.tensors.items() if name not in self.lowered_tensors
         )
-        if rest:
-            self.weights.append(Value(REST, TensorType(DType.U8, (rest,)), None, RESIDENT))
+        if rest_bytes:
+            self.weights.append(Value(REST, TensorType(DType.U8, (rest_bytes,)), None, RESIDENT))
 
     def weight(self, name: str, shape: tuple[int, ...], dtype: DType | None = None) -> Value:
         """Add and return a stored parameter; in the type of the model's file if it has one."""
@@ -143,8 +143,8 @@ class Builder:
         if dtype is None and of_file is not None and of_file.dtype is DType.F32:
             dtype = DType.F32
         # with adapters, the weights of the model are frozen
-        kind = BUFFER if self.lora_rank else PARAMETER
-        value = Value(name, TensorType(dtype or self.half, shape), None, kind)
+        weight_kind = BUFFER if self.lora_rank else PARAMETER
+        value = Value(name, TensorType(dtype or self.half, shape), None, weight_kind)
         self.weights.append(value)
         return value
 
@@ -200,7 +200,7 @@ class Builder:
 
     def several(self, op: Op, inputs: Inputs, name: str, names: Sequence[str]) -> list[Value]:
         """Add a node with several results, and return the results."""
-        result = [Value(f"{name}.{each}", UNKNOWN) for each in names]
+        result = [Value(f"{name}.{result_name}", UNKNOWN) for result_name in names]
         self.nodes.append(Node(op, inputs, tuple(result), (), Loc(name)))
         return result
 

@@ -125,8 +125,8 @@ def disentangled(b: Builder, x: Value, a: Attention, run: Running, name: str, hi
     scores = b.node(MATMUL, (parts["query"], keys), f"{name}.content")
     index = _distance_index(b, run, heads)
     for content, position in (("query", "key"), ("key", "query")):
-        every = b.node(MATMUL, (parts[content], rows[position]), f"{name}.{content}_scores")
-        chosen = b.node(CHOOSE, (every, index), f"{name}.{content}_chosen")
+        all_rows = b.node(MATMUL, (parts[content], rows[position]), f"{name}.{content}_scores")
+        chosen = b.node(CHOOSE, (all_rows, index), f"{name}.{content}_chosen")
         # products of keys are [keys, queries]: transposed to [queries, keys]
         if content == "key":
             chosen = b.node(LAST_TWO, (chosen,), f"{name}.key_chosen_turned")
@@ -157,8 +157,8 @@ def _distance_index(b: Builder, run: Running, heads: int) -> Value:
     if key not in b.tables:
         length = run.tokens.length
         index = b.input("distances.index", DType.I64, (1, 1, length, length))
-        every = b.numbers((run.tokens.prompts, heads, length, length))
-        b.tables[key] = b.node(Expand(), (index, every), "distances.by_head")
+        shape = b.numbers((run.tokens.prompts, heads, length, length))
+        b.tables[key] = b.node(Expand(), (index, shape), "distances.by_head")
     return b.tables[key]
 
 
@@ -169,24 +169,24 @@ def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, 
     # as in PyTorch, the expansion copies nothing, and the reshape behind it copies every head
     single = b.shaped(x, (prompts, heads, 1, length, size), f"{x.name}.grouped")
     shape = b.numbers((prompts, heads, times, length, size))
-    every = b.node(Expand(), (single, shape), f"{x.name}.expanded")
-    copied = b.node(COPY, (every,), f"{x.name}.repeated")
+    expanded = b.node(Expand(), (single, shape), f"{x.name}.expanded")
+    copied = b.node(COPY, (expanded,), f"{x.name}.repeated")
     return b.shaped(copied, (prompts, heads * times, length, size), f"{x.name}.heads")
 
 
 def _rotated(b: Builder, x: Value, dims: tuple[int, int], run: Running, name: str) -> Value:
     """Return heads [batch, heads, length, size] rotated by their positions, as ``rotate_half``."""
     rotary, size = dims
-    rest: list[Value] = []
+    unrotated: list[Value] = []
     if rotary < size:
-        x, *rest = b.cut(x, (rotary, size - rotary), f"{name}.parts")
+        x, *unrotated = b.cut(x, (rotary, size - rotary), f"{name}.parts")
     cos, sin = _angles(b, rotary, run)
     first, second = b.cut(x, (rotary // 2, rotary - rotary // 2), f"{name}.halves")
     turned = b.node(JOIN, (b.node(Neg(), (second,), f"{name}.negative"), first), f"{name}.turned")
     by_cos = b.node(MUL, (x, cos), f"{name}.cos")
     by_sin = b.node(MUL, (turned, sin), f"{name}.sin")
     result = b.node(ADD, (by_cos, by_sin), name)
-    return b.node(JOIN, (result, *rest), f"{name}.whole") if rest else result
+    return b.node(JOIN, (result, *unrotated), f"{name}.whole") if unrotated else result
 
 
 def _angles(b: Builder, width: int, run: Running) -> tuple[Value, Value]:

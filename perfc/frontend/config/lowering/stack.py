@@ -166,8 +166,10 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
     x = b.node(TURN, (flat,), f"{name}.patches.tokens")
     if e.extra:
         learned = b.weight(f"{name}.class", (1, e.extra, hidden))
-        every = b.node(Expand(), (learned, b.numbers((batch, e.extra, hidden))), f"{name}.classes")
-        x = b.node(Concat(axis=1), (every, x), f"{name}.tokens")
+        classes = b.node(
+            Expand(), (learned, b.numbers((batch, e.extra, hidden))), f"{name}.classes"
+        )
+        x = b.node(Concat(axis=1), (classes, x), f"{name}.tokens")
     if e.has_positions:
         places = b.weight(f"{name}.positions.weight", (1, e.tokens, hidden))
         x = b.node(ADD, (x, places), f"{name}.positioned")

@@ -70,8 +70,8 @@ def mixed_streams(
 
     def first(y: Value, part: str) -> Value:
         """Return the stream that the layer computes on."""
-        one, _ = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
-        return b.shaped(one, (-1, hidden), f"{part}.flat")
+        stream, _ = b.several(Split(axis=1), (y, b.numbers((1, count - 1))), part, ("one", "rest"))
+        return b.shaped(stream, (-1, hidden), f"{part}.flat")
 
     split_up = b.shaped(x, (-1, count, hidden), f"{name}.split")
     weights = b.product(
