@@ -31,8 +31,7 @@ def record(cls: type[T]) -> type[T]:
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """Return a `record` without slots, for classes with subclasses, such as operators."""
-    defined = dict(vars(cls))
-    return _compared(_declared(cls, slots=False), defined)
+    return _compared(_declared(cls, slots=False), vars(cls))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))

@@ -352,13 +352,13 @@ def cases(device: Device, quick: bool) -> tuple[Case, ...]:
     Cases that a target file requires come first, since time may run out.
     """
     # a core alone streams through less in the same time, so its working sets are smaller
-    one = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
+    one_core = replace(device, cores=1, most_bytes=8 * device.cache_bytes)
     plan = (
         Case(p.id, size, scope)
         for p in PROBES.values()
         for scope in p.scopes
         if scope is Scope.ALL or device.cores > 1 or p.scopes == (Scope.ONE,)
-        for size in _ordered(p, device if scope is Scope.ALL else one, quick)
+        for size in _ordered(p, device if scope is Scope.ALL else one_core, quick)
     )
     return tuple(sorted(plan, key=rank))
 

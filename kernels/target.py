@@ -19,8 +19,8 @@ class Number:
         key: ``compute.matrix.f16.peak_flop_per_s``.
         source: a ``[source.…]`` table.
         n: number of samples, 0 if it was not measured.
-        iqr: distance between their quartiles, in the key's unit.
-        spread: spread of the rounds whose median it is; None if it was not measured in rounds.
+        iqr: distance between the quartiles of the samples, in the key's unit.
+        spread: spread of the rounds whose median the value is; None without rounds.
     """
 
     key: str

@@ -214,7 +214,7 @@ class Terms(Lexer):
     def _known(self) -> Known:
         """Read a content as an attribute: the shape, ``)``, and the elements.
 
-        They are one list in row-major order, or nested lists.
+        The elements are one list in row-major order, or nested lists.
         """
         start = self.start
         shape: list[int] = []

@@ -312,7 +312,7 @@ def less_or_equal(a: Item, b: Item) -> Item:
 def _at_most(a: Item, b: Item, limit: int) -> Item:
     """Return ``a <= b`` for a float and a symbolic element.
 
-    Extents are whole, so an extent is compared with ``limit``, the float rounded toward it.
+    ``limit`` is the float rounded to an integer: a whole extent compares with it in the same way.
     """
     if isinstance(a, Poly):
         return at_most(a, limit)

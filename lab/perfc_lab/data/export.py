@@ -60,7 +60,7 @@ def creator() -> Callable[..., Any]:
     """Return the function of timm that builds a model.
 
     Raises:
-        MissingExtraError: it, or what it needs, is not installed.
+        MissingExtraError: timm, or a package that it needs, is not installed.
     """
     try:
         import onnxscript  # noqa: F401

@@ -115,7 +115,7 @@ def run(env: dict[str, str], *arguments: str) -> None:
     """Run git.
 
     Raises:
-        FetchError: it is not there, fails, or takes longer than ``LIMIT_S``.
+        FetchError: git is not installed, fails, or takes longer than ``LIMIT_S``.
     """
     command = ["git", "-c", "core.hooksPath=/dev/null", *arguments]
     try:

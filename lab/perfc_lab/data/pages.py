@@ -60,7 +60,7 @@ class PageForm:
         times: pattern of the names of columns of times.
         labels: pattern of a column's name, and pattern of its cells; rows with other cells are left
             out.
-        optional: the same of columns that a table may lack.
+        optional: patterns as those of ``labels``, for columns that a table may lack.
         cell: pattern of each ``time`` in a cell.
         rate: True if the cells are samples per second.
         total: True if the times of a row are added to one time.

@@ -46,7 +46,7 @@ class PublicSource(ABC):
     folders: ClassVar[tuple[str, ...]]
     """Folders of the repository that hold the rows; nothing else is checked out."""
     tables: ClassVar[tuple[str, ...]]
-    """Names of the tables it becomes."""
+    """Names of the tables that the source becomes."""
 
     @abstractmethod
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
@@ -69,7 +69,7 @@ def sources() -> Mapping[str, PublicSource]:
 def files_in(clone: Path, *patterns: str) -> list[Path]:
     """Return the files of a checkout by name, of any of ``patterns``.
 
-    Links that leave it are not followed.
+    Links that leave the checkout are not followed.
 
     Raises:
         FetchError: there is none.
@@ -93,7 +93,7 @@ def read_table(
     Args:
         path: the file.
         columns: new names by published names.
-        optional: the same of columns that may be absent, which are empty then.
+        optional: new names of columns that the file may lack; these are then empty.
 
     Raises:
         FetchError: too large, a pointer to a file that was not fetched, or without those columns.

@@ -30,7 +30,7 @@ class ReleaseMember:
     """A regular file of a release.
 
     Args:
-        name: its path in the release, for messages and as a text that is parsed; never opened.
+        name: its path in the release, a text for messages and parsing; nothing opens it.
         content: its bytes.
     """
 

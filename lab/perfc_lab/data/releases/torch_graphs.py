@@ -44,10 +44,10 @@ MIB = 1 << 20
 
 
 def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
-    """Return data set, row and graph of a file; the width of its nodes says whose it is.
+    """Return data set, row and graph of a file; the width of its nodes says which release it is of.
 
     Raises:
-        FetchError: no such file, of neither width, or without labels.
+        FetchError: the file has no such graph, nodes of another width, or no labels.
     """
     value = torch_value(member.content, member.name, MOST_NUMBERS)
     # newer versions of torch_geometric hold the tensors of a ``Data`` two levels deeper

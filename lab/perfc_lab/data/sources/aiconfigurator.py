@@ -99,7 +99,7 @@ PLAIN = {
     # gated delta nets: convolutions, prompts and single tokens
     "aic_gdn": ("gdn_perf", CORRECTED),
 }
-"""Tables whose columns are those of files: table, stem of the files and columns."""
+"""Stem of the files and columns, by table: these tables have the columns of the files."""
 # columns of collectives
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
@@ -180,7 +180,7 @@ class AiConfigurator(PublicSource):
 
 
 def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) -> pd.DataFrame:
-    """Return tables of one kind: each framework's newest version, and all versions with power."""
+    """Return the rows of a kind of kernel: each framework's newest version, and all with power."""
     # files are sorted: of a table that is there as Parquet and as text, Parquet comes first
     paths: dict[Place, Path] = {}
     for path in files_in(clone, *(f"{root}/data/**/{stem}.*" for root in SYSTEMS)):

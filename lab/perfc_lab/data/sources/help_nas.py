@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SPACES = ("nasbench201", "fbnet", "ofa")
 """Search spaces, by the names of their folders."""
-# names of graphics processors with the batch; others have none
+# names of graphics processors end in the batch; names of other devices have none
 GPU = re.compile(r"(?P<device>(?:10|20)80ti|titan_?(?:x|xp|rtx)|v100)_(?P<batch>\d+)")
 
 

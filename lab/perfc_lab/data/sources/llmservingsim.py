@@ -89,7 +89,7 @@ def new_layers(path: Path, x_name: str) -> pd.DataFrame:
 
 
 def old_layers(path: Path) -> pd.DataFrame:
-    """Return the times by PyTorch's profiler, in ns."""
+    """Return the times by PyTorch's profiler: in ns in the file, in µs here."""
     columns = {"layer_name": "layer", "input": "x", "kv_cache": "kv_cache"}
     frame = read_table(path, {**columns, "latency(ns)": "latency_us"})
     frame = measured(frame, path, "x", "latency_us")
@@ -104,7 +104,10 @@ def new_attention(path: Path) -> pd.DataFrame:
 
 
 def old_attention(path: Path) -> pd.DataFrame:
-    """Return the medians in ms of prompts or of steps of decoding, never of both."""
+    """Return prompts and steps of decoding, with medians in ms in the file and in µs here.
+
+    No row has both.
+    """
     columns = {
         "batch_size": "batch",
         "prefill_chunk_size": "prefill_chunk",
