@@ -311,7 +311,7 @@ def analyzed(
 
     Args:
         read: the module without types of intermediate values.
-        how: how it is run.
+        how: how the model is run.
         am: results of earlier analyses of it.
         given: the predictor, the model and contents of inputs as the caller gave them.
         example: shape of one example to compare with the inputs; None for no comparison.

@@ -50,7 +50,7 @@ class FusionStep:
 
     Args:
         node: node of the graph; None for a result.
-        access: how it reads its operands.
+        access: how the operator reads its operands.
         readers: positions of the steps that read its result.
         is_output: whether the result leaves the graph.
     """

@@ -23,8 +23,9 @@ class Touched(NamedTuple):
     Args:
         read: bytes read.
         written: bytes written.
-        reused: for each value that it reads, the capacity at which a cache still has it, and its
-            bytes. The capacity is the traffic since the value was last touched, plus its bytes.
+        reused: for each value that the kernel reads, the capacity at which a cache still has the
+            value, and its bytes. This capacity is the traffic since the value was last touched,
+            plus its bytes.
     """
 
     read: float

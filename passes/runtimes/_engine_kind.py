@@ -150,6 +150,8 @@ class RecordedSteps:
 class EngineKind:
     """Defaults of a runtime that serves language models: its steps, its memory, its kernels.
 
+    Wherever a field says "it", that is the engine.
+
     Args:
         batching: policy that decides which requests share a step.
         token_budget: maximum tokens of one step.

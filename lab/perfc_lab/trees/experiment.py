@@ -96,7 +96,7 @@ class TreeComparison:
     """Everything that was compared.
 
     Args:
-        scores: by target, method, folds and table.
+        scores: errors by target, method, folds and table.
         ablation: errors with each set of features of Table 6.6, by the name of the set.
         checks: scores of rows that nothing was learned from.
         speeds: rows a second, Figure 6.7.
