@@ -104,6 +104,7 @@ class Places:
                 self.looked_up.add(result)
             case Add() if all(v in self.looked_up for v in node.inputs):
                 self.looked_up.add(result)
+                # elements of the sum are dropped, and not those of its summands
                 self.values.difference_update(self.embeddings(v) for v in node.inputs if v)
                 self.values.add(self.embeddings(result))
             case Softmax() if self.weighs(result):
@@ -137,11 +138,13 @@ class Places:
             # of a branch that is cast, elements are dropped before the cast; of one that is
             # reshaped, after the view
             inner = self.ends.get(node.inputs[0], ())
-            return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
+            if node.op.is_exactly(Cast):
+                return inner
+            return (result,) if inner else ()
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
         # the stored operand is a bias: the branch ends after its addition
         if len(sides) == 1:
-            return (result,) * bool(sides[0])
+            return (result,) if sides[0] else ()
         parts = tuple(v for side in sides for v in side)
         return parts if all(sides) and len(parts) <= MOST_BRANCHES else ()
 
