@@ -31,7 +31,7 @@ class PerfcError(Exception):
 
     @property
     def reason(self) -> str:
-        """Return why a part of a result is left out."""
+        """Return the words by which a result says why this error leaves a part of it out."""
         return self.message
 
     def __str__(self) -> str:
@@ -43,6 +43,7 @@ class PerfcError(Exception):
 def reason_of(error: Exception) -> str:
     """Return the message of a parser of the standard library, in one line of 200 characters."""
     said = str(error) or type(error).__name__
+    # Python converts no longer text to an integer, and its message names a setting of Python
     if "integer string conversion" in said:
         return "a whole number of more than 4,300 digits"
     return said.splitlines()[0][:200]

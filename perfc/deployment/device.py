@@ -26,7 +26,7 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
     """
     if not table.is_excluded(machine.kind, machine.vendor):
         return machine
-    # for a serving engine the hint names engines, for a runtime of graphs such runtimes
+    # the hint names runtimes of the same purpose: serving engines, or runtimes of graphs
     like = (t for t in tables() if t.serves is table.serves)
     device = "cpu" if machine.kind == "cpu" else "cuda"
     runnable = [t.name for t in like if t.runs_on(device, machine.vendor)]

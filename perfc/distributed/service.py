@@ -50,7 +50,7 @@ def work_of(
         model: as `plan` takes it.
         target: cluster, or GPU with assumed links.
         dtype: type of matrix multiplications; "" for the 16 bits that the machine multiplies.
-        runtime: fusion rules; "" for those of published runs.
+        runtime: fusion rules; "" for the rules of published runs.
         seq: tokens per sample; 0 for the length in the graph's file.
         lora_rank: rank of the adapters that alone are trained; 0 if all parameters are.
 
@@ -150,9 +150,9 @@ def plan(
         dtype: type of matrix multiplications; "" for 16 bits of the machine, by autocast if
             samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
             ``f32``, ``tf32`` and autocast they are f32 themselves.
-        runtime: fusion rules; "" for those of published runs.
-        parallel: fixed degrees: all in a mapping, or those fields of a `Parallel` that differ
-            from the ones of a single GPU.
+        runtime: fusion rules; "" for the rules of published runs.
+        parallel: fixed degrees: all in a mapping, or the fields of a `Parallel` that differ from
+            the degrees of a single GPU.
         checkpointing: none, selective or block; "" to search for the best.
         micro_batch: samples per micro-batch; 0 to search for the best.
         trained_by: framework whose published runs correct the time.
@@ -233,7 +233,7 @@ def scale(
         seq: tokens per sample, as for `plan`.
         train: optimizer.
         dtype: type of matrix multiplications, as for `plan`.
-        runtime: fusion rules; "" for those of published runs.
+        runtime: fusion rules; "" for the rules of published runs.
         parallel: degrees of one copy.
         checkpointing: none, selective or block.
         micro_batch: samples per micro-batch; 0 for the largest power of two that fits.

@@ -40,15 +40,15 @@ PACKAGES = ("diffusers", "torch", "onnxscript")
 def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     """Return a denoiser in the IR, with a symbolic batch, or a decoder of one picture.
 
-    Decoders take one: with many pictures their largest activations exceed 32-bit indices.
+    A decoder takes one picture: with many, its largest activations exceed 32-bit indices.
 
     Args:
-        part: its class and configuration.
+        part: class and configuration of the network.
         latent: latent of one picture.
         tokens: number of tokens of a prompt.
 
     Raises:
-        ModelError: its class cannot be built so, or PyTorch cannot export it.
+        ModelError: the class cannot be built from the configuration, or PyTorch cannot export it.
         MissingExtraError: diffusers or PyTorch is not installed.
     """
     inputs = inputs_of(part, latent, tokens)
@@ -79,7 +79,7 @@ def exported(part: PipelinePart, inputs: tuple[Tensor, ...]) -> bytes:
     """Return the ONNX file of a part, without its weights.
 
     Raises:
-        ModelError: its class cannot be built so, or PyTorch cannot export it.
+        ModelError: the class cannot be built from the configuration, or PyTorch cannot export it.
         MissingExtraError: diffusers or PyTorch is not installed.
     """
     try:
@@ -112,7 +112,7 @@ def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
         examples = tuple(example(tensor, batch) for tensor in inputs)
         dim = {0: torch.export.Dim(BATCH, min=1, max=MOST)}
         axes = tuple(dim if tensor.has_batch else None for tensor in inputs)
-        # one entry, as `Calling` takes all tensors in one parameter
+        # one entry, as `Calling` takes all tensors in one parameter; a decoder has a fixed batch
         shapes = None if batch == 1 else (axes,)
         program = torch.export.export(called, examples, dynamic_shapes=shapes)
         without_idle_squeezes(program)
@@ -120,7 +120,10 @@ def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
 
 
 def calling(module: Any, part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
-    """Return a module that takes tensors in order and passes them to a part by name."""
+    """Return a module that takes the inputs of a part in order.
+
+    It passes them to a denoiser by name, and to ``decode`` of a decoder in the same order.
+    """
     import torch
 
     names = [tensor.name for tensor in inputs]

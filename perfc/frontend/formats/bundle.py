@@ -1,4 +1,4 @@
-"""Folders of a runtime with an ONNX model in them, and Core ML's, which have none."""
+"""Folders of ONNX Runtime GenAI, which contain an ONNX model, and Core ML models, which do not."""
 
 from __future__ import annotations
 

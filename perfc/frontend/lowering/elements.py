@@ -137,7 +137,7 @@ def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
     # complex numbers of 128 bits stand in other fields
     if bits is None or bits > 64:
         return None
-    # a stream of bits: the first number has the lowest
+    # a stream of bits: the first number has the lowest bits
     if data_type in _SIX_BIT:
         stream = sum((number & 0x3F) << (6 * place) for place, number in enumerate(numbers))
         return stream.to_bytes((6 * len(numbers) + 7) // 8, "little")
@@ -258,7 +258,7 @@ def packed(values: Sequence[Any], dtype: int) -> bytes:
 
 
 def limited(value: float, code: str) -> bytes:
-    """Return the bytes of a number; one that is out of range becomes the closest of its type."""
+    """Return the bytes of a number; out of the range of its type, of the closest number in it."""
     if code in "fde":
         try:
             return struct.pack(f"<{code}", value)

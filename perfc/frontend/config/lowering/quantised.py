@@ -2,7 +2,8 @@
 
 Operators and layouts of weights are those of ONNX Runtime's contrib operators; engines store the
 same number of bytes in other orders. Operators take optional operands by position: None stands for
-an absent one.
+an absent operand. A ``unit_scale`` is one number for a whole operand, where the format has no other
+scales of it.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def block_product(
         name: name of the weight and of the node.
         bias: bias that is added; None for none.
         stored: the whole weight, of which this rank has a share.
-        table: the weight, where it is that of the embedding.
+        table: table of the embedding that is also this weight; None for a separate weight.
     """
     k, n = extents
     packed = table or b.weight(f"{name}.weight", (stored.part(k * n),), DType.U8)

@@ -79,7 +79,7 @@ def embedded(
         b: builder that collects the nodes.
         stack: stack whose embedding is lowered.
         run: tokens of the pass and their positions.
-        shared: the table of the encoder, where the decoder has the same.
+        shared: table of the encoder, if the decoder reads the same table; None otherwise.
     """
     match stack.embedding:
         case TokenEmbedding() as tokens:
@@ -123,7 +123,7 @@ def token_embedding(
 
 
 def table_of(b: Builder, name: str, shape: tuple[int, int]) -> Value:
-    """Return a table of tokens, in rows of blocks where the model's file has them so."""
+    """Return a table of tokens; its rows are bytes of blocks if the model's file stores blocks."""
     of_file = b.stored(f"{name}.weight")
     if of_file is None or of_file.dtype is not None:
         return b.weight(f"{name}.weight", shape)
@@ -136,6 +136,7 @@ def looked_up(b: Builder, table: Value, ids: Value, width: int, name: str) -> Va
     # bytes are blocks of a file, which the operator widens as it reads
     if not isinstance(table.type, TensorType) or table.type.dtype is not DType.U8:
         return b.node(GATHER, (table, ids), name)
+    # the blocks hold their scales: the operand of scales is a single number
     op = GatherBlockQuantized(columns=width)
     return b.node(op, (table, ids, b.buffer("scale.half", (1,), b.half)), name)
 
@@ -154,7 +155,7 @@ def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
 
 
 def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
-    """Return the patches of images projected to tokens, behind learned ones."""
+    """Return the patches of images projected to tokens, behind learned tokens."""
     # a convolution whose stride is its kernel multiplies each patch by one matrix
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
     image = b.input(f"{name}.image", b.half, (batch, e.channels, e.image, e.image))
@@ -239,7 +240,7 @@ def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidde
 
 
 def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) -> Value:
-    """Return ``x`` after what a branch computes."""
+    """Return ``x`` after the mixer of a branch."""
     match m:
         case Attention():
             return attention(b, x, m, run, f"{name}.attention", hidden)
@@ -262,7 +263,7 @@ def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) 
 
 
 def of_first_tokens(b: Builder, x: Value, h: OutputHead, stack: Stack, run: Running) -> Value:
-    """Return the rows of ``x`` that a head reads: those of first tokens, or all."""
+    """Return the rows of ``x`` that a head reads: rows of first tokens, or all rows."""
     if not h.is_first_token:
         return x
     first = b.input(f"{stack.name}.first_tokens", DType.I64, (run.tokens.prompts,))
