@@ -22,9 +22,9 @@ from .retype import (
 class Mixed(Transform):
     """Autocast lower bound: products and all activations narrow, parameters unchanged.
 
-    This is the least traffic of any autocast, as lower bounds require: `Autocast` knows which
-    operators write f32, but models contain explicit casts too. Predictors of times count launches
-    with `Autocast`, casts included (`perfc.analyzers.steps`).
+    Lower bounds require the least traffic of any autocast. `Autocast` also knows which operators
+    write f32, but leaves out explicit casts in models, so that it gives no bound. Predictors of
+    times count launches with `Autocast`, casts included (`perfc.analyzers.steps`).
     """
 
     dtype: str = "f16"

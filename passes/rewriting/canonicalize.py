@@ -45,8 +45,9 @@ class Canonicalize(Transform):
     that projects its input becomes a product and attention.
 
     Args:
-        keeps_parameters: keep nodes that depend on parameters alone, and tables of positions, as
-            in training, where parameters change, and in modules, whose operators run each time.
+        keeps_parameters: keep nodes that depend on parameters alone, and tables of positions.
+            Training needs it, as parameters change, and so do modules, whose operators run each
+            time.
         exports: write a PyTorch program in the operators of its ONNX export.
     """
 
@@ -220,6 +221,7 @@ def split(node: Node) -> tuple[Node, ...]:
 
 def iterated(body: Graph) -> Iterator[Value]:
     """Yield the number of the iteration, and the states whose contents an iteration changes."""
+    # inputs are the number, a condition and the states; outputs are a condition and the states
     yield from body.inputs[:1]
     for before, after in zip(body.inputs[2:], body.outputs[1:], strict=False):
         if before.known is not None and before.known != after.known:

@@ -38,8 +38,8 @@ GNN: Mapping[Target, ThesisCell] = {
     Target.MEMORY: ThesisCell(0.0945, 2657.45, 0.874),
     Target.ENERGY: ThesisCell(0.5318, 1.94, 0.41),
 }
-"""Errors of the graph network, to compare with the trees in the same units."""
-# features by the names of `model_features.MODEL`; MF are all of these, HF those of the hardware
+"""Table 6.5: errors of the thesis's graph network, in the same units."""
+# features have the names of `model_features.MODEL`; MF are all of these, HF all of the hardware's
 ABLATION: Mapping[Target, Mapping[str, float]] = {
     Target.THROUGHPUT: {
         "TM": 0.3936,

@@ -18,6 +18,7 @@ FACTORED = (
 )
 """Kernels of matrices; the norm of an update is left out.
 
+The numbers of operations set no time, as memory bounds every kernel.
 Letters: ``p`` parameters, ``g`` gradients, ``r`` and ``c`` means of rows and columns, ``t`` update.
 """
 WHOLE = (
