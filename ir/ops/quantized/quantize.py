@@ -155,8 +155,13 @@ class DynamicQuantizeLinear(Op):
         low, high = min(*numbers, 0.0), max(*numbers, 0.0)
         # elements that are all 0 take any step
         step = exact.plain(exact.round_to((high - low) / 255, DType.F32)) or 1.0
-        zero_point = min(max(round(exact.plain(exact.round_to(-low / step, DType.F32))), 0), 255)
-        levels = [min(max(round(n / step) + zero_point, 0), 255) for n in numbers]
+
+        def level(x: float) -> int:
+            # the quotient in f32, as kernels compute it, then the nearest integer, ties to even
+            return round(exact.plain(exact.round_to(x / step, DType.F32)))
+
+        zero_point = min(max(level(-low), 0), 255)
+        levels = [min(max(level(n) + zero_point, 0), 255) for n in numbers]
         return Known.of(x.shape, levels), Known((), (step,)), Known((), (zero_point,))
 
 
