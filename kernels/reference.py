@@ -121,6 +121,7 @@ def multiply_add(dtype: str) -> Pair:
                 x = x * 5 + 7 & 0xFFFFFFFF  # modulo 2³²: "+" binds before "&"
             return ReferenceResult(x.astype(np.uint32).view(np.int32), 0.0)
         y = given["x"].astype(np.float64)
+        # values approach 1, so that no type overflows
         for _ in range(STEPS):
             y = y * 0.75 + 0.25
         return ReferenceResult(y, _TOLERANCES[dtype])
@@ -168,6 +169,7 @@ def unary(function: str) -> Pair:
     def inputs(seed: int) -> Inputs:
         import numpy as np
 
+        # positive, as roots and reciprocals need; their exponentials are small
         return {"x": np.random.default_rng(seed).uniform(1 / 16, 8, 1024).astype(np.float32)}
 
     def expected(given: Inputs) -> ReferenceResult:

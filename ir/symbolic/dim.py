@@ -163,7 +163,7 @@ def _terms(d: Dim) -> tuple[tuple[Monomial, int], ...]:
     return d.terms if isinstance(d, Poly) else ((((), d),) if d else ())
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 16)  # sizes of caches bound the memory of a long process
 def _add(a: Dim, b: Dim) -> Dim:
     return _collect((*_terms(a), *_terms(b)))
 

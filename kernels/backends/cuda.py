@@ -60,7 +60,8 @@ class Cuda:
             arch=f"sm_{self.capability}",
             cores=cores,
             memory_bytes=int(total),
-            # margins: modules, graphs and the workspace of products take memory later
+            # margins, the larger one for working sets: modules, graphs and the workspace of
+            # products take memory later
             free_bytes=int(free * 0.9),
             most_bytes=int(free * 0.85),
             caches={  # CUDA reports no size of L1: shared memory, which is cut out of it, stands in

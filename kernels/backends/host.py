@@ -257,6 +257,7 @@ def cores_used(share: float) -> str:
     """Return a share of all processors as text: ``80 % of a core``, ``1.6 of 2 cores``."""
     cores = os.cpu_count() or 1
     used = share * cores
+    # from 99.5 % on, a share of one core would be printed as 100 %
     return f"{100 * used:.0f} % of a core" if used < 0.995 else f"{used:.1f} of {cores} cores"
 
 

@@ -36,6 +36,7 @@ class NumpyProduct:
         # at least two sets of matrices alternate; up to eight, so that they exceed the cache
         sets = max(2, min(8, 2 * cache_bytes // nbytes))
         shape = (sets, size, size)
+        # operands of both signs, so that sums stay small
         self.a = rng.random(shape, np.float32).astype(kind) - kind(0.5)
         self.b = rng.random(shape, np.float32).astype(kind) - kind(0.5)
         self.c = np.zeros(shape, kind)

@@ -58,6 +58,7 @@ def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
     x = numbers(value["x"], member.name)
     edges = edge_table(value["edge_index"], member.name)
     static, y = (numbers(value[key], member.name).reshape(-1) for key in ("static", "y"))
+    # columns of a node in DIPPM's release, and in TraPPM's
     match x.shape:
         case (_, 32):
             row, graph = dippm(member, x, edges, static, y)
