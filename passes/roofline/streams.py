@@ -127,6 +127,7 @@ class Timeline:
                 self.readers[j].append(i)
         self.ready = [i for i, n in enumerate(self.missing) if not n]
         heapify(self.ready)
+        # streams on which no kernel runs
         self.free = list(range(max(streams, 1)))
         # seconds alone that each running kernel still needs
         self.left: dict[int, float] = {}

@@ -44,7 +44,7 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
             weight = n.inputs[1] if n.op.kind in PACKED else None
             if weight is None or weight.weight is None:
                 continue
-            # a folded copy, then a packed one; kernels that share the weight do not share these
+            # a folded copy and a packed copy, which kernels that share the weight do not share
             if is_folded and n.op.kind is Kind.CONV:
                 copied_bytes += 2 * bytes_of(weight, env)
             else:
