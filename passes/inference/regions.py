@@ -266,8 +266,7 @@ def _unrolled(
         region = _fixed_point(inference, body, env, carried)
         scans = [[v.type] for v in region.outputs[1 + len(carried) :]]
     elif varying or elements(initial) < elements(before):
-        # one body stands for all: inferred with the smallest states, it has at most the work of any
-        # iteration
+        # one body stands for all: with the smallest states it has no more work than any iteration
         inference.varying |= varying
         least = min(initial, before, key=elements)
         region = inference.graph(body, env, body_arguments(least, Known.scalar(done - 1)))
