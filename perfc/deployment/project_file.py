@@ -151,7 +151,7 @@ def target_of(name: str, path: Path) -> str:
 def line_in(text: str, table: str, name: str) -> int:
     """Return the line of a key of ``[table]``, else of the table's header, else 1."""
     lines = text.splitlines()
-    # a header of the table, or of one within it
+    # a header of the table, or of a table within it
     header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
     start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
     keys = {name, name.replace("_", "-")}

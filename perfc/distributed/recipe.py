@@ -73,7 +73,7 @@ def optimizer_bytes(name: str) -> float:
 
 
 def recipe_of(dtype: str) -> TrainingTypes:
-    """Return the recipe of a type of products.
+    """Return the element types of a step by the type of its products.
 
     In f32, TF32 and autocast the weights and the sent gradients are f32.
 

@@ -73,7 +73,7 @@ def plan_document(view: PlanView) -> Document:
     samples = f"{plural(view.batch, 'sample')}{length}"
     title = f"{view.model} on {view.gpus} × {view.target} · {samples}"
     sections: list[Section] = []
-    # if nothing fits, what needs the least memory is shown with a warning
+    # if nothing fits, the setting that needs the least memory is shown with a warning
     best = view.best or view.smallest
     assert best is not None
     facts = Facts(tuple(step_facts(best, view.capacity_bytes)))

@@ -111,7 +111,7 @@ def schema(tool: str) -> dict[str, Any]:
     for command in commands:
         for name, parameter in command.parameters:
             properties.setdefault(name, parameter_schema(parameter))
-            # other subcommands may not have a parameter that one requires: `command_line` checks
+            # subcommands may lack a parameter that another one requires: `command_line` checks
             if parameter.required and len(commands) == 1:
                 required.append(name)
     return {
@@ -205,7 +205,7 @@ def command_line(
         (positional if isinstance(parameters[name], click.Argument) else options).append(
             (name, value)
         )
-    # JSON objects have no order: arguments go in that of the command
+    # JSON objects have no order: arguments go in the order of the command
     positional.sort(key=lambda pair: list(parameters).index(pair[0]))
     # tools write no file, thus no cache either
     line = [*chosen.path, *(["--no-cache"] if "no_cache" in parameters else [])]

@@ -53,7 +53,7 @@ def budgets_of(
 
 
 def left_by(options: DeploymentOptions, files: Sequence[str], revision: str) -> list[Config]:
-    """Return the budgets of the projects that files were in before renames since a revision."""
+    """Return the budgets of projects out of which files were renamed since a revision."""
     from perfc.common.repository import root_of
     from perfc.review.diff.revision import renamed
 
@@ -121,7 +121,7 @@ def slashed(file: str) -> str:
 
 
 def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
-    """Return the budgets of one project, or the built-in ones if it has none.
+    """Return the budgets of one project, or the built-in budgets if it has none.
 
     Modules in ``files`` that no budget names get one without a file.
     """

@@ -103,7 +103,7 @@ def modules_of(
 
 
 def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
-    """Reject anything that would overwrite a file.
+    """Reject options that a new perfc.toml cannot follow, and files that it would replace or hide.
 
     Raises:
         UsageError: an option that a new perfc.toml cannot follow.

@@ -45,7 +45,7 @@ ANY_OPTIMIZER = "sgd"
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 """Phases before gradients; a loss is computed with the forward pass."""
 SUFFIX = ".grad"
-"""Suffix that the name of a backward node adds to that of its forward node."""
+"""Suffix that the name of a backward node adds to the name of its forward node."""
 
 
 class GraphWork(TrainingWork):
@@ -129,7 +129,7 @@ class GraphWork(TrainingWork):
                 times = report.prediction.kernels
         env = report.env
         rows = rows_of(report.roofline.kernels, times)
-        # indices of the rows of the forward pass, and below of its layers, without the loss
+        # indices of the rows of the forward pass; ``layer_rows`` leaves the loss out
         forward_rows = [i for i, r in enumerate(rows) if r.role is Waiter.FORWARD]
         written = [*report.module.graph.inputs, *(v for i in forward_rows for v in writes(rows[i]))]
         layer_rows = [

@@ -59,7 +59,7 @@ class GgufHeader:
 
 
 def read_gguf(path: str) -> GgufHeader:
-    """Return the header of a GGUF file; with all other parts if it is one part of several.
+    """Return the header of a GGUF file, of all parts if the file is one of several.
 
     Raises:
         ModelError: a part is missing, cannot be read, ends early, or is no GGUF file.

@@ -15,7 +15,7 @@ class TokenEmbedding:
 
     Args:
         vocab: rows of the table of tokens.
-        width: width of a row; where it differs from the model's width, a row is projected to that.
+        width: width of a row; a row of another width than the model's is projected to the model's.
         positions: rows of a stored table of positions, 0 for none.
         types: rows of a table of token types, 0 for none.
         norm: norm of the sum of these rows.

@@ -47,7 +47,7 @@ class Method:
 
 
 def _tables() -> tuple[dict[str, Mapping[str, Form]], dict[str, Method], dict[str, str]]:
-    """Return formats by type of each table, methods by name, and names of methods by a key."""
+    """Return formats by type of each table, methods by name, and names of methods by their keys."""
     read = data_next_to(__file__)
 
     def forms(types: dict[str, str]) -> Mapping[str, Form]:
@@ -101,13 +101,13 @@ def quantization_of(keys: Keys) -> Quantization | None:
 
 
 def stored_quantization(stored: WeightFile) -> Quantization:
-    """Return the formats of the weights of a file, named by the type of most bytes."""
+    """Return the formats of the weights of a file; the type of most bytes is that of the whole."""
     forms = [WEIGHT_FORMATS.get(t.name, Form.HALF) for t in stored.types]
     return Quantization(next(iter(forms), Form.HALF), stored=stored)
 
 
 def _read(keys: Keys, method: Method) -> Quantization:
-    """Return what one method states.
+    """Return the quantization that the keys of one method describe.
 
     Raises:
         ModelError: as `quantization_of`.
@@ -254,7 +254,7 @@ _CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "Attention", "Conv1D"}
 
 
 def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form, int]]:
-    """Yield targets, format and group of each scheme; the one for whole classes of modules first.
+    """Yield targets, format and group of each scheme, first the scheme of whole classes of modules.
 
     Raises:
         ModelError: as `quantization_of`.

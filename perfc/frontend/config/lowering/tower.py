@@ -81,11 +81,11 @@ def _whole(layer: Layer) -> Layer:
 
 
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
-    """Return the windows of images as separate sequences; windows at the edges may have less."""
+    """Return windows of images as separate sequences; at the edges they may have fewer patches."""
     patches = tower.patches
     # a window is a square of `chunk` patches; windows along an edge of the image, rounded up
     along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
-    # the mean of full windows and those at the edges
+    # the mean over full windows and windows at the edges
     patches_each = patches.tokens // (along * along)
     tokens = Tokens(run.tokens.prompts * along * along, max(patches_each, 1))
     lengths = b.input(f"{tower.stack.name}.windows", DType.I32, (tokens.prompts,))
