@@ -60,7 +60,7 @@ class PassSeconds:
 NO_EXCHANGE = Exchanged(0, 0.0)
 """Parts on one rank exchange nothing."""
 WIDE = (2, 3, 4)
-"""Ranks of activation tensors: rows, sequences, images."""
+"""Numbers of axes of activation tensors: 2 for rows, 3 for sequences, 4 for images."""
 
 
 @record
@@ -161,7 +161,7 @@ class PartCost:
         return replace(self, passes=passes, floors=floors, summed_bytes=count * item).timed()
 
     def timed(self) -> PartCost:
-        """Return the cost with the sums of its kinds of kernels."""
+        """Return the cost with ``forward_s``, ``input_s`` and ``weight_s`` as sums of ``passes``."""
         return self.scaled(dict.fromkeys(Doing, 1.0))
 
     @property
@@ -223,7 +223,7 @@ def costs(
     if not kernels:
         return [_part(program, [], env) for env in envs]
     envs_of = tuple([env for env in envs for _ in range(width)])
-    # no floor of weights: the kernels of several sizes are no run
+    # no lower bound by the weights of a run: the kernels of several sizes are no run
     side_by_side = RooflineTable(machine, kernels, weight_floor_s=0.0, env=envs[0], envs=envs_of)
     execution = Execution(side_by_side, table, framework=framework)
     times = in_run(execution)
@@ -279,7 +279,7 @@ def part_of(
         low=math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
         high=math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
         floors=PassSeconds(*floors_s),
-        # `again` may be empty
+        # `again` is empty for a part that is not recomputed
         again_floor_s=math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
         mac=math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
         parameters=dense,

@@ -34,7 +34,7 @@ PAGE = Path(__file__).parent / "page"
 MOST_FILES = 64
 """Maximum files of a request, all of which are parsed before its operation checks their names."""
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
-"""Maximum bytes and seconds of a refused request that are read and thrown away."""
+"""Maximum bytes of a refused request that are read and thrown away, and seconds that this takes."""
 FIELDS = ("model", "answer", "form", "file")
 """Fields of a form that are no settings of an operation."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

@@ -119,7 +119,7 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
 
 
 def is_known(keys: Keys, family: str) -> bool:
-    """Return True if a family has a reader, or wraps one that the configuration names."""
+    """Return True if a family has a reader, or its configuration wraps that of a language model."""
     return family in families() or _rows.inside(keys) is not None
 
 
@@ -212,7 +212,7 @@ their factor. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
 
 
 def _context(keys: Keys) -> int:
-    """Return the number of a model's positions; 0 if it is unlimited.
+    """Return a model's positions, with those that scaled rotations add; 0 if they are unlimited.
 
     Raises:
         ModelError: a value is not a number, or the factor is below 1.
@@ -290,7 +290,7 @@ def _file(name: str) -> ModuleType:
 
 
 def _unknown(family: str, where: str) -> ModelError:
-    """Return the error for a family that nothing reads; names the nearest."""
+    """Return the error for a family without a reader; its hint names the nearest family."""
     hint = suggestion(family.lower(), sorted(families()))
     return ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
 

@@ -1,4 +1,4 @@
-"""Messages of ONNX that a model of another format becomes, made node by node."""
+"""Build the ONNX messages of a model in another format, node by node."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class GraphBuilder:
         return result
 
     def reserved(self, name: str, stem: str = "constant") -> str:
-        """Return a name for a value: that of the model, unless it is empty or used."""
+        """Return a name for a value: the name in the model, unless it is empty or used."""
         result = self.fresh(name or stem) if not name or name in self.constants else name
         self.constants[result] = result
         return result

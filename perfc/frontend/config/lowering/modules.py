@@ -163,7 +163,7 @@ def _distance_index(b: Builder, run: Running, heads: int) -> Value:
 
 
 def _repeated(b: Builder, x: Value, times: int, run: Running, width: tuple[int, int]) -> Value:
-    """Return keys or values, each head of them ``times`` times."""
+    """Return keys or values with each head repeated ``times`` times, one copy after another."""
     heads, size = width
     prompts, length = run.tokens.prompts, run.tokens.length
     # as in PyTorch, the expansion copies nothing, and the reshape behind it copies every head
