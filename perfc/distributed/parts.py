@@ -161,7 +161,7 @@ class PartCost:
         return replace(self, passes=passes, floors=floors, summed_bytes=count * item).timed()
 
     def timed(self) -> PartCost:
-        """Return the cost with ``forward_s``, ``input_s`` and ``weight_s`` as sums of ``passes``."""
+        """Return the cost with its times as the sums over ``passes``, after these have changed."""
         return self.scaled(dict.fromkeys(Doing, 1.0))
 
     @property
