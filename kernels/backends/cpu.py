@@ -112,10 +112,10 @@ class Cpu:
         """Return the reason why this backend cannot measure a case, "" if it can."""
         kind, _, what = case.probe.partition(".")
         probe, kernel = PROBES[case.probe], case.probe.replace(".", "_")
+        if kind == "link":
+            return "a processor has no link to itself"
         # products are those of BLAS; without a compiler NumPy does the rest too
         if kind == "matrix" or self.lib is None:
-            if kind == "link":
-                return "a processor has no link to itself"
             return numpy_runs.refuses(case, is_fallback=self.lib is None)
         match kind:
             case "fma" | "dot" if not hasattr(self.lib, f"{kind}_{what}"):
@@ -128,8 +128,6 @@ class Cpu:
                 return "a processor waits for no host"
             case "launch" if what in ("eager", "wake") and len(self.cpus) < 2:
                 return "one thread needs no pool"
-            case "link":
-                return "a processor has no link to itself"
         return ""
 
     def answer(self, probe: Probe, given: Inputs) -> Array:

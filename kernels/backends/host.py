@@ -197,6 +197,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
         kind="cpu",
         name=name,
         vendor=info.get("vendor_id", "unknown"),
+        # with a dash, as target files write x86-64
         arch=platform.machine().lower().replace("_", "-") or "unknown",
         cores=len(cpus),
         memory_bytes=total,

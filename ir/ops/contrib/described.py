@@ -145,17 +145,18 @@ def _letters(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-def _dtype(of: str, ins: Inputs, letters: Extents) -> DType:
-    """Return an element type: of operand ``of``, by name, or by the number in an attribute."""
-    if of.isdigit():
-        return tensor(ins, int(of)).dtype
-    return DType[of] if of in DType.__members__ else dtype_of(_value(of, letters))
+def _dtype(source: str, ins: Inputs, letters: Extents) -> DType:
+    """Return an element type: of an operand by position, by name, or of the number ``source``."""
+    if source.isdigit():
+        return tensor(ins, int(source)).dtype
+    # a formula over letters, such as an attribute, gives ONNX's number of the type
+    return DType[source] if source in DType.__members__ else dtype_of(_value(source, letters))
 
 
 def _value(text: str, letters: Extents) -> Dim:
     """Return the value of a formula.
 
-    If a letter is unbound: 0 where bytes are computed, else a data-dependent extent.
+    With an unbound letter it is 0 where bytes are computed, else a data-dependent extent.
     """
     try:
         return formula_value(text, letters)
