@@ -142,7 +142,7 @@ class TableReader:
     """
 
     hint: ClassVar = ""
-    """Hint of errors that have no other one, for subclasses to set."""
+    """Hint of errors without another hint, for subclasses to set."""
     path: Path
     content: str
     header: str

@@ -156,7 +156,7 @@ def _symbolic(
 
 
 def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
-    """Return True if a symbol is tied to an expression of one of some symbols."""
+    """Return True if a symbol is tied to an expression in which one of ``keys`` occurs."""
     return declared.tie is not None and any(a.key in keys for a in symbols(declared.tie))
 
 
@@ -175,7 +175,7 @@ def _fixed(
 
 
 def _is_same(place: SymbolPlace, first: SymbolPlace, size: int, name: str) -> bool:
-    """Return True if an extent is the batch or token count of the first one."""
+    """Return True if an extent counts the same batch or tokens as the first matching extent."""
     if place.axis != first.axis or place.shape[place.axis] != size:
         return False
     if name == BATCH:

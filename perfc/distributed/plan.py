@@ -178,14 +178,14 @@ def divisions(
         )
         for expert, zero, (schedule, virtual) in settings:
             if pipeline > 1 and zero > 1 and "pipeline" not in fixed:
-                continue  # for the reason in `_choices`
+                continue  # ZeRO 2 and 3 are pipelined only on request, see `_choices`
             parallel = Parallel(
                 tensor,
                 pipeline,
                 expert,
                 data=data,
                 context=context,
-                # splits an all-reduce into two halves, between which activations are divided
+                # sequence parallelism: as many bytes, and divided activations between two halves
                 sequence=int(tensor > 1),
                 zero=zero,
                 schedule=schedule,

@@ -253,7 +253,7 @@ MOST_SCALED = 2048
 def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
     """Return parts scaled by the fitted run overhead; frozen parameters have no gradients."""
     key = id(parts), law, training.is_frozen
-    # an identity comes again once its object is freed
+    # a new object may have the identity of a freed object
     if key in _SCALED and _SCALED[key][0] is parts:
         return _SCALED[key][1]
     scaled_parts: dict[int, PartCost] = {}

@@ -42,7 +42,7 @@ INCOMPLETE = 3
 MOST_TRACES = 26
 """Maximum traces of a difference, each of which has a letter as its name."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
-"""Endings of recorded profiles; two of them are compared kernel by kernel."""
+"""Suffixes of recorded profiles, which are compared kernel by kernel."""
 DOCUMENTS = {
     "diff": "perfc.review.diff.views:DiffViews",
     "trace-diff": "perfc.measuring.trace.difference:TraceDifference",
@@ -95,7 +95,7 @@ def command(
         result = compared(traces, paths, step, by)
         is_empty = show_traces(result, form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
-    # options of traces, as the message begins with them
+    # options that only traces have; the message begins with the key
     of_traces = {"--step is": step, "--by is": by, "more than two are": more}
     if which := next((words for words, value in of_traces.items() if value), ""):
         raise click.UsageError(f"{which} for traces")

@@ -55,7 +55,7 @@ def _held(module: Module) -> int:
 
 
 def _elements(type_: object) -> int:
-    """Return the elements of a tensor of numbers alone."""
+    """Return the elements of a tensor, whose extents are numbers; 0 for another type."""
     numel = type_.numel if isinstance(type_, TensorType) else 0
     assert isinstance(numel, int)
     return numel
@@ -112,7 +112,7 @@ def cache_bytes(
 def cache_rates(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> tuple[tuple[float, float], ...]:
-    """Return the bytes that a token leaves on one machine, by the limit of tokens of its layers.
+    """Return the bytes that a token leaves on one machine, by the most tokens that layers keep.
 
     Up to its limit, which is infinite for layers without a window, a cache grows with each token.
     Finished chunks stay cached. Sources: vLLM, config/vllm.py, where chunked attention turns the

@@ -95,7 +95,9 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
 def chosen_experts(
     b: Builder, x: Value, routed: Value, e: Experts, name: str, hidden: int
 ) -> Value:
-    """Return the routed experts of this rank; with attention data parallelism after their exchange.
+    """Return the result of the routed experts of this rank.
+
+    With attention data parallelism, ranks exchange rows before the experts and results after them.
 
     Where experts are not divided among ranks, each rank has a part of every expert.
     """
@@ -110,8 +112,8 @@ def chosen_experts(
     # without expert parallelism all ranks divide the columns of every expert
     all_ranks = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else all_ranks.share(e.inner, "inner columns", b.name)
-    # 0 for few ranks, all of which get every row; among more, if the experts are divided among just
-    # these, a row goes to the ranks of its experts
+    # a row goes only to the ranks of its experts if these ranks are many and are the ranks that
+    # exchange rows; with 0, every rank gets every row
     chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
