@@ -82,7 +82,7 @@ def is_symbolic(known: Known | None) -> bool:
 
 
 def misfit(type_: Type) -> int | None:
-    """Return an impossible extent or number of elements of a type; None if it is valid.
+    """Return an extent or a number of elements of a type that is impossible; None if all are valid.
 
     >>> from perfc.ir.tensors.types import DType
     >>> misfit(TensorType(DType.F32, (2, -1))), misfit(TensorType(DType.F32, (2, 0)))

@@ -74,7 +74,7 @@ def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
 
 
 def find_compiler() -> str:
-    """Return the path of the system's C compiler; ``CC`` comes first if it is one plain word.
+    """Return the path of the system's C compiler; that in ``CC`` comes first, unless it has options.
 
     Raises:
         NoCompilerError: there is none.

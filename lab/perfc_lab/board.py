@@ -257,11 +257,11 @@ class BoardTable:
     def table(self) -> Table:
         """Return the table as a part of a document."""
         # cells are text already: the unit only aligns numbers to the right
-        columns = tuple(
+        table_columns = tuple(
             Column(f.title.replace(" ", "_"), f.title, Unit.COUNT if f.spec else Unit.NONE)
             for f in self.fields
         )
-        return Table(columns, tuple(tuple(f.cell(r) for f in self.fields) for r in self.rows))
+        return Table(table_columns, tuple(tuple(f.cell(r) for f in self.fields) for r in self.rows))
 
     def markdown(self) -> list[str]:
         """Return the paragraphs of the table with its title and notes."""

@@ -172,7 +172,7 @@ def loss_shape(ins: Inputs, reduction: str) -> tuple[Dim, ...] | None:
 
 
 def _labels(ins: Inputs) -> Dim:
-    """Return the number of labels: those of input 1, else the scores without their class axis."""
+    """Return the number of labels, by the shape of input 1, else by that of the scores."""
     labels, scores = shape_at(ins, 1), shape_at(ins, 0)
     if labels is None and scores is not None:
         labels = (*scores[:1], *scores[2:])
