@@ -74,7 +74,7 @@ def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
 
 
 def find_compiler() -> str:
-    """Return the path of the system's C compiler; that in ``CC`` comes first, unless it has options.
+    """Return the path of the system's C compiler; first that in ``CC``, if it has no options.
 
     Raises:
         NoCompilerError: there is none.
