@@ -185,7 +185,8 @@ def divisions(
                 expert,
                 data=data,
                 context=context,
-                # sequence parallelism: as many bytes, and divided activations between two halves
+                # splits an all-reduce into a reduce-scatter and an all-gather, between which ranks
+                # divide the activations
                 sequence=int(tensor > 1),
                 zero=zero,
                 schedule=schedule,
