@@ -91,7 +91,7 @@ def quantised_product(
             unit_scale = b.buffer("scale", (1,), DType.F32)
             of_blocks = scales_of(b, form, extents, name)
             scales = of_blocks or b.scales(f"{name}.scale", (1,), DType.F32)
-            float8 = GemmFloat8(transB=1, dtype=b.half)
+            float8 = GemmFloat8(transB=1, beta=1.0, dtype=b.half)
             return b.node(float8, (narrow, whole, bias, unit_scale, scales), name)
 
 
