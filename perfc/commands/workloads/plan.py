@@ -102,7 +102,7 @@ def one_number(text: str, *, strong: bool) -> int:
     option = next(p for p in ctx.command.params if p.name == "gpus")
     if not text:
         raise click.MissingParameter(ctx=ctx, param=option)
-    return int(click.IntRange(1, MOST_GPUS).convert(text, option, ctx))
+    return int(click.IntRange(1, MOST_GPUS)(text, option, ctx) or 0)  # never None: text is given
 
 
 def numbers(text: str) -> tuple[int, ...]:

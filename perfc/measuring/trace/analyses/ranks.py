@@ -195,11 +195,21 @@ class DistributedJob:
             # communication is exposed where it alone makes the device busy
             span, exposed = end - rows.start_ns[order[0]], busy - compute
             overlapped, idle = communication - exposed, span - busy
-            # as the fields of `RankTime` from `span_s` on, in seconds
-            parts = span, busy, compute, exposed, overlapped, idle
-            times = (part * 1e-9 for part in parts)
             place = len(self.times)
-            self.times.append(RankTime(rank, name, str(key), len(order), *times))
+            self.times.append(
+                RankTime(
+                    rank,
+                    name,
+                    str(key),
+                    len(order),
+                    span_s=span * 1e-9,
+                    busy_s=busy * 1e-9,
+                    compute_s=compute * 1e-9,
+                    exposed_s=exposed * 1e-9,
+                    overlapped_s=overlapped * 1e-9,
+                    idle_s=idle * 1e-9,
+                )
+            )
             self.arrivals.append([])
             self.worlds.append(trace.world_size)
             for r in order:
