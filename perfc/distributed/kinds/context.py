@@ -13,8 +13,8 @@ from ..stage import StageWork
 from . import Loss, Parallelism
 
 ATTENTION_SHARE = 0.2
-"""Assumed minimum share of attention in a layer's time, where sequences are divided; this part of
-the time hides communication."""
+"""Minimum share of attention in a layer's time where sequences are divided; this part of the time
+hides communication. No source states it."""
 
 
 def of_micro_batch(work: StageWork) -> Loss:
