@@ -197,7 +197,7 @@ def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node
     # new nodes have even places: a removed one stands between its neighbors at an odd place
     place: dict[Node, int] = {n: 2 * i for i, n in enumerate(new.graph.nodes)}
     partner = dict(alignment.pairs)
-    last = -2  # nodes removed before the first match come before all others
+    last = -1  # nodes removed before the first match are with the first new node
     for n in old.graph.nodes:
         if n in partner:
             last = place[n] = place[partner[n]]
