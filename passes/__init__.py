@@ -36,7 +36,8 @@ class Analysis(ABC, Generic[R]):
 
     requires: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that ``run`` may request; requesting any other one raises an error."""
-    # no annotation: annotated attributes are options of the pass
+    # No annotation: `frozen` makes a field, and so an option of the pass, of each attribute whose
+    # annotation is not ClassVar. Subclasses set this attribute without one as well.
     reads_files = False
     """True if the result also depends on files, so that a later call may give another result."""
 
@@ -54,7 +55,7 @@ class Transform(ABC):
 
     preserves: ClassVar[tuple[type[Analysis[object]], ...]] = ()
     """Analyses that remain valid for the result; only if every node keeps its identity."""
-    # no annotation, as above
+    # no annotation, for the reason given at `Analysis.reads_files`
     is_retained = True
     """False if ``run`` has an effect besides its result, which a cached result would skip."""
 

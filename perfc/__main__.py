@@ -41,7 +41,8 @@ def with_byte_code() -> None:
     sources = os.path.dirname(__file__)
     is_written = not sys.dont_write_bytecode and os.access(sources, os.W_OK)
     is_given = sys.pycache_prefix is not None
-    # ``cli.py`` stands for all modules of the package: installers compile every file or none
+    # the module perfc/cli.py, next to this file, stands for all modules of the package: installers
+    # compile every file or none
     if is_given or is_written or os.path.exists(cache_from_source(f"{sources}/cli.py")):
         return
     from perfc.common.cache_folder import cache_folder

@@ -9,8 +9,9 @@ from perfc.ir import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
 
 TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linear_attention"})
-"""Kernel classes of language models. All their measured rows are of machines with bf16, and have
-its name as the element type, also rows of f16."""
+"""Kernel classes whose forests know only one 16-bit type, bf16: all measured rows are of machines
+with bf16, where rows of f16 are recorded as bf16 too. `Sheet.of_class` therefore gives a machine
+without bf16 its f16 rate under the name of bf16."""
 
 
 @frozen

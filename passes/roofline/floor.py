@@ -111,7 +111,8 @@ class Floors:
         loaded = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, cache_bytes in self.levels:
             least, cache_share = nbytes, cache_bytes / parts
-            # operands at the start and results at the end may each fill the cache before the level
+            # Operands at the start and results at the end may each fill the cache before the level.
+            # Without a cache all bytes pass: `excess` would return the same, with more operations.
             if ceiling is not Ceiling.L1:
                 least = (
                     excess(loaded, cache_share) + excess(written, cache_share)

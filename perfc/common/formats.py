@@ -25,6 +25,13 @@ def fitting(path: Path, forms: Sequence[str]) -> list[str]:
 
 
 def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it writes") -> str:
-    """Return a message about a wrong suffix, with the valid suffixes."""
+    """Return a message about a wrong suffix, with the valid suffixes.
+
+    Args:
+        path: the file.
+        forms: formats that the command writes.
+        requested: name of the format that the user requested; by default words for any of
+            ``forms``, where "it" is the command.
+    """
     right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
     return f"{path.name!r} is not named as {requested}: {right}"

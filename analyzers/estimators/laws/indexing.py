@@ -59,8 +59,8 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
 def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tuple[float, float]:
     """Return 1 if axes do not merge, else 0, and 1 if tensors are densest along different axes.
 
-    In the second case some tensor is read across its order in memory. Laws multiply the number of
-    elements by these floats, as resources of other kernels have shares.
+    In the second case some tensor is read across its order in memory. Both are floats, as laws take
+    them as shares: of elements whose address is computed, and of elements that are read across.
 
     Args:
         shape: extents of the result.
@@ -71,7 +71,9 @@ def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tupl
     """
     steps = [along(shape, *tensor) for tensor in tensors]
     axes = [a for a in range(len(shape)) if shape[a] != 1]
-    # a broadcast axis has a stride of 0 and says nothing about the order in memory
+    # Only tensors with all elements of the result count: a smaller one lacks axes, so that its
+    # densest axis differs even if it is read in order, as the bias of channels. An axis that a view
+    # expands has a stride of 0 in a tensor of full extents, and says nothing about the order.
     densest = {
         min(axes, key=lambda a: step[a] or math.inf)
         for step, (extents, _) in zip(steps, tensors, strict=True)

@@ -100,7 +100,7 @@ class AttentionPrefill(FusedAttention):
         count = pairs(rows)
         # one exponential per unmasked pair
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
-        walk_s = chain_s(rows, dtype, sheet)
+        chain_time_s = chain_s(rows, dtype, sheet)
         blocks = rows["batch"] * rows["heads"]
         # kernels may pack queries of the heads that share keys into one tile
         packed = rows["query_len"] * rows["heads"] / rows["kv_heads"]
@@ -109,8 +109,8 @@ class AttentionPrefill(FusedAttention):
             "log_intensity": log(compute_s / device_s),
             "log_mac": log(mac),
             "log_exponentials": log(exponentials_s / compute_s),
-            "log_chain_s": log(walk_s),
-            "log_chain_share": log(walk_s / compute_s),
+            "log_chain_s": log(chain_time_s),
+            "log_chain_share": log(chain_time_s / compute_s),
             "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
             "log_query_len": log(rows["query_len"]),
             "log_length": log(np.minimum(rows["kv_len"], reach(rows))),
@@ -122,6 +122,7 @@ class AttentionPrefill(FusedAttention):
             "head_dim": rows["head_dim"],
             "value_dim": value_dim(rows),
             "log_window": log(np.minimum(reach(rows), NO_WINDOW)),
+            # share of pairs that remain under the mask; stored forests have it under this name
             "masked": count / (rows["query_len"] * rows["kv_len"]),
             "causal": rows["causal"],
             "computed_bits": np.full_like(compute_s, bits_of(dtype)),
@@ -143,15 +144,16 @@ class AttentionPrefill(FusedAttention):
 
         Rows of CUDA graphs replay one call, whose KV cache then is in L2 and has no pages. Rows of
         an engine's profiler (`Protocol.KERNELS`) have a paged cache per layer, which is not in L2
-        and which blocks of each head read in waves.
+        and which blocks of each head read in waves. There the longer of products and traffic gets
+        `START_S`, the time before and after a kernel reads its keys; the time of waves does not.
         """
         latency_s = physics.latency_s(protocol, sheet)
         if protocol is Protocol.KERNELS:
             _, compute_s, device_s, _ = self.balance(rows, dtype, sheet)
             bound_s = np.maximum(compute_s, device_s) + START_S
             return np.maximum(bound_s, waves_s(rows, dtype, sheet)) + latency_s
-        walk_s = chain_s(rows, dtype, sheet) + latency_s
-        return np.maximum(super().scale_s(rows, dtype, sheet, protocol), walk_s)
+        chain_time_s = chain_s(rows, dtype, sheet) + latency_s
+        return np.maximum(super().scale_s(rows, dtype, sheet, protocol), chain_time_s)
 
 
 def cached_len(rows: Columns) -> Array:

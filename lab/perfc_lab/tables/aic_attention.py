@@ -143,7 +143,8 @@ def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:
         return listed
     if "flash_att" not in name:
         return AttentionKernel.UNKNOWN
-    # major compute capability; 0 where the machine is not NVIDIA's
+    # Major compute capability; 0 where the machine is not NVIDIA's. The only such machine of the
+    # source is Intel's Arc Pro B60, whose kernels count to the family of oneAPI.
     match int(sheet.generation):
         case 0:
             return AttentionKernel.ONE_API

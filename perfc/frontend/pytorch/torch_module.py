@@ -65,7 +65,7 @@ def exported(
                 raise ModelError(f"PyTorch cannot export it: {why(error)}") from None
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     call = call or inferred(model, sizes)
-    call.bound(model)
+    call.bound(model)  # raises ModelError if ``forward`` does not take these arguments
     data, size = archive_of(model, call, max(sizes.get("batch", 1), 1))
     return module_of(data, type(model).__name__, size)
 

@@ -244,6 +244,8 @@ def kernel_changes(sides: Sequence[TraceSummary]) -> tuple[KernelChange, ...]:
             shared = ({*map(part, left)} & {*map(part, right)}) - {()}
             first_of: dict[Key, Key] = {}  # first kernel by the part of its key
             for key in (k for k in (*left, *right) if part(k) in shared):
+                # the row of this kernel joins that of the first kernel with an equal part; kernels
+                # of ``left`` come first, so that a kernel of the first trace represents the row
                 rows[row_of(rows, key)] = row_of(rows, first_of.setdefault(part(key), key))
                 ways[key] = way
             left, right = ([k for k in side if part(k) not in shared] for side in (left, right))

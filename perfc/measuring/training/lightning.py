@@ -39,6 +39,7 @@ class LightningMonitor(Monitored, Callback):  # type: ignore[misc]
         if trainer.global_step == self._step:
             return
         self._step = trainer.global_step
+        # predicts after the first step, whose inputs it uses up; in later steps it returns at once
         self.monitor.predict(
             trainer.accumulate_grad_batches,
             trainer.optimizers[0],

@@ -103,7 +103,7 @@ def compare(
     order = execution_order(old.module, new.module, alignment)
     groups = edits(changed, alignment, order)
     pairs = kernel_pairs(old, new, alignment, is_comparable=is_comparable(old, new))
-    is_edited = any(not c.is_carried for c in changed)
+    is_edited = any(not c.is_carried for c in changed)  # carried: only its operand types differ
     blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
     blame = blame if change is None else at_changed_lines(blame, change)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
@@ -142,8 +142,9 @@ def compare(
 def is_comparable(old: Report, new: Report) -> bool:
     """Return True if only the model differs, and one predictor gives the time of both runs.
 
-    The error of a whole-run predictor on two nearly equal runs may exceed an edit. Kernels of both
-    sides then have the run factor of the old one.
+    If so, kernels of both sides are scaled by the run factor of the old run: the time of a run over
+    that of its timeline of kernels. Two factors would differ by the error of a whole-run predictor,
+    which on two nearly equal runs may exceed the effect of an edit.
     """
     ours, theirs = old.prediction.total.predictor, new.prediction.total.predictor
     return bool(ours) and ours == theirs and not settings(old, new)
@@ -193,11 +194,16 @@ def intervals(
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:
-    """Return a position for every node of both graphs: the new order, removed nodes in between."""
-    # new nodes have even places: a removed one stands between its neighbors at an odd place
+    """Return a position for every node of both graphs: the new order, removed nodes in between.
+
+    Nodes that were removed before the first match have the position of the first new node.
+    """
+    # new nodes have even places; the odd place after one is for nodes removed after its partner
     place: dict[Node, int] = {n: 2 * i for i, n in enumerate(new.graph.nodes)}
     partner = dict(alignment.pairs)
-    last = -1  # nodes removed before the first match are with the first new node
+    # nodes removed before the first match get place 0: before all new nodes they would take the
+    # blame for changes of kernels that follow them
+    last = -1
     for n in old.graph.nodes:
         if n in partner:
             last = place[n] = place[partner[n]]

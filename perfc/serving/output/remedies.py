@@ -18,7 +18,8 @@ RANKS = (2, 4, 8, 16, 32)
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
 """Narrower formats, the widest first."""
 LEAST_BUDGET = 2048
-"""Token budget of a step that is suggested."""
+"""Token budget of a step that is suggested; engines with this or a smaller one get no suggestion.
+It is vLLM's default on GPUs with less than 70 GiB, in ``get_batch_defaults``."""
 
 
 def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def step(view: StepView) -> Json:
 def payload(report: ServingReport) -> Json:
     """Return the data of one serving report."""
     return {
-        "reports": [],
+        "reports": [],  # script ``format`` reads its first analysis; pages of serving have none
         "steps": [step(s) for s in report.steps],
         "latencies": list(latencies(report)),
         "memory": memory(report.memory),
@@ -128,7 +128,7 @@ def search_payload(search: SearchResult) -> Json:
     from perfc.serving.output.front_chart import dots_of
 
     return {
-        "reports": [],
+        "reports": [],  # no analysis, as in `payload`
         "across": {"name": "time per token", "unit": "s"},
         "up": {"name": search.cost_unit, "unit": ""},
         "limit": search.slo.tpot_s,

@@ -22,6 +22,8 @@ StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
 
 def by_rooflines(engine: Engine) -> StepSeconds:
     """Return a function for the seconds of an engine's steps whose kernels take their rooflines."""
+    # `stages` has pairs of a pipeline stage's cost and its count; the first stage stands for the
+    # step, as the search divides no model into several
     passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
@@ -53,7 +55,7 @@ def steady_times(
     free_tokens = budget if is_prompts_first else max(budget - users, 1)
     chunk = min(prompt, free_tokens)
     chunks = prompt / chunk
-    # while one request generates its answer, every user sends one request
+    # while one request generates its answer, each of the other users sends one request
     steps = max(users - 1, 0) * chunks
     together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
     steps /= together
@@ -65,7 +67,8 @@ def steady_times(
     # time in which each user receives one answer
     cycle_s = decode_steps * decode_s + steps * mixed_s
     tpot_s = cycle_s / load.osl
-    # a prompt waits as in an M/D/1 queue, share / (2 (1 - share)) of its service time; 0.95 bounds
-    # the wait near saturation
+    # A prompt waits as in an M/D/1 queue, share / (2 (1 - share)) of its service time; 0.95 bounds
+    # the wait near saturation. Prompts that share steps wait for each other once, so that the
+    # service time of one is the time of these steps over the number of prompts together.
     load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
     return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share)) / together), tpot_s

@@ -154,7 +154,12 @@ def evaluate(
 
 
 def telling(job: Job) -> tuple[int, int]:
-    """Return the sort key of a training: curves on few rows first, then the lines of verdicts."""
+    """Return the sort key of a training: curves first, then the lines that verdicts compare.
+
+    Curves, whose points are trained with few rows of a new machine or family, are first only if
+    they are of `RowSelection.ANSWERS`. Those of NAS-Bench-201's cells are not: the thesis has no
+    numbers for them.
+    """
     lines = (GIN, OURS, NEITHER, PHYSICS)
     name = job.line.predictor
     place = lines.index(name) if name in lines else len(lines)

@@ -120,6 +120,7 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
         entry = binding_entry(bound, machine)
         rate = (entry.sustained or entry.nominal) if entry is not None else None
+        # `is_own`: kernels of its class were measured on this machine itself
         if rate is None or kernel.is_own:
             continue
         if rate.origin is Origin.ASSUMED or rate.is_uncertain:
