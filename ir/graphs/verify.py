@@ -129,7 +129,7 @@ class _Checker:
         for node in graph.nodes:
             self._node(node, names, visible, depth)
             for result in node.results:
-                # the position of the node, as an error at it begins
+                # `error` alone writes the place of a node: make an error and cut off its message
                 define(result, str(self.error(node, "results")).removesuffix(": results"))
         for value in graph.outputs:
             if value not in visible:
@@ -187,6 +187,7 @@ def type_problem(type_: Type) -> str:
         case SequenceType(elem=elem, items=items) if items is not None:
             # an empty list is written as None
             if len(items) > MAX_ITEMS or not items:
+                # the problem: no list has so many elements, or none, with a type for each
                 return f"types of {len(items)} elements"
             return next((p for t in (elem, *items) if (p := type_problem(t))), "")
         case SequenceType(elem=elem) | OptionalType(elem=elem) | MapType(value=elem):
@@ -203,7 +204,7 @@ def known_problem(value: Value) -> str:
     if content is None:
         return ""
     if not isinstance(content, Known):
-        return "content"  # of another class
+        return "content"  # the problem: the known content is of another class than `Known`
     if isinstance(type_, SequenceType):
         is_listed = content.shape == (len(content.items),)
         is_listed &= all(item is None or isinstance(item, Known) for item in content.items)

@@ -82,7 +82,10 @@ def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
-    """Return members, and True if a factor is between ``f(x)`` and the product with ``x``."""
+    """Return the members of ``x * f(x)``, whose transcendental function f is ``node``.
+
+    The second value is True if a factor is between ``f(x)`` and the product with ``x``.
+    """
     operands = near.computed(node)
     if len(operands) != 1 or not node.results:
         return None
@@ -168,13 +171,15 @@ def _between(operands: list[Value], near: Neighbourhood) -> tuple[Nodes, Value] 
     for target, start in (operands, operands[::-1]):
         nodes: Nodes = []
         v = start
-        # a factor and a cube of two products are three operators, so that four steps suffice
+        # a factor and a cube of two products are three operators, with one more to spare; the limit
+        # ends the search in graphs without the pattern
         for _ in range(4):
             maker = near.maker(v)
             if maker is None or maker.op.kind is not Kind.ELEMENTWISE:
                 break
             behind = near.computed(maker)
             nodes.append(maker)
+            # an operator of stored tensors alone, without any other operand, ends the path as well
             if all(b is target for b in behind):
                 return nodes, target
             inner = [b for b in behind if b is not target]
@@ -209,7 +214,10 @@ def library_rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def rsqrt(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Match the inverse of a square root: one kernel of PyTorch, two operators of ONNX."""
+    """Match the inverse of a square root: one kernel of PyTorch, two operators of ONNX.
+
+    ``node`` is the reciprocal, as ``starts`` of the pattern in ``patterns.toml`` requires.
+    """
     root = near.maker(node.inputs[0]) if node.inputs and node.inputs[0] else None
     return [root, node] if root is not None and isinstance(root.op, Sqrt) else None
 

@@ -57,8 +57,10 @@ class Described(Op):
     patterns: ClassVar[tuple[str, ...]] = ()
     """Axes of each operand, "" if the row does not give them."""
     made: ClassVar[tuple[tuple[str, str, str], ...]] = ()
-    """Per result: the source of its element type (an operand, a type, or the number of an operand
-    after the attributes), ``?`` if it is updated in place, and its axes.
+    """Per result: the source of its element type, ``?`` if it is updated in place, and its axes.
+
+    The source is the position of an operand whose type it has, the name of an element type, or a
+    formula, such as the name of an attribute, whose value is ONNX's number of the type.
     """
     numbers: ClassVar[tuple[str, ...]] = ()
     """Names of the attributes."""
@@ -90,7 +92,7 @@ class Described(Op):
                 leading = shape[:n_leading]
             # a shape of another rank than its pattern binds nothing
             if has_leading or not n_leading:
-                # the first operand that has a letter binds it
+                # the first operand that has a letter binds it: earlier values replace the new ones
                 letters |= dict(zip(names, shape[n_leading:], strict=True)) | letters
         if leading is not None:
             letters |= {"rows": element_count(leading), "rank": len(leading)}
@@ -146,10 +148,10 @@ def _letters(text: str) -> set[str]:
 
 
 def _dtype(source: str, ins: Inputs, letters: Extents) -> DType:
-    """Return an element type: of an operand by position, by name, or of the number ``source``."""
+    """Return the element type that a source in ``made`` stands for."""
     if source.isdigit():
         return tensor(ins, int(source)).dtype
-    # a formula over letters, such as an attribute, gives ONNX's number of the type
+    # any other text is a formula over letters that gives ONNX's number of the type
     return DType[source] if source in DType.__members__ else dtype_of(_value(source, letters))
 
 
@@ -161,7 +163,8 @@ def _value(text: str, letters: Extents) -> Dim:
     try:
         return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
-        # w is bound only for the bytes read of an operand
+        # only `read_parts` binds w, so w marks a formula of bytes read, which are a minimum: 0. A
+        # division by an extent or attribute that is 0 has no value either
         return 0 if "w" in letters else data_extent()
 
 

@@ -223,6 +223,8 @@ class ProjectedLSTM(LSTM):
     operands = f"{LSTM_OPERANDS} projection"
     formulas = {
         **Recurrent.formulas,
+        # a state is projection · (o * tanh(c)): h*p multiplies the h elements of the output gate's
+        # result, and g*h*(i + p) is for the gates, which read the p elements of the last state
         "mac": "t*b*r*(g*h*(i + p) + h*p)",
     }
 

@@ -39,6 +39,8 @@ class StateSpaceScan(Op):
     formulas = {
         # m is 1 for Mamba-2, 0 for Mamba: its outer product and read are 4*s vector operations
         "mac": "2*n*h*p*s*m",
+        # s for the decay, 2 for the products dt*x and D*x; the sum of s products in the read begins
+        # with D*x, which adds no operation
         "alu": "n*h*p*(s + 2 + 4*s*(1 - m))",
         "sfu": "n*h*(2 + e)",
     }
@@ -61,24 +63,24 @@ class StateSpaceScan(Op):
             "p": p,
             "s": s,
             "m": int(is_scalar),
-            # exponentials per head beyond that of a single decay
+            # exponentials per head for a decay of each element, added to the 2 of `sfu`
             "e": 0 if is_scalar else s * p,
         }
 
     def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
         """Return the problem of Mamba-2 (one decay per head); Mamba has no matrix products."""
-        n, width_of_b = self.extents(ins, outs), axis(shape_at(ins, 2), 1)
+        size, width_of_b = self.extents(ins, outs), axis(shape_at(ins, 2), 1)
         sequences = axis(shape_at(ins, 5), 0)
-        if not n or not n["m"] or width_of_b is None or sequences is None:
+        if not size or not size["m"] or width_of_b is None or sequences is None:
             return None
         # B is [n, g*s], as keys shared by the heads of a group
-        groups = width_of_b // n["s"]
+        groups = width_of_b // size["s"]
         return LinearAttention(
             sequences=sequences,
-            tokens=n["n"],
-            heads=n["h"],
+            tokens=size["n"],
+            heads=size["h"],
             key_heads=groups,
-            key_dim=n["s"],
-            value_dim=n["p"],
+            key_dim=size["s"],
+            value_dim=size["p"],
             is_delta=False,
         )

@@ -22,8 +22,11 @@ LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
 """Machines for which the time of an answer by these models is predicted."""
 PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
-"""Tokens of a question with a graph token, and of the answer, a latency in digits, in Llama's
-vocabulary."""
+"""Lengths of the prompt and of the answer in tokens of Llama's vocabulary.
+
+The prompt is a question and one token for the graph; the answer is the digits of a latency.
+`large_models` passes them to `perfc llm`, and prints them in its command.
+"""
 
 
 def _pool(graphs: Path) -> Path:

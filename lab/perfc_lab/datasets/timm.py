@@ -54,8 +54,8 @@ class TimmRuns(GraphDataset):
             return None
         if not form:
             return encoded_file(graph, path, settings)
-        variants, am = read_variants(path)
-        return encode(graph, variants[int(form)], am, settings)
+        variants, analyses = read_variants(path)
+        return encode(graph, variants[int(form)], analyses, settings)
 
 
 def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:

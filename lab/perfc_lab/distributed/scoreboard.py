@@ -74,6 +74,7 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
         BoardTable(
             "links", "exchanges between nodes", LINKS, tuple(link_scores(data)), after=(NETWORKS,)
         ),
+        # a law by group of rows, fitted to all rows of the group, unlike those of `RULE`
         BoardTable("laws", "laws of every row", LAWS, laws, data=evidence.laws),
     )
     return Board("Training runs", tables)
@@ -82,6 +83,8 @@ def board(evidence: DistributedEvidence, data: Path) -> Board:
 def nearness(scaling: Sequence[Scaling]) -> str:
     """Return a sentence on how near predicted scaling is to measured scaling.
 
+    Scaling is the tokens a second of each GPU of a run, as a share of the tokens a second of each
+    GPU of a run of the same model on eight GPUs.
     Within 4 percentage points of the measured share counts as near: that is the mark of the board,
     not a tolerance of the predictor.
     """

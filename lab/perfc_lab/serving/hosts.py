@@ -9,15 +9,20 @@ from . import ServedRow
 from .tables import ML_ENERGY, TRTLLM
 
 LAUNCH_S = 5e-5
-"""Seconds of a host per kernel, in steps whose kernels an engine in Python launches one by one."""
+"""Seconds of a host per kernel, in steps whose kernels an engine in Python launches one by one.
+
+It is for SGLang, and for TensorRT-LLM from 1.0; the fit of the host model makes up for its error.
+"""
 VLLM_LAUNCH_S, SHARED_LAUNCH_S = 4e-5, 6e-5
 """The same for vLLM, and for vLLM on a host that other jobs share: of 30 to 100 µs, these values
 have the least error on ML.ENERGY's rows."""
 WRITE_S = {"trtllm": ("1.0.", 1.084e-4), "sglang": ("0.5.6.post2", 5.29e-5)}
-"""Version, and seconds of its server per token of an answer, by runtime: one over the largest rate
-of any row, as a server sends tokens one after another. Under TensorRT-LLM rows on two GPUs have at
-most 9,225 tokens a second, under SGLang rows on four at most 18,900. Rows on more GPUs, which were
-not used, have at most 9,281 and 19,600."""
+"""Version, and seconds of its server per token of an answer, by runtime.
+
+A server sends tokens one after another, so the time is one over the largest rate of rows on few
+GPUs: 9,225 tokens a second on two under TensorRT-LLM, 18,900 on four under SGLang. Rows on more
+GPUs are not used here and so test these values; their rates are at most 9,281 and 19,600.
+"""
 
 
 def write_of(row: ServedRow) -> float:
@@ -35,6 +40,7 @@ def launch_of(row: ServedRow) -> float:
 
 def is_compiled(row: ServedRow) -> bool:
     """Return True if Python does not launch the kernels: TensorRT-LLM before it ran on PyTorch."""
+    # `release` is the number in `version`, which may be ``post-v0.11@main``
     return row.source == TRTLLM and row.release[:2] == "0."
 
 

@@ -41,8 +41,11 @@ SHRINKAGE = 2.0
 class KnownCondition:
     """One condition of which many rows were measured: ``y = factor · scale · (x · weights)``.
 
+    ``y`` is the measured value of a run, ``scale`` its roofline time, and ``x`` its row of the
+    table of `launch_columns`: features of its launches, weighted by shares of the roofline time.
+
     Args:
-        weights: ``[columns]``, about 1 in sum.
+        weights: one per column, ``[columns]``; ``x · weights`` is about 1.
         factor: factor of the scale, about the median of measured over scale.
         noise: deviation of the relative error.
     """

@@ -65,7 +65,7 @@ def bill_options(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        # each field has the name of its option
+        # each field has the name of an option's parameter: `steps` is that of --runs and --steps
         kwargs["bill"] = BillOptions(**{n: kwargs.pop(n) for n in BillOptions.__match_args__})  # type: ignore[arg-type]
         return function(*args, **kwargs)
 
@@ -110,7 +110,7 @@ def show_bill(
     comparison = compare(
         settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=predict
     )
-    # without a number of runs, a language model is billed by input and output tokens
+    # without --runs, a language model is billed by input and output tokens, also with --items
     if bill.steps is None:
         comparison = by_tokens(comparison, settings, machines, prices, bill.osl)
     result = costs(

@@ -71,10 +71,11 @@ def read_export(model: NamedModule, dims: Mapping[str, int], read: Callable[[byt
     if not is_cached(model):
         return read(export())
     catalog, _, name = model.name.partition(":")
-    packages = version_of("torch"), version_of(catalog), hub.cached(name)
+    # the path of a cached configuration has its commit, so that another commit is exported again
+    versions = version_of("torch"), version_of(catalog), hub.cached(name)
     # exports of older versions of the exporter or of the libraries are not reused
     code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
-    key = request_of(model, dims), installation(), packages, code
+    key = request_of(model, dims), installation(), versions, code
     return cached("exports", repr(key), read, export)
 
 
@@ -109,6 +110,7 @@ def exported(model: NamedModule, dims: Mapping[str, int]) -> bytes:
             longest_s=LONGEST_S,
             request=request_of(model, dims),
             folder=model.folder,
+            # only the worker of PyTorch has `prepare`, which a process that stays calls
             is_kept=not model.is_jax,
         )
         # errors come back in the answer, as exceptions do not cross processes
@@ -134,8 +136,11 @@ def module_from(model: NamedModule, entry: bytes) -> Module:
         module = relax_of(archive, model.name)
     else:
         module = module_of(archive, name, answer.get("batch"), model.folder)
-    step = tuple(answer.get("step", {}).items())
-    origin = replace(module.origin, path=model.name, digest=digest_of(module), trainer=step)
+    # deployment fields that the trainer in the file configures, such as its optimizer
+    trainer_fields = tuple(answer.get("step", {}).items())
+    origin = replace(
+        module.origin, path=model.name, digest=digest_of(module), trainer=trainer_fields
+    )
     return replace(module, origin=origin)
 
 

@@ -93,11 +93,12 @@ def with_scopes(candidates: Sequence[Any]) -> None:
     def scoped(call: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(call)
         def in_scope(self: Any, *args: Any, **named: Any) -> Any:
-            path, above = paths.get(id(self), outer[-1]), len(outer[-1])
-            # relative to the module around it, unless that is no part of its path
-            inner = path[above:] if path[:above] == outer[-1] else path
+            # a module without a path, as one made during the call, has that of the one around it
+            path, depth = paths.get(id(self), outer[-1]), len(outer[-1])
+            # JAX joins nested scopes: ("Net", "layers", 0) inside of ("Net",) is "layers/0"
+            relative = path[depth:] if path[:depth] == outer[-1] else path
             outer.append(path)
-            with scope("/".join(map(str, inner))):
+            with scope("/".join(map(str, relative))):
                 result = call(self, *args, **named)
             outer.pop()
             return result
@@ -161,8 +162,9 @@ def program(
     export: Any = import_module("jax.export")
     flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
     names = [name_of(path, function) for path, _ in flat]
-    # a path has the tuple or table of arguments, the argument in it, then keys of its tree: longer
-    # paths than two are of trees, and those of the first argument begin like the first path
+    # two keys of a path name the argument (in `args` or `named`, then which), the others a leaf of
+    # its tree. A leaf is a parameter if its argument is a tree, is the first argument, and is not
+    # the last one too
     is_stored = [
         len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
         for path, _ in flat
@@ -198,6 +200,7 @@ def program(
     for at, argument in zip(
         exported_program.module_kept_var_idx, operations["main"]["args"], strict=True
     ):
+        # number, type and location: the name of an input is read from its location
         argument[2] = f'loc("{labels[at]}")'
     return {"functions": operations, "batch": batch}
 

@@ -63,6 +63,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
             "y": drawn.window.y,
             "lines": list(lines(drawn)),
             "points": points(shown, index),
-            "moving": 0,  # the notes of the chart count kernels without arithmetic
+            # kernels without arithmetic that a note counts: 0, as notes of the chart count them
+            "moving": 0,
         },
     }

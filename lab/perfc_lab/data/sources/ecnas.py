@@ -1,7 +1,8 @@
 """Energy of training cells of NAS-Bench-101, measured for EC-NAS-Bench.
 
-The layout is that of the public repository from which the official one was copied; files and values
-were compared.  The joined TFRecord files hold the same runs and are not read.
+The layout is that of PedramBakh/EC-NAS-Bench, from which the official repository (``url``) was
+copied; their files and values were compared. The joined TFRecord files hold the same runs and are
+not read.
 """
 
 from __future__ import annotations

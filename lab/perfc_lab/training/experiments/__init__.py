@@ -173,6 +173,7 @@ class OperatorExperiment(Experiment):
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Yield the scores of unseen shapes: fold 0 alone, or the rows of all folds together."""
         single = UnseenShapes(self.group, parts=self.shape_folds)
+        # the function of `protocols` returns the folds, the field says whether all are tested
         folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
         tested_folds = [self.tested(blocks, holdout, say) for holdout in folds]
@@ -221,6 +222,7 @@ class OperatorExperiment(Experiment):
         # with rows of one framework, a caller need not name it
         if len({block.framework for block in blocks}) < 2:
             return (CallerContext.EVERYTHING,)
+        # without columns that a framework chooses, CHOICES would describe rows as NOTHING does
         has_choices = bool(class_of(self.class_name).by_framework)
         return (
             tuple(CallerContext)
@@ -238,8 +240,8 @@ class OperatorExperiment(Experiment):
         say(f"{self.name}: {holdout.name}")
         is_machine = isinstance(holdout, UnseenMachine)
         is_whole = not isinstance(holdout, UnseenShapes)
-        # folds of shapes are tested with the recipe that ships; machines and whole groups, each
-        # with a training, with a shorter recipe and fewer folds of calibration
+        # folds of shapes are tested with the recipe that ships. Each machine and each part of whole
+        # groups needs a training: these have a shorter recipe and fewer folds of calibration
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         calibrating = self.calibrating
         if is_whole:

@@ -25,9 +25,9 @@ def read(path: str | os.PathLike[str]) -> Profile:
     events = seen_in(os.fspath(path), trace)
     timeline = events.timeline
     timeline.fill()  # adds the kernels to the trace, each with the operator that launched it
-    # columns of operators: thread, begin, end, number of the call. `outermost` has, by operator,
-    # the index of the outermost operator of ATen around it, itself if there is none further out,
-    # and -1 if neither is of ATen
+    # the columns of `rows` are 0 thread, 1 begin, 2 end, 3 number of the call in `trace.calls`.
+    # `outermost` has an index for each operator: that of the outermost operator of ATen around it,
+    # or its own if it is the outermost; -1 for an operator outside of ATen with none around it
     rows, outermost = timeline.operators, events.outermost()
     device_ns = [0] * len(rows)
     for execution, time_ns in zip(

@@ -95,6 +95,8 @@ def _gather(torch: Any, attrs: Attributes, x: Any, index: Any) -> Any:
 
 @operator("Where")
 def _where(torch: Any, _: Attributes, condition: Any, a: Any, b: Any) -> Any:
+    # any of the three may be on the host: the second call may move `a` to the device of the
+    # condition, and the third then moves `b` after it
     a, b = together(a, b)
     condition, a = together(condition, a)
     return torch.where(condition, *together(a, b))

@@ -144,8 +144,8 @@ class Gradients:
 def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[StackTime, ...]:
     """Return the time by module, line or call; modules and calls as a tree, depth first.
 
-    Calls that only make one further call are part of its path. The times of kernels that nothing
-    further inside launched add up to the time of all kernels.
+    Calls that only make one further call are part of its path. ``self_s`` adds up to the time of
+    all kernels, as each kernel counts in the ``self_s`` of its innermost node alone.
 
     Raises:
         ParseError: the trace has no events of these kinds.
@@ -165,6 +165,7 @@ def stack_times(summary: TraceSummary, by: StackBy, path: str = "") -> tuple[Sta
         is_list = by is StackBy.LINE
         # a launch counts in each node of its stack; in a list of lines once, even in a recursion
         prefixes = (chain[:n] for n in range(1, len(chain) + 1))
+        # a dict drops repeated lines and keeps their order; a launch outside of all events has ()
         keys = dict.fromkeys(p[-1:] if is_list else p for p in prefixes) or [()]
         for key in keys:
             sums.setdefault(key, _ChainTime()).add(total)
@@ -194,6 +195,8 @@ def summed(
         total.launches += 1
         total.time_ns += time_ns
         total.backward_ns += time_ns * is_gradient
+        # all copies with the host of a call are bounded together, and all its other kernels; a
+        # floor is that of one kernel
         if (rows.call[row], is_with_host(names[rows.kernel[row]])) in bounded:
             total.bounded_ns += time_ns
             # only the longest kernel of an operator has its lower bound: others add nothing

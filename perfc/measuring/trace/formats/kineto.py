@@ -50,8 +50,7 @@ EVENTS, DEVICES = "traceEvents", "deviceProperties"  # lists of the file that ar
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 """Categories of events on a device; names differ by version of Kineto."""
 _OPERATOR = frozenset({"cpu_op", "operator"})  # categories of operators on the host
-_HOST = re.compile(r"(\w+_)?(runtime|driver)")
-"""Categories of calls: ``cuda_runtime``, ``cuda_driver``, ``hip_runtime``."""
+_HOST = re.compile(r"(\w+_)?(runtime|driver)")  # categories of calls: cuda_driver, hip_runtime
 _ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}  # 1 for ranges on the device
 _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
@@ -87,7 +86,7 @@ class KinetoEvents:
         timeline: events of host and devices.
         words: number of an operator by the text of its arguments.
         groups: annotations by name without numbers.
-        has_launches: the host launched kernels.
+        has_launches: the host launched kernels, not only functions (``cudaLaunchHostFunc``).
         has_frames: read functions of Python, modules and ranges.
         frames: label by the text of a frame.
     """
@@ -131,7 +130,7 @@ class KinetoEvents:
                 self.frame(e, name, start, start + length, is_range=True)
             self.annotation(name, start, start + length, _ANNOTATIONS[category])
             if category == "user_annotation" and name.startswith(NCCL):
-                # the only sizes that PyTorch before 2.1 records
+                # all that PyTorch before 2.1 records: first argument's shape and type, or None
                 (extents, *_), (dtype, *_) = (listed(args.get(k)) or [None] for k in _ARGUMENTS[:2])
                 sizes = sizes_of(extents)
                 count = math.prod(sizes) if sizes else None
@@ -287,7 +286,7 @@ def read(path: str, capture: str = "", *, has_frames: bool = False) -> DeviceTra
 
 
 def captured(path: str, trace: DeviceTrace) -> Sequence[Graph]:
-    """Return the graphs whose capture a file has, with numbers of a trace.
+    """Return the CUDA graphs captured in a file; names and calls are numbered as in ``trace``.
 
     Raises:
         ParseError: the file has no capture, or cannot be read.
@@ -312,6 +311,7 @@ def from_host(trace: DeviceTrace, events: KinetoEvents) -> None:
     if trace.is_cut:
         raise ParseError("the file ends in the middle, before the first kernel")
     if events.has_launches:
+        # with counters (`profiler_metrics`) Kineto records ranges of CUPTI in place of kernels
         hint = "record activities of the device too; ranges of counters have no kernels"
         raise ParseError("launches of kernels, but no kernel that ran", hint=hint)
     trace.is_host = True

@@ -82,6 +82,7 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
     for time_s, _, limit, wait_s in rows:
         # while the device waits for a launch, the ceiling of the kernel does not limit it
         spent[limit] = spent.get(limit, 0.0) + time_s - wait_s
+        # the wait for the host has the name of the ceiling of launches
         spent["launches"] = spent.get("launches", 0.0) + wait_s
     time_s = math.fsum(t for t, *_ in rows)
     return PhaseShare(
@@ -90,5 +91,6 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
         share=ratio(time_s, whole_s),
         floor_s=math.fsum(floor_s for _, floor_s, _, _ in rows),
         kernels=len(rows),
+        # a phase has at least one kernel, so that the default is not reached
         limited_by=max(spent, key=spent.__getitem__, default=HOST),
     )
