@@ -130,6 +130,8 @@ def _convert_plain(value: object, hint: Any) -> object:
         return next(same, MISFIT)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    # bool is a subclass of int, but no number here; a `Poly` (an extent with symbols) is no int,
+    # and the last line would refuse it too
     if hint is int and isinstance(value, bool | Poly):
         return MISFIT
     return value if isinstance(value, hint) else MISFIT

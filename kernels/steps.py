@@ -47,7 +47,8 @@ def plateaus(sizes: Sequence[int], rates: Sequence[float], *, most: int = 4) -> 
         return ()
     raw = [math.log(r) for r in rates]
     levels = falling(raw)
-    # the ends first, since a short end would be dropped from a level that it belongs to
+    # Short ends are joined to their neighbors first: `_without_slopes` never drops the first or
+    # last piece, so a short end would be a level, and its neighbor could be dropped as a slope.
     pieces = _join_same(_with_full_ends(_partition(levels)), levels)
     pieces = _without_slopes(pieces, levels)
     while len(pieces) > most:

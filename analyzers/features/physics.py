@@ -43,7 +43,8 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
     """Return the share of bytes that pass device memory, as the last cache does not hold them.
 
-    It rises from 0 at half of the capacity of the cache to 1 at one and a half times the capacity.
+    It rises linearly from 0 at half of the capacity of the cache to 1 at one and a half times the
+    capacity. The ramp has no source: it replaces the jump of a cache that holds all bytes or none.
     """
     share: Array = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     return share

@@ -22,7 +22,7 @@ class Neighbourhood:
 
     Args:
         graph: graph of the nodes.
-        table: the runtime, which decides what is a view.
+        table: fusion table of the runtime, which decides what is a view.
         inside: nodes that may fuse.
         shows: for each result of a view the value whose bytes it shows.
         outputs: results of the graph, which must be in memory.
@@ -36,7 +36,8 @@ class Neighbourhood:
     outputs: frozenset[Value] = field(init=False)
     reading: dict[Value, tuple[Node, ...] | None] = field(init=False)
     fused: dict[Node, list[Node]] | None = None
-    """Nodes that fuse with each node into post-dominators, once they are searched for."""
+    """Groups of nodes that TVM's fusion by post-dominators forms, by member. It is a cache, which
+    `post_dominators.fused_with` fills at its first call; None before."""
 
     def __post_init__(self) -> None:
         self.outputs = frozenset(self.graph.outputs)
@@ -149,7 +150,8 @@ def is_scaled(node: Node, near: Neighbourhood) -> bool:
 def has_stored_contents(node: Node, near: Neighbourhood) -> bool:
     """Return True if the file contains the stored operands of a node.
 
-    A value that follows from symbolic extents is stored here, but computed by a runtime.
+    Operands that passes compute from symbolic extents count as stored tensors, although the runtime
+    computes them. No file contains such an operand, so its ``nbytes`` is None.
     """
     return all(v.weight is not None and v.weight.nbytes is not None for v in near.stored(node))
 

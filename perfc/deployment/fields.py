@@ -25,7 +25,9 @@ VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 KERNELS, RUNS, STEP_LAW, RUN_LAW = "kernels", "runs", "step-law", "run-law"
 """Names of the predictors that need no card."""
 ANY_RUNTIME = ("", KERNELS, RUNS, STEP_LAW, RUN_LAW)
-"""Predictors of whole runs under any runtime; cards of others are fitted to runs of PyTorch."""
+"""Values of the field ``predictor`` that are valid under any runtime; "" is the default predictor.
+Any other value is the name of a card, which is fitted to runs of PyTorch: `Deployment.for_model`
+then sets that runtime."""
 
 
 class Mode(Enum):

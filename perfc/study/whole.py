@@ -123,6 +123,7 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
     if predictor.endswith(".json"):
         quantity = Quantity(read_card(Path(predictor)).quantity)
     if quantity is Quantity.TIME:
+        # a predictor of the time alone gives no memory, and no slice
         table, total = report.prediction, report.prediction.total
         return WholeRun(
             total.time_s,
@@ -139,6 +140,7 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
             other_quantities=dict(table.other_quantities),
             mig_slice=mig_slice(report) if table.other_quantities else None,
         )
+    # of a quantity other than the time, the slice is always given
     run = _by_card(report, predictor, quantity)
     return WholeRun(
         run.value,
@@ -185,8 +187,8 @@ def conditions(report: Report) -> dict[str, Any]:
     # without a symbol the batch is fixed: the first axis of the first input
     batch = env[name] if name else leading_extent(source, env)
     sizes = {symbol_name(s.name): env[s.name] for s in source.symbols if s.name != name}
-    words = precision.replace("-", " ")
-    return {"deployment": how, "precision": words, "batch": batch, "sizes": sizes}
+    precision_text = precision.replace("-", " ")
+    return {"deployment": how, "precision": precision_text, "batch": batch, "sizes": sizes}
 
 
 @record
@@ -252,6 +254,7 @@ class WholeRun:
         how = self.deployment
         sizes = (("batch", self.batch), *self.sizes.items())
         parts = [how.target, *(f"{name} {size}" for name, size in sizes), self.precision]
+        # the fusion table of the runtime has the runtime's name
         parts.append(f"{how.table_name} {how.runtime_version}".strip())
         parts += [how.layout.value] if how.layout is not Layout.CHANNELS_FIRST else []
         parts += [f"{how.mode.value} with {how.train}"] if how.train else []
@@ -341,6 +344,7 @@ class WholeRunView:
     def of(cls, run: WholeRun) -> WholeRunView:
         """Build the document from a run."""
         how = run.deployment
+        # the framework of the runtime's fusion table, else the runtime
         framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
         return project(
             cls,

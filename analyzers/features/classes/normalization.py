@@ -37,6 +37,8 @@ class Normalization(Rowwise):
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
         nothing = np.zeros_like(n)
+        # no multiply-accumulates and no floor of them, then vector operations, no transcendental
+        # functions, and the bytes read and written
         return Amounts(nothing, nothing, 2 * n, nothing, nbytes, nbytes)
 
     def threads(self, rows: Columns) -> Array:

@@ -259,6 +259,7 @@ class MatMulNBitsMlp(Op):
     def infer(self, ins: Inputs) -> Types:
         a = tensor(ins, 0)
         shape: Shape | None = None if a.shape is None else (*a.shape[:-1], self.N)
+        # the second result, the sum of A and skip, has the type of A
         return TensorType(a.dtype, shape), a
 
     def logical_elements(self, ins: Inputs) -> Parts:
@@ -291,6 +292,7 @@ class MatMulNBitsQkv(Op):
     onnx = "com.microsoft::MatMulNBitsQkv"
     operands = "A skip? norm_scale q_B q_scales q_bias? k_B k_scales k_bias? v_B v_scales v_bias?"
     kind = Kind.MATMUL
+    # biases would add one operation per element of a result, against k multiply-accumulates
     formulas = {"mac": "b*k*(n + 2*l)", "alu": "2*k*(n + 2*l) + b*k*z"}
 
     K: Positive = 0
@@ -315,6 +317,7 @@ class MatMulNBitsQkv(Op):
         a = shape_at(ins, 0)
         if a is None:
             return {}
-        # the norm is not optional here; skip is one addition
+        # ``norm_scale`` is a required operand here, unlike that of `MatMulNBitsMlp`, so the norm
+        # always counts; skip is one addition
         z = RMS_NORM + int(has(ins, 1))
         return {"b": element_count(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}

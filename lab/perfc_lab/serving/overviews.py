@@ -64,8 +64,8 @@ OF_LENGTHS = {
     (1024, 32768): 1000,
     (32768, 1024): 1000,
 }
-"""Number of requests since 1.0, by tokens of prompt and answer; the last five are from the page of
-the next version."""
+"""Number of requests of 1.0 and of the next version, by tokens of prompt and answer; the last five
+are from the page of the next version, ``post-v1.0@`` and a commit."""
 SHARES_NOTHING = "v1.0"
 """Version whose table calls the GPUs of a model with experts tensor parallel, although its command
 sets ``enable_attention_dp: true``: each GPU has separate sequences, and a share of the experts."""
@@ -91,6 +91,8 @@ def settings_of(
         sizes = SIZES_OF_LENGTHS.get((model, gpus, isl, osl)) or SIZES.get((model, gpus))
         sized = sizes and replace(CHUNKED, token_budget=sizes[0], max_num_seqs=sizes[1])
         return sized or CHUNKED, REQUESTS
+    # the page of 1.0 has the version ``v1.0``, that of the next version ``post-v1.0@`` and a
+    # commit; no page of 1.1 or later is read
     if "v1.0" not in version:
         return ServerSettings(), 0
     # trtllm-bench builds its engine for the longest request of the data set
@@ -106,6 +108,7 @@ def groups(version: str, model: str, tensor: int, divided: int) -> int:
         tensor: GPUs that the table calls tensor parallel.
         divided: groups with separate sequences by the table; 0 where the table has no number.
     """
+    # only the table of 1.0 itself: a later page, ``post-v1.0@`` and a commit, gives the groups
     return tensor if version == SHARES_NOTHING and is_mixture(model) else max(1, divided)
 
 

@@ -68,7 +68,7 @@ class ReplayedNumber:
         amounts: seconds of kernels and exchanges, and counts of steps, prompts and sequences, in
             the order of `LEARNED`; their product with the law's numbers is the time.
         value: measured time; of a throughput the time of its tokens, of an energy the joules.
-        place: features of a benchmark without a server; None for other rows.
+        place: features (`like.placed`) of a benchmark without a server; None for other rows.
     """
 
     row: ServedRow
@@ -217,10 +217,13 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     # each group of ranks is simulated alone, with its share of the users
     users = max(1, round(row.concurrency / groups))
     load = Load(row.isl, row.osl, users, spread=spread_of(row))
+    # at most `MOST_REQUESTS`, the limit of a simulation; 3 only guards against fewer `ROUNDS`
     work = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3)).workload(1)
-    at_once = workers * parallel.attention_data / min(groups, row.concurrency)
+    # Steps with prompts that run at once for one decode group. Each data-parallel group of ranks of
+    # a worker runs its steps separately; decode groups without a user need none.
+    steps_at_once = workers * parallel.attention_data / min(groups, row.concurrency)
     limits, clock = engine.limits(row.isl, row.osl), _ClockCounter(engine)
-    run = simulate_disaggregated(work, limits, clock, worker, at_once)
+    run = simulate_disaggregated(work, limits, clock, worker, steps_at_once)
     # amounts of one prompt; with waiting, the simulated TTFT is a multiple of its time
     prompt = [0.0] * len(LEARNED)
     budget = worker.kind.token_budget
@@ -282,6 +285,7 @@ def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
 def _loop(engine: Engine, load: Load) -> dict[ServingQuantity, tuple[float, ...]]:
     """Return the mean amounts of each token, and of each first token, in a closed loop."""
     users = load.concurrency
+    # at most `MOST_REQUESTS`, the limit of a simulation; 3 only guards against fewer `ROUNDS`
     whole = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3))
     run, history = recorded(whole.workload(1), engine.limits(load.isl, load.osl), engine)
     return {
@@ -293,14 +297,16 @@ def _loop(engine: Engine, load: Load) -> dict[ServingQuantity, tuple[float, ...]
 def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumber]:
     """Return the samples of a run whose requests all arrive at once, while every seat is taken.
 
-    Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
-    as many requests as there are seats until all but one more than so many have ended.
+    Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``. The measurement begins
+    when as many requests as there are seats have their first token. It ends when no more than
+    ``seats + 1`` requests have not ended.
     """
     limits = engine.limits(row.isl, row.osl)
     work = at_once(row, seats, limits.block_tokens)
     run, history = recorded(work, limits, engine)
     # numbers of strides before first tokens, and before last tokens
     begun, ended = (sorted([s.spans[i] for s in run.served]) for i in (1, 2))
+    # sorted, so the index is that of the request whose end leaves ``seats + 1`` others
     first, last = begun[seats - 1], ended[max(len(ended) - seats - 2, 0)]
     # with too few requests to fill every seat, the whole run counts
     if last <= first:
@@ -321,7 +327,11 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
 
 
 def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
-    """Return the energy of a token of all ranks by the kinds of `FACTORS`, then its time so."""
+    """Return the energies of a token by the kinds of `FACTORS`, then its times by the same kinds.
+
+    Costs are those of one rank; both are summed over all ranks. `energy.parts_of` subtracts these
+    times of kernels from the time of all boards, which draw idle power in the rest.
+    """
     sums = [0.0] * (2 * len(FACTORS))
     for s in strides:
         each: list[float] = []

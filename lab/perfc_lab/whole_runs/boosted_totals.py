@@ -143,29 +143,30 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     setting, machine = row.setting, sheet(row.target)
     columns = graph.kernels[setting.launch_key].columns.at(row.batch)
     whole = graph.ops.whole_at(row.batch)
-    amounts, times = columns.amounts, columns.times
+    # of one launch of each kernel, and how often each kernel is launched
+    amounts, launches = columns.amounts, columns.times
     nbytes = amounts["read_bytes"] + amounts["write_bytes"]
     rate = machine.matrix_flop_per_s(setting.precision.dtype)
     matrix_s = 2 * amounts["mac"] / rate
     # 2 µs a launch in addition to its work, so that tiny kernels count
-    roofline_s = (np.maximum(matrix_s, nbytes / machine.device_bytes_per_s) + 2e-6) * times
+    roofline_s = (np.maximum(matrix_s, nbytes / machine.device_bytes_per_s) + 2e-6) * launches
     total_s = float(roofline_s.sum())
     kinds = columns.kind.astype(int)
     shares = np.bincount(kinds, roofline_s, len(LaunchKind)) / max(total_s, 1e-12)
-    counts = np.bincount(kinds, times, len(LaunchKind))
-    mac = float((amounts["mac"] * times).sum())
+    counts = np.bincount(kinds, launches, len(LaunchKind))
+    mac = float((amounts["mac"] * launches).sum())
     result = {
         "scale": total_s,
         # 100 µs more, so that the scale of tiny models is not 0
         "mac_scale": 2 * mac / rate + 1e-4,
         "log_mac": _log(mac),
-        "log_bytes": _log(float((nbytes * times).sum())),
+        "log_bytes": _log(float((nbytes * launches).sum())),
         "log_parameters": _log(whole["parameters"]),
         "log_peak_bytes": _log(whole["peak_bytes"]),
         "log_batch": _log(row.batch),
         "log_operators": _log(len(graph.ops)),
         "depth": float(graph.depth),
-        "log_launches": _log(float(times.sum())),
+        "log_launches": _log(float(launches.sum())),
         "log_rate": _log(rate),
         "log_bandwidth": _log(machine.device_bytes_per_s),
         "log_l2": _log(machine.l2_bytes),

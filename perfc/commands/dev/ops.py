@@ -29,6 +29,7 @@ def command(
     """List the operators, or describe NAME: `perfc dev ops Conv`."""
     from perfc.view.pages.operators import page
 
+    # ``--markdown`` is short for the format, over which it has priority
     if markdown:
         form = output_format("markdown", output, FORMATS)
     if is_coverage:

@@ -243,6 +243,8 @@ def add_page(page: PageBuild, pyodide_lock: dict[str, object]) -> None:
         (page.folder / name).write_text(text, encoding="utf-8")
     offered = {"predicts": "numpy.bin" in page.files, **catalogue()}
     write_json(page.folder / "catalogue.json", offered)
+    # the page answers Pyodide's request for its lock file with this one; it has no packages
+    # for Pyodide to load, as numpy and all Python code come from files of the page
     lock = {"info": pyodide_lock["info"], "packages": {}}
     write_json(
         page.folder / "manifest.json", {"files": page.files, "lazy": page.lazy, "lock": lock}

@@ -71,6 +71,7 @@ def declare_outputs(scope: LayerScope) -> None:
     """Add the results of the model, and the next values of its variables."""
     for layer in scope.network.layers.values():
         if layer.kind in ("Result", "Assign"):
+            # a name for results and a path for nodes, which are the same here; no node is added
             call = LayerCall(scope, layer.name, layer.name, layer)
             scope.builder.graph.output.append(ValueInfo(call.value(0)))
 
@@ -99,6 +100,7 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
         return
     builder = scope.builder
     name = layer.name or layer.kind
+    # its results and its nodes have the same name
     call = LayerCall(scope, name, name, layer)
     if _is_folded(call):
         return

@@ -63,7 +63,7 @@ def read_stablehlo(path: str) -> ProtoModel:
         where=where,
         late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
         longest_s=LONGEST_S,
-        folder=None,
+        folder=None,  # an empty one, in which no module of the user hides a library
     )
     if "missing" in answer:
         hint = install_package("jax")
@@ -177,6 +177,7 @@ def lower_operation(
     """Lower one operation; one without a lowering becomes an unknown operator."""
     for number, text in op["out"]:
         scope.alias(number, None, meta_of_type(text))
+    # its results and its nodes have the same name
     call = HloCall(scope, path, path, op)
     call.frames = frames
     domain, _, name = op["name"].partition(".")
@@ -185,6 +186,8 @@ def lower_operation(
         lower = partial(lower_block, scope, prefix=path, depth=depth + 1, calls=frames)
         lowering = partial(FLOWS[op["name"]], lower)
     if lowering is not None:
+        # if the lowering fails, its nodes and its entries in these three tables of values are
+        # removed, and the operation is unknown
         with call.attempt(scope.plain, scope.first, scope.small):
             lowering(call)
             return
@@ -204,6 +207,7 @@ def path_of(place: str, prefix: str, name: str) -> str:
     """
     named = PLACE.match(place)
     parts = [p for p in (named[1] if named else "").split("/") if p and not p.startswith("jit(")]
-    # JAX calls the function of a program with symbols from one without a name
+    # In a program with symbols, JAX wraps the function in another one, which calls it. This call
+    # has no name, and adds no part to the path.
     plain = [] if name == "func.call" else [name.partition(".")[2]]
     return "/".join([*([prefix] if prefix else []), *(parts or plain)])

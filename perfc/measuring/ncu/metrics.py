@@ -107,10 +107,12 @@ ARCHITECTURES = {
     "sm_90": HOPPER,
     "sm_120": AMPERE,
 }
-"""Instructions of the tensor pipe by architecture. Without a table, operations are unknown unless
-the chip counts them."""
+"""Instructions of the tensor pipe by architecture. Without a table, as for sm_100, whose widths
+depend on the program, operations are unknown unless the chip counts them. sm_120 has warp-level
+products again, of the shapes of Ampere."""
 
-# instructions by digits in names of kernels; 1688 is of f16 if the name says so, else of TF32
+# Instructions by digits in names of kernels, in this order. 1688 is of f16 if the name says so,
+# else of TF32; a name with ``fp16`` and without digits of another shape counts as 1688 of f16.
 _NAMED = (
     (re.compile(r"(?<!\d)16816"), _H16816),
     (re.compile(r"(?<!\d)16832"), _I16832),
@@ -164,7 +166,8 @@ def tensor_counters(arch: str) -> list[str]:
     if 0 < generation(arch) < 80:
         return [PIPE_TENSOR]
     sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]
-    # these have no tensor instructions of f64
+    # these have no tensor instructions of f64: the entry ``dmma`` of their table, AMPERE, is for
+    # sm_80 alone
     if generation(arch) in (86, 87, 89) or generation(arch) >= 120:
         sources.remove("fp64")
     if generation(arch) in (0, 90):  # on Hopper without a result type; ncu skips unknown names

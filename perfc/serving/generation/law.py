@@ -1,8 +1,11 @@
 """Predict the time of a generation from the sums of its kernels, fitted to published generations.
 
-``T = Σ calls · max(Σ kernels + (factor - 1) · Σ fused attention, launch · kernels)``. diffusers
-runs PyTorch operator by operator. Its fused attention is FlashAttention-2, also on architectures
-whose attention perfc knows from the faster kernels of serving engines: these have a factor.
+``T = Σ calls · max(kernels_s + (factor - 1) · attention_s, launch_s · launches)``: the times of all
+kernels and of fused attention, and the number of launches, are those of one call.
+
+diffusers runs PyTorch operator by operator. Its fused attention is FlashAttention-2, also on
+architectures whose attention perfc knows from the faster kernels of serving engines: these have a
+factor.
 """
 
 from __future__ import annotations

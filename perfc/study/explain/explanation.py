@@ -275,6 +275,8 @@ def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, Sym
     for v in (*node.inputs, *node.results):
         dims += (v and v.shape) or ()  # an operand may be absent, a shape unknown
     if cost is not None:
+        # counts of vector operations and of written bytes are not searched: a symbol that only they
+        # have is not listed
         dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
     used = {symbol_name(a.key): a for d in dims for a in symbols(d)}
     labels, shown = report.source.labels, dict[str, SymbolUsed]()

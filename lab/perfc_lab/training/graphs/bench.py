@@ -1,6 +1,9 @@
 """Train and score predictors of whole models under every protocol, on the same rows.
 
-`perfc eval graph` and `perfc train graph` call it; a `Score` is a line of the scoreboard.
+`perfc eval graph` and `perfc train graph` call it; a `Score` is a line of the scoreboard. The steps
+are `learned` (fit and calibration), `adapted` (to a new machine), `scored` (estimates of the test
+rows as `Scored`) and `figures` (a `Score` for each slice). `evaluate` runs the first three for all
+folds; `trained` makes one predictor to publish, with the scores of its card (`tested`).
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ GOALS: Mapping[tuple[GraphProtocol, str], float] = {
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Tested rows of one fold.
+    """Estimates of the tested rows of one fold, from which `figures` computes each `Score`.
 
     Args:
         fold: how rows were divided.
@@ -98,7 +101,7 @@ class Scored:
 def fitted(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> GraphPredictor:
-    """Return a predictor fitted on a fold, and adapted to its few rows of a new machine, if any."""
+    """Return a predictor after both steps of its training: `learned`, then `adapted`."""
     return adapted(learned(name, fold, quantity, budget, say), fold)
 
 
@@ -123,7 +126,7 @@ def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
 
 
 def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
-    """Return the estimates of the test rows of a fold."""
+    """Return the estimates of the test rows of a fold by a trained predictor, with their times."""
     start = time.perf_counter()
     estimates = model.estimates(fold.test)
     row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
@@ -162,7 +165,7 @@ def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
 def trained(
     name: str, fold: Fold, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> tuple[GraphPredictor, dict[str, float]]:
-    """Return a predictor and the scores of the test rows for its card."""
+    """Return a predictor (`fitted`), and the scores of the test rows for its card (`tested`)."""
     model = fitted(name, fold, quantity, budget, say)
     return model, tested(model, fold)
 
@@ -188,8 +191,11 @@ def evaluate(
     samples: int = SAMPLES,
     say: Say = lambda _: None,
 ) -> list[Scored]:
-    """Return the scores of all folds, each trained on ``share`` of its training architectures."""
-    scores: list[Scored] = []
+    """Return the estimates of all folds (`scored`).
+
+    The predictor of each fold is trained on ``share`` of the fold's training architectures.
+    """
+    estimated: list[Scored] = []
     # training rows, model and training time of the fold before
     last: tuple[Measurements, GraphPredictor, float] | None = None
     for fold in folds(data.measured(quantity), protocol, seeds, samples):
@@ -207,10 +213,10 @@ def evaluate(
             start = time.perf_counter()
             model = learned(name, thinned(fold, share), quantity, fold_budget, say)
             last = fold.train, model, time.perf_counter() - start
-        scores.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
-        error = mean_error(scores[-1])
+        estimated.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
+        error = mean_error(estimated[-1])
         say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
-    return scores
+    return estimated
 
 
 def mean_error(score: Scored) -> float:

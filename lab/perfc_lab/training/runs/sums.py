@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 LEAST_MULTIPLIER = 0.1
 """Minimum multiplier of a configuration, so that none makes launches free."""
 REWEIGHTINGS = 4
-"""Rounds of reweighting: a fixed number, as absolute errors are only approached."""
+"""Rounds of reweighting. Each comes nearer to the least absolute errors and none reaches them, so
+that the rounds are limited; there is no test of convergence."""
 SWEEPS = 2000
 """Maximum sweeps of coordinate descent, which ends earlier when nothing changes."""
 LEAST_ERROR = 0.05
@@ -30,7 +31,10 @@ LEAST_ERROR = 0.05
 
 @frozen
 class SumRecipe:
-    """Settings of the fit of factors.
+    """Settings of both fits of the factors of launches.
+
+    ``ridge`` is for the multipliers by kind, which are fitted here. All other settings are for the
+    trees that give each launch a further factor by its features (`residual_fit.grown`).
 
     Args:
         trees: number of trees of the forest.
@@ -39,7 +43,7 @@ class SumRecipe:
         columns: share of the features that a tree sees.
         leaf_penalty: L2 penalty of the values of leaves.
         knee: error ``log(T / measured)`` beyond which the pseudo-Huber loss grows linearly.
-        ridge: strength with which a setting's multipliers are drawn to those of all settings.
+        ridge: strength with which a configuration's multipliers are drawn to those of all rows.
         seed: random seed of the trees.
     """
 
@@ -54,9 +58,10 @@ class SumRecipe:
 
 
 def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
-    """Return the factors of launches of each kind, by machine, precision and way of running.
+    """Return the multipliers, ``[configurations, kinds]``, in the order of ``stack.known``.
 
-    They are drawn towards the multipliers of all rows, which are drawn towards 1.
+    A configuration is a machine, a precision and a way of running. Its multipliers are drawn
+    towards those of all rows, which are drawn towards 1.
     """
     kinds = len(LaunchKind)
     scale = np.zeros((len(stack), kinds))
@@ -68,7 +73,8 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     for i in present:
         fitted = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
         result[i] = np.maximum(fitted, LEAST_MULTIPLIER)
-    # an unmeasured setting has the geometric mean of the measured ones, as a prediction has
+    # A configuration without rows gets the geometric mean of those with rows. `KindRates.of` uses a
+    # geometric mean too when it predicts, but only of the most similar configurations.
     absent = [i for i in range(len(stack.known)) if i not in present]
     result[absent] = np.exp(np.log(result[present]).mean(axis=0))
     return result

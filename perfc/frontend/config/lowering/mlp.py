@@ -106,7 +106,8 @@ def chosen_experts(
     if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
     # engines for racks copy experts until their number divides by the ranks (num_slots,
-    # num_redundant_experts)
+    # num_redundant_experts); in training, ``expert_groups`` groups of ranks with separate tokens
+    # divide the experts as well
     count = -(-e.count // (ranks * b.expert_groups))
     data = parallel.attention_data
     # without expert parallelism all ranks divide the columns of every expert
@@ -134,6 +135,8 @@ def fused_experts(
     first_name = f"{name}.experts.gate_up"
     form = b.precision.format_of(first_name, b.precision.of_experts)
     of_file = b.stored(f"{first_name}.weight")
+    # The format of the file decides. Blocks of codes have no element type and the format of their
+    # GGML type; plain elements of any other type are multiplied in the type of activations (HALF).
     if of_file is not None:
         is_packed = of_file.dtype is None
         form = WEIGHT_FORMATS[of_file.type.name] if is_packed else WeightFormat.HALF
@@ -177,7 +180,10 @@ def fused_experts(
 
 
 def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
-    """Return the bits of a weight of a GGML format, scales included; 0 for another format."""
+    """Return the bits of an element as the file stores it, else as a GGML format does.
+
+    Scales are included. 0 means that the bits follow from the format, which is none of GGML.
+    """
     if of_file is not None:
         return of_file.bits
     return 0.0 if form.ggml is None else form.ggml.bits_per_weight
@@ -229,6 +235,7 @@ def stored(
         packed = -(-contracted * form.bits // 8)
         weight = b.weight(f"{name}.weight", (count, columns, packed), DType.U8)
     else:
+        # ``multiplied`` is the element type of both factors of the product
         weight = b.weight(f"{name}.weight", shape, form.multiplied)
     return weight, scales_of(b, form, (contracted, columns), name, count)
 

@@ -113,7 +113,8 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
     owners = {a.anchor.name: i for i, a in enumerate(analyzed) if a.helper is None}
     for i, a in enumerate(analyzed):
         if a.helper is not None and a.anchor.name in owners:
-            # profiles do not distinguish the copies around a kernel
+            # helpers are launches that a runtime inserts around a kernel, as copies and casts;
+            # profiles do not distinguish them from each other, so they share the kernel's root
             join(union, owners[a.anchor.name], i)
     # each runtime kernel with its nodes, and an analyzed kernel with one of these nodes, if any
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []

@@ -267,6 +267,7 @@ def together(entries: Sequence[Entry]) -> Entry:
                 for side in ("low", "high")
             ]
             low, high = (add(e) if len(e) == len(given) else None for e in ends)
+            # origins are numbered from strong to weak: the sum has the weakest
             figures[metric] = Figure(
                 add(f.value for f in given),
                 max(f.origin for f in given),
