@@ -47,8 +47,8 @@ def with_byte_code() -> None:
         return
     from perfc.common.cache_folder import cache_folder
 
-    folder = str(cache_folder("byte_code"))
     try:
+        folder = str(cache_folder("byte_code"))
         os.makedirs(folder, mode=0o700, exist_ok=True)
         state = os.lstat(folder)
     except (OSError, RuntimeError):

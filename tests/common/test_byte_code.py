@@ -55,6 +55,17 @@ def test_a_cache_that_cannot_be_written_is_left_out(cache: Path) -> None:
     assert sys.pycache_prefix is None
 
 
+def test_a_user_without_a_home_has_no_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    entry.with_byte_code()
+    assert sys.pycache_prefix is None
+    assert not cache.exists()
+
+
 def test_byte_code_beside_the_sources_is_enough(cache: Path) -> None:
     compiled = Path(cache_from_source(str(Path(entry.__file__).parent / "cli.py")))
     compiled.parent.mkdir()
