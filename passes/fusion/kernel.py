@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
 MOST_AXES = 3
-"""Maximum axes of a window, for a result of unknown rank: no library convolves over more."""
+"""Maximum axes of a window, for a result of unknown rank: cuDNN and PyTorch have up to three."""
 
 
 class Helper(Enum):
