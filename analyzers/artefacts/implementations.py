@@ -165,7 +165,7 @@ def _fitting(
         return [(framework, choices)]
     fits = [kernel for kernel in near if kernel.choices == choices] if is_stated else near
     similar = _equal(fits or near, reasons)
-    # stated choices stay, even if no measured kernel has them: then only frameworks are listed
+    # given choices stay, even if no measured kernel has them: then only frameworks are listed
     chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in similar)
     return list(dict.fromkeys(chosen))
 

@@ -48,7 +48,7 @@ ANY = "any"
 LEARNED = "learned"
 """Predictor whose corrections have the names of classes without a prefix (`key`)."""
 STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
-"""Numbers of measured kernels at which the learning curve is computed; further apart as they grow,
+"""Numbers of measured kernels at which the learning curve is computed; their distance grows,
 since the error falls more and more slowly."""
 DRAWS = 20
 """Random orders over which each step is averaged, as some kernels correct more than others."""

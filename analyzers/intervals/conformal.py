@@ -35,8 +35,8 @@ GROWTH = _FITTED["growth"].number
 """Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
 FURTHEST = 1e3
-"""Limits of the distance between machines: machines with equal data sheets still count as 0.1 apart
-from each other; beyond 1000 all machines count as equally far, which keeps intervals finite."""
+"""Limits of the distance between machines: 0.1 for machines with equal data
+sheets; beyond 1000 all machines count as equally far, which keeps intervals finite."""
 AT_ONCE = 1.0
 """Distance of any unmeasured machine for predictors of steps and whole runs, which have all kernels
 at once: three measured machines do not justify less."""

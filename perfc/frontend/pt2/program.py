@@ -233,7 +233,7 @@ def lower_node(
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     space, _, name = operator.partition("::")
-    # an operator that works in place has a trailing underscore, as add_ beside add
+    # an operator that works in place has a trailing underscore: add_ for add
     plain = name if name.startswith("__") else name.rstrip("_")
     stem, metadata = scope.prefix + outputs[0], node["metadata"]
     raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
