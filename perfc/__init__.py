@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from perfc.measuring.watching import watch
     from perfc.serving import llm
     from perfc.serving.generation import diffusion
+    from perfc.serving.step_time import step_predictor
     from perfc.study.comparison import compare_models as compare
     from perfc.study.single_kernel import op
-    from perfc.study.step_time import step_predictor
     from perfc.study.whole import predict
 
 __all__ = [
@@ -65,7 +65,7 @@ __getattr__ = first_use(
         "op": ".study.single_kernel",
         "op_cost": ".frontend.pytorch.op_costs",
         "predict": ".study.whole",
-        "step_predictor": ".study.step_time",
+        "step_predictor": ".serving.step_time",
         "watch": ".measuring.watching",
         "PerfcError": ".errors",
     },

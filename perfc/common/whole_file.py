@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +16,8 @@ LONGEST_LINE = 1 << 20
 MOST_BLANK_LINES = 1_000_000
 """Maximum blank lines: readers skip them without counting rows, so that limits on rows do not bound
 a file of blank lines."""
+LISTENERS: list[Callable[[int, int], None]] = []
+"""Functions that a reader of a profile calls with the bytes that it has read, and the file's."""
 
 
 def lines_of(stream: TextIO, where: str) -> Iterator[str]:

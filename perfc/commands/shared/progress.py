@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from perfc.common import whole_file
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -124,8 +126,6 @@ class ProgressLine:
 @contextmanager
 def reading(path: str) -> Iterator[None]:
     """Draw the progress of reading a profile of `LARGE_BYTES` or more, in MiB."""
-    from perfc.measuring.measure.runtimes import events
-
     file = Path(path)
     if not file.is_file() or file.stat().st_size < LARGE_BYTES:
         yield
@@ -135,8 +135,8 @@ def reading(path: str) -> Iterator[None]:
         line.show(done >> 20, total >> 20)
 
     with ProgressLine() as line:
-        events.LISTENERS.append(show)
+        whole_file.LISTENERS.append(show)
         try:
             yield
         finally:
-            events.LISTENERS.remove(show)
+            whole_file.LISTENERS.remove(show)

@@ -15,8 +15,8 @@ from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 from perfc.ir import record
 
+from ..reading.json_file import loaded, parsed
 from ..source import one_line, open_file, unreadable
-from .json_file import loaded, parsed
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"

@@ -80,8 +80,8 @@ def shipped(name: str) -> dict[str, Any]:
     Raises:
         ModelError: none has that name.
     """
-    from ..checkpoints.json_file import content_of
     from ..checkpoints.sources import located, nearest
+    from ..reading.json_file import content_of
 
     plain = name.lower().rpartition("/")[2]
     # `nearest` returns the name itself only if it is shipped, else similar names

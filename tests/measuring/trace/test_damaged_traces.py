@@ -16,6 +16,7 @@ import pytest
 
 from perfc import cli
 from perfc.commands.shared import progress
+from perfc.common import whole_file
 from perfc.errors import ParseError
 from perfc.measuring.measure.runtimes import events
 from perfc.measuring.trace.classes import TracedClass
@@ -258,7 +259,9 @@ def test_the_progress_of_reading_is_that_of_the_file(
     path.write_bytes(gzip.compress(text) if packed else text)
     seen: list[tuple[int, int]] = []
     with progress.reading(str(path)):
-        monkeypatch.setattr(events, "LISTENERS", [lambda *of: seen.append(of), *events.LISTENERS])
+        monkeypatch.setattr(
+            whole_file, "LISTENERS", [lambda *of: seen.append(of), *whole_file.LISTENERS]
+        )
         read_trace(path)
     size = path.stat().st_size
     assert seen == sorted(seen)

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, cast
 
+from perfc.common import whole_file
 from perfc.errors import ParseError
 
 CHUNK = 1 << 20
@@ -44,8 +45,6 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 Event = Mapping[str, object]
 """One event, as JSON has it."""
-LISTENERS: list[Callable[[int, int], None]] = []
-"""Functions that are called with the bytes that were read and those of the file."""
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -117,7 +116,7 @@ class Items:
         """Read another piece; False at the end of the file."""
         data = _read(self.stream, CHUNK, self.where)
         self.total += len(data)
-        for listener in LISTENERS:
+        for listener in whole_file.LISTENERS:
             # the position in the file, not in what it unpacks to
             listener(
                 getattr(self.stream, "fileobj", self.stream).tell(), os.stat(self.where).st_size

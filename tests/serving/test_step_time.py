@@ -13,7 +13,12 @@ import pytest
 
 import perfc
 from perfc.errors import PerfcError
-from perfc.study.step_time import SglangTimePredictor, StepPredictor, step_predictor, vllm_step_time
+from perfc.serving.step_time import (
+    SglangTimePredictor,
+    StepPredictor,
+    step_predictor,
+    vllm_step_time,
+)
 
 MODEL, TARGET = "llama-3.1-8b", "h100"
 
