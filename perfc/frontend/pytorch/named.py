@@ -17,7 +17,7 @@ from perfc.common.version import installation, version_of
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir import Module
 
-from ..checkpoints import hub
+from ..reading import hub
 from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
 from ..reading.process import answer_of
 
