@@ -1,4 +1,4 @@
-"""Budgets of code: the tokens of each distribution may not grow; folders have few entries."""
+"""Budgets of code: the tokens of each distribution may not grow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
+from .sources import LABORATORY, PRODUCT, sources, text_of
 
 BUDGETS = {
     PRODUCT: 1_035_000,
@@ -15,18 +15,6 @@ BUDGETS = {
 }
 """Folders, with the most tokens of code that they may have."""
 SLACK = 2_000
-MOST_SIBLINGS = 15
-LISTED = {
-    "perfc/review/rules",
-    "analyzers/features/classes",
-    "benchmarks",
-    "analyzers/whole_runs",
-    "lab/perfc_lab/papers/gnn_llm",
-    "lab/perfc_lab/serving",
-    "lab/perfc_lab/papers",
-    "lab/perfc_lab/tables",
-}
-"""Folders whose files are entries of a list: one runtime, rule, class, paper or table each."""
 STRING = r"""(?i:[rbuf]{0,2})(?:(?s:"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3})"""
 STRING += r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 TOKEN = re.compile(
@@ -72,14 +60,3 @@ def test_tokens_stay_within_the_budget(folders: tuple[str, ...]) -> None:
 def test_tokens_are_those_of_code(text: str, count: int) -> None:
     assert tokens(text) == count
     assert tokens(re.sub(r"\n", "\n\n", text)) == count
-
-
-def test_folders_have_few_siblings() -> None:
-    crowded = {}
-    for folder in {p.parent for p in sources(*(f for many in BUDGETS for f in many))}:
-        visible = (p for p in folder.iterdir() if not p.name.startswith("__"))
-        names = {p for p in visible if (p.suffix == ".py" or p.is_dir()) and not p.is_symlink()}
-        place = folder.relative_to(ROOT).as_posix()
-        if len(names) > MOST_SIBLINGS and place not in LISTED:
-            crowded[place] = len(names)
-    assert not crowded
