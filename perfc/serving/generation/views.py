@@ -23,6 +23,7 @@ from perfc.view.report.units import (
     Unit,
     plural,
     quantity,
+    ratio_text,
     size_text,
     time_range,
     time_text,
@@ -62,7 +63,7 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
     # pictures take seconds: a rate per minute has readable digits
     yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
     # no device reaches the bound: the text says how far the prediction is above it
-    less = f"{r.time_s / r.floor_s:.1f} × below the predicted time"
+    less = f"{ratio_text(r.time_s / r.floor_s, 1)} × below the predicted time"
     yield Fact(LOWER_BOUND, in_seconds(r.floor_s), less)
     if r.energy is not None:
         low, high = (quantity(end, Unit.JOULE) for end in (r.energy.low_j, r.energy.high_j))

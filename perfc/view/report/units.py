@@ -49,6 +49,10 @@ IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 """Units of sizes, each for a factor of 1024."""
 DASH = "—"
 """Placeholder for values that are unknown or do not exist."""
+LEAST_S = 1e-9
+"""Shortest time that is printed, *assumed*: clocks of devices tick about once in it."""
+MOST_TIMES = 100
+"""Largest ratio that is printed, *assumed*: digits of larger ones say nothing more."""
 LOWER_BOUND = "lower bound"
 """Label of times that no run on the machine can beat."""
 INTERVAL = "90 % interval"
@@ -62,10 +66,13 @@ class Scale:
     factor: float
     symbol: str
     digits: int
+    most: float = math.inf
 
     def format(self, value: float) -> str:
         """Format a scaled number; small ones are not rounded to zero."""
         scaled = value * self.factor
+        if scaled > self.most:
+            return f">{self.most:g}"
         text = f"{scaled:.{self.digits}f}"
         least = 10.0**-self.digits
         return f"<{least:.{self.digits}f}" if 0 < scaled < least / 2 else text
@@ -111,7 +118,7 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
     if unit is Unit.SHARE:
         return Scale(100.0, "%", 1)
     if unit in (Unit.RATIO, Unit.FLOP_PER_BYTE):
-        return Scale(1.0, "", 1)
+        return Scale(1.0, "", 1, MOST_TIMES if unit is Unit.RATIO else math.inf)
     if unit is Unit.COUNT:
         return Scale(1.0, "", 0)
     # `prefixed` scales to 1 to 1000: of a tenth, so that the value itself is 10 to 10,000
@@ -131,15 +138,23 @@ def quantity(value: float | None, unit: Unit) -> str:
         case Unit.SHARE:
             return share(value)
         case Unit.RATIO:
-            return f"{value:.{digits_of(value)}f}×"
+            return f"{ratio_text(value)}×"
         case Unit.FLOP_PER_BYTE:
             return f"{value:.{digits_of(value)}f} flop/B"
         case Unit.NONE:
             return f"{value:g}"
+        case Unit.SECOND if 0 < value < LEAST_S:
+            return "<1 ns"
         case Unit.COUNT if abs(value) < 100_000:
             return f"{value:.0f}"
         case _:
             return _prefixed_text(value, unit)
+
+
+def ratio_text(ratio: float, digits: int | None = None) -> str:
+    """Format a ratio without its sign, by default with three digits: ``1.31``, ``>100``."""
+    places = digits_of(ratio) if digits is None else digits
+    return f">{MOST_TIMES}" if ratio > MOST_TIMES else f"{ratio:.{places}f}"
 
 
 def time_text(seconds: float | None) -> str:

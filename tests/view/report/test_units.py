@@ -34,6 +34,10 @@ PREFIX |= {"T": 1e12, "P": 1e15, "E": 1e18}
         (0.1234, Unit.SHARE, "12.3 %"),
         (None, Unit.SECOND, "—"),
         (math.inf, Unit.RATIO, "—"),
+        (3853.2, Unit.RATIO, ">100×"),
+        (100.0, Unit.RATIO, "100×"),
+        (2.4e-13, Unit.SECOND, "<1 ns"),
+        (1e-9, Unit.SECOND, "1.00 ns"),
     ],
 )
 def test_quantity_has_three_digits_and_its_unit(value: float | None, unit: Unit, text: str) -> None:

@@ -26,6 +26,7 @@ const digits = (size) => (size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 
 function quantity(value, unit) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "—";
+  if (unit === "s" && value > 0 && value < 1e-9) return "<1 ns";
   let size = Math.abs(value);
   let step = 0;
   if (unit === "B") {

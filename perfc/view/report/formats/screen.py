@@ -14,7 +14,7 @@ from ..sections.kernels import groups
 from ..sections.limits import LimitShare
 from ..sections.phases import Step
 from ..sections.verdict import Verdict
-from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, size_text, span, time_text
+from ..units import INTERVAL, LOWER_BOUND, Unit, quantity, ratio_text, size_text, span, time_text
 from ..views import Views
 from .screen_tables import (
     LIMITED_BY,
@@ -216,7 +216,9 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
     # smaller factors would print as 1.0
-    words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
+    words = (
+        f"{ratio_text(times, 1)} × below {headline}" if times >= 1.05 else f"as long as {headline}"
+    )
     yield ScreenFigure(LOWER_BOUND, time_text(v.floor_s), words, Style.NUMBER)
     yield ScreenFigure("memory", *memory_words(v))
     if v.step is not None:
