@@ -119,7 +119,7 @@ def signed(value: float | None, unit: Unit) -> str:
         return "0"
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
     # beyond its range `share` prints a limit, as "< 0.1 %": a difference has its digits
-    if not text[0].isdigit():
+    if unit is Unit.SHARE and not text[0].isdigit():
         # two digits of a small share; of 100 % and more `.2g` would print an exponent
         text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
     return f"{'+' if value > 0 else '-'}{text}"

@@ -345,4 +345,4 @@ def test_the_longest_chain_of_nothing_is_nothing() -> None:
 
 
 def test_rounding_of_sums_is_no_difference() -> None:
-    assert [signed(v, Unit.SECOND) for v in (-2e-21, 0.0, 3e-12)] == ["0", "0", "+3.00 ps"]
+    assert [signed(v, Unit.SECOND) for v in (-2e-21, 0.0, 3e-12)] == ["0", "0", "+<1 ns"]
