@@ -1,13 +1,15 @@
-"""Ask 200 drawn questions through the public interfaces and compare the answers of two commits.
+"""Ask 400 drawn questions through the public interfaces and compare the answers of two commits.
 
     python -m benchmarks.drawn_questions -o before.jsonl
     python -m benchmarks.drawn_questions -o after.jsonl
     python -m benchmarks.drawn_questions --compare before.jsonl after.jsonl
 
-A question is a command line or a call of the Python API. Its answer is the exit code and every
-number of the JSON; text is left out. The comparison is exact, names each question whose answer
-differs, and exits with 1 if there is one. Only ``perfc.cli.run`` and what ``perfc`` exports are
-used, so files may move between the two runs.
+There are 50 questions for each of eight rooms of the product. A question is some command lines,
+joined by ``&&``, or a call of the Python API. Its answer is every exit code, the text of the
+screen, every leaf of the JSON and the text of each file that was written. The comparison is exact,
+names each question whose answer differs, and exits with 1 if there is one. Each side is a process
+of its own, as a process keeps reports. Only ``perfc.cli.run`` and what ``perfc`` exports are used,
+so files may move between the two runs.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ import os
 import random
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
@@ -40,8 +43,24 @@ PYTHON = "perfc."
 WHOLE_RUN_FIELDS = ("value", "low", "high", "floor_s", "batch")
 """Numbers of what ``perfc.predict`` returns."""
 
-PARTS, TEMPLATES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
-"""Parts of templates by name, and the number of questions that are drawn from each template."""
+PARTS, ROOMS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
+"""Parts of templates by name; for each room the number of questions of each template."""
+MOVING = (
+    (re.compile(r"\bin \d[\d.]* m?s \([^)]*\)"), "in TIME"),
+    (re.compile(r"(figures? repeat; )\d[\d.]* m?s"), r"\1TIME"),
+)
+"""What a screen says of how long perfc itself took, with what stands in its place."""
+PROJECT = """\
+[[budget]]
+model = "*.onnx.gz"
+target = "t4"
+dims = { batch = 1, seq = 64 }
+flop = { warn = "+0%", fail = "+20%" }
+peak_memory = { max = "400 MiB" }
+"""
+"""Project file of the questions to ``perfc check``."""
+FOLDERS = ("examples", "datasets", "tests")
+"""Folders of the checkout that a question may name."""
 
 
 def draw(template: str, generator: random.Random) -> str:
@@ -67,9 +86,9 @@ def draw(template: str, generator: random.Random) -> str:
 
 
 def questions() -> list[str]:
-    """Return the 200 questions, all different."""
+    """Return the 400 questions, all different."""
     generator, drawn = random.Random(SEED), list[str]()
-    for template, count in TEMPLATES.items():
+    for template, count in (pair for room in ROOMS.values() for pair in room.items()):
         end = len(drawn) + count
         while len(drawn) < end:
             question = draw(template, generator)
@@ -78,43 +97,81 @@ def questions() -> list[str]:
     return drawn
 
 
-def answer_of_command(words: Sequence[str]) -> tuple[int, Any]:
-    """Run a command line in this process; return its exit code and the numbers of its JSON."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "answer.json"
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """Change into a new folder that has the folders of the checkout and a project of its own."""
+    with tempfile.TemporaryDirectory(prefix="drawn-") as name:
+        folder = Path(name).resolve()
+        for inside in FOLDERS:
+            (folder / inside).symlink_to(ROOT / inside, target_is_directory=True)
+        (folder / "project").mkdir()
+        for model in (ROOT / "examples/models").glob("*.onnx.gz"):
+            shutil.copy(model, folder / "project")
+        (folder / "project/perfc.toml").write_text(PROJECT, encoding="utf-8")
+        os.chdir(folder)
         try:
-            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-                code = run([*words, "--output-format", "json", "-o", str(path)])
+            yield folder
+        finally:
+            os.chdir(ROOT)
+
+
+def written(folder: Path) -> dict[str, Any]:
+    """Return the text, or JSON, of each file that a question left in its folder."""
+    files = {}
+    for place, inside, names in os.walk(folder):
+        inside[:] = sorted(n for n in inside if not Path(place, n).is_symlink())
+        for path in (Path(place, n) for n in sorted(names)):
+            with suppress(UnicodeDecodeError):
+                text = fixed(path.read_text(encoding="utf-8"), folder)
+                files[path.relative_to(folder).as_posix()] = (
+                    json.loads(text) if path.suffix == ".json" else text
+                )
+    return files
+
+
+def fixed(text: str, folder: Path) -> str:
+    """Return text without names of this run's folders and without how long perfc took."""
+    for name in (str(folder), str(ROOT)):
+        text = text.replace(name, ".")
+    for pattern, put in MOVING:
+        text = pattern.sub(put, text)
+    return text
+
+
+def answer_of_command(words: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Run a command line; return its exit code and what it wrote on the screen."""
+    screen, errors = StringIO(), StringIO()
+    with redirect_stdout(screen), redirect_stderr(errors):
+        try:
+            code = run(list(words))
         except SystemExit as stop:
             code = int(stop.code or 0)
-        return code, numbers(json.loads(path.read_text())) if path.exists() else {}
+    texts = (fixed(s.getvalue(), folder).splitlines() for s in (screen, errors))
+    return {"exit": code, **dict(zip(("screen", "errors"), texts, strict=True))}
 
 
-def answer_of_call(function: str, words: Sequence[str]) -> tuple[int, Any]:
+def answer_of_commands(question: str, folder: Path) -> dict[str, Any]:
+    """Run command lines, the last one also for JSON; return what they said and wrote."""
+    lines = [shlex.split(line) for line in question.split("&&")]
+    said = [answer_of_command(words, folder) for words in lines]
+    data = answer_of_command([*lines[-1], "--output-format", "json", "-o", "answer.json"], folder)
+    # the JSON of a command without such an option is its error: the screen has the whole answer
+    return {"exit": max(s["exit"] for s in said), "said": [*said, data], "files": written(folder)}
+
+
+def answer_of_call(question: str) -> dict[str, Any]:
     """Call a function that perfc exports; 2 stands for an error, as on the command line."""
+    function, *words = question.removeprefix(PYTHON).split()
     named = [w.partition("=") for w in words if "=" in w]
     keywords = {name: ast.literal_eval(value) for name, _, value in named}
     given = [ast.literal_eval(w) if w[0] == "[" else w for w in words if "=" not in w]
     try:
         result = getattr(perfc, function)(*given, **keywords)
-    except perfc.PerfcError:
-        return 2, {}
+    except perfc.PerfcError as error:
+        return {"exit": 2, "error": str(error)}
     if hasattr(result, "to_dict"):
-        return 0, numbers(json.loads(json.dumps(result.to_dict())))
-    return 0, numbers({name: getattr(result, name) for name in WHOLE_RUN_FIELDS})
-
-
-def numbers(value: Any) -> Any:
-    """Return the numbers, truth values and nulls of a JSON value at their places.
-
-    ``{}`` stands for a value without any, and is left out of the value around it.
-    """
-    if isinstance(value, Mapping):
-        fields = ((k, numbers(v)) for k, v in value.items())
-        return {k: v for k, v in fields if v != {}}
-    if isinstance(value, (list, tuple)):
-        return [v for v in map(numbers, value) if v != {}] or {}
-    return value if value is None or isinstance(value, (bool, int, float)) else {}
+        return {"exit": 0, "data": json.loads(json.dumps(result.to_dict())), "text": str(result)}
+    return {"exit": 0, "data": {name: getattr(result, name) for name in WHOLE_RUN_FIELDS}}
 
 
 def write(path: Path) -> None:
@@ -122,19 +179,16 @@ def write(path: Path) -> None:
     codes = Counter[int]()
     with path.open("w", encoding="utf-8") as stream:
         for question in questions():
-            first, *words = (
-                question.split() if question.startswith(PYTHON) else shlex.split(question)
-            )
-            is_call = first.startswith(PYTHON)
-            function = first.removeprefix(PYTHON)
-            code, result = (
-                answer_of_call(function, words) if is_call else answer_of_command([first, *words])
-            )
-            codes[code] += 1
-            line = {"question": question, "exit": code, "answer": result}
+            with own_folder() as folder:
+                is_call = question.startswith(PYTHON)
+                answer = (
+                    answer_of_call(question) if is_call else answer_of_commands(question, folder)
+                )
+            codes[answer["exit"]] += 1
+            line = {"question": question, **answer}
             stream.write(json.dumps(line, separators=(",", ":")) + "\n")
-            if code:
-                print(f"exit {code}: {question}", file=sys.stderr)
+            if answer["exit"]:
+                print(f"exit {answer['exit']}: {question}", file=sys.stderr)
     print(", ".join(f"{count} with exit code {code}" for code, count in sorted(codes.items())))
 
 
@@ -174,7 +228,8 @@ def main() -> int:
     if options.compare:
         return compare(*options.compare)
     path = options.output.resolve()
-    os.chdir(ROOT)
+    # the width of a terminal and its colors change no answer
+    os.environ.update(COLUMNS="120", NO_COLOR="1")
     write(path)
     return 0
 
