@@ -49,7 +49,7 @@ MOVING = (
     (re.compile(r"\bin \d[\d.]* m?s \([^)]*\)"), "in TIME"),
     (re.compile(r"(figures? repeat; )\d[\d.]* m?s"), r"\1TIME"),
 )
-"""What a screen says of how long perfc itself took, with what stands in its place."""
+"""Times of perfc itself on a screen, with the word that stands in their place."""
 PROJECT = """\
 [[budget]]
 model = "*.onnx.gz"
