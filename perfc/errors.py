@@ -86,6 +86,10 @@ class ModelError(PerfcError):
     """The model file cannot be read, or is not a model."""
 
 
+class AbsentError(ModelError):
+    """The place of a model, such as a revision of git, has nothing of its name."""
+
+
 class ParseError(PerfcError):
     """Text in the IR, a pipeline, a dimension binding or a target does not parse."""
 

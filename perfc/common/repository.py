@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perfc.errors import ModelError
 
 OF_HOOKS = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_WORK_TREE")
 """Environment variables that git sets for hooks."""
-NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-"""Settings that keep git from starting programs that a repository's configuration names, as the
-repository may be untrusted."""
+PROGRAM_VARIABLES = re.compile(
+    r"(GIT_(SSH|SSH_COMMAND|SSH_VARIANT|PROXY_COMMAND|EXTERNAL_DIFF|ASKPASS|EDITOR"
+    r"|SEQUENCE_EDITOR|PAGER|TEMPLATE_DIR)|SSH_ASKPASS|PAGER|EDITOR|VISUAL)"
+)
+"""Environment variables that name a program for git."""
+NO_PROGRAMS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "diff.ignoreSubmodules": "all",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+"""Settings under which git starts no program and no connection that a configuration names, as the
+repository may be untrusted. Submodules have configurations of their own: they are not entered."""
+PROGRAM_KEYS = re.compile(
+    r"filter\..*\.(clean|smudge|process|required)|diff\.external"
+    r"|(diff|merge|trailer|difftool|mergetool|browser|man)\..*\.(cmd|command|driver|path|textconv)"
+    r"|gpg\.(.*\.)?(program|defaultkeycommand)|credential\.(.*\.)?helper"
+    r"|core\.(sshcommand|gitproxy|askpass|editor|alternaterefscommand)|sequence\.editor"
+    r"|remote\..*\.(vcs|uploadpack|receivepack)|uploadpack\.packobjectshook",
+    re.DOTALL,
+)
+"""Keys of git's configuration that name a program, as `git config` prints them. An empty value is
+no program; an empty ``required`` is false: a filter without programs leaves files as they are."""
+SHOWING = ("diff", "log", "show")
+"""Subcommands that may convert files or compare them by programs, and show signatures."""
 
 
 def root_of(folder: Path) -> Path | None:
@@ -60,7 +86,7 @@ def git(
     stdout: int = subprocess.PIPE,
     given: bytes = b"",
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git without questions to the user.
+    """Run git without questions to the user, other programs and connections.
 
     Args:
         arguments: subcommand and its arguments.
@@ -71,13 +97,50 @@ def git(
     Raises:
         ModelError: if git cannot be run.
     """
-    # within a hook these point to the index of its commit, which a checkout must not write
-    environment = {k: v for k, v in os.environ.items() if k not in OF_HOOKS}
-    # no prompt for a password, and no lock of the index, which another git may hold
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    command, *others = arguments
+    if command in SHOWING:
+        others = ["--no-ext-diff", "--no-textconv", *others]
+    settings = NO_PROGRAMS | dict.fromkeys(_programs(folder), "")
+    return _run([command, *others], folder, settings, stdout=stdout, given=given)
+
+
+def _programs(folder: str | None) -> list[str]:
+    """Return the keys of `PROGRAM_KEYS` that a configuration sets, whichever file has them."""
+    listed = _run(["config", "--list", "--name-only", "-z"], folder, NO_PROGRAMS).stdout
+    names = listed.decode("utf-8", "surrogateescape").split("\0")
+    return [name for name in names if PROGRAM_KEYS.fullmatch(name)]
+
+
+def _run(
+    arguments: Sequence[str],
+    folder: str | None,
+    settings: Mapping[str, str],
+    *,
+    stdout: int = subprocess.PIPE,
+    given: bytes = b"",
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git with settings that take precedence over every file of its configuration."""
+    # within a hook some variables point to the index of its commit, which a checkout must not write
+    environment = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in OF_HOOKS and not PROGRAM_VARIABLES.fullmatch(k)
+    }
+    # no connection, no prompt for a password, and no lock of the index, which another git may hold
+    environment |= {
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    # in variables, as a name on the command line ends at its first "="
+    first = int(environment.get("GIT_CONFIG_COUNT") or 0)
+    environment["GIT_CONFIG_COUNT"] = str(first + len(settings))
+    for number, (key, value) in enumerate(settings.items(), first):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     try:
         return subprocess.run(
-            ["git", *NO_PROGRAMS, *arguments],
+            ["git", *arguments],
             cwd=folder,
             input=given,
             stdout=stdout,

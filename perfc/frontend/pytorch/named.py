@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from perfc.common.cache_folder import cached
 from perfc.common.version import installation, version_of
-from perfc.errors import MissingExtraError, ModelError
+from perfc.errors import AbsentError, MissingExtraError, ModelError
 from perfc.ir import Module
 
 from ..reading import hub
@@ -178,7 +178,8 @@ def checked(answer: dict[str, Any], where: str, what: str = "a module") -> dict[
         hint = install("tvm") if missing == "tvm" else install_package(missing)
         raise MissingExtraError(f"{what} needs {missing}", hint=hint)
     if "error" in answer:
-        raise ModelError(answer["error"], hint=answer.get("hint", ""), where=where)
+        kind = AbsentError if answer.get("is_absent") else ModelError
+        raise kind(answer["error"], hint=answer.get("hint", ""), where=where)
     return answer
 
 

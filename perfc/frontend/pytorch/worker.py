@@ -19,7 +19,7 @@ from pathlib import Path
 from traceback import StackSummary
 from typing import Any
 
-from perfc.errors import ModelError
+from perfc.errors import AbsentError, ModelError
 from perfc.ir.graph import CHECKPOINTED
 
 from ..reading.module_name import SOURCE_FOLDERS
@@ -80,9 +80,10 @@ def answer_to(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     except ImportError as error:
         if error.name in ("torch", "timm", "torchvision", "transformers", "jax", "tvm"):
             return {"missing": error.name}
-        return {"error": str(error)}
+        return {"error": str(error), "is_absent": isinstance(error, ModuleNotFoundError)}
     except ModelError as error:
-        return {"error": error.message, "hint": error.hint}
+        is_absent = isinstance(error, AbsentError)
+        return {"error": error.message, "hint": error.hint, "is_absent": is_absent}
     except Exception as error:
         hint = "a function of JAX: --jax" if {"jax", "torch"} <= {*sys.modules} else ""
         # an error of PyTorch may quote a whole program
@@ -231,7 +232,7 @@ def named_object(where: str, name: str) -> Any:
     for part in name.split("."):
         if not hasattr(owner, part):
             names = [n for n in getattr(owner, "__dict__", ()) if not n.startswith("_")][:8]
-            raise ModelError(f"{where} has no {name}", hint=f"it has {', '.join(names)}")
+            raise AbsentError(f"{where} has no {name}", hint=f"it has {', '.join(names)}")
         owner = getattr(owner, part)
     return owner
 
@@ -256,7 +257,7 @@ def imported(where: str) -> Any:
     if not where.endswith(".py"):
         return import_module(where)
     if not os.path.isfile(where):
-        raise ModelError(f"no file {where}")
+        raise AbsentError(f"no file {where}")
     spec = util.spec_from_file_location(Path(where).stem, where)
     assert spec is not None
     assert spec.loader is not None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from perfc.errors import PerfcError
+from perfc.errors import AbsentError
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import Origin, record
 
@@ -276,7 +276,7 @@ def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
     for p in plan:
         try:
             entries[p.case] = lineages.entry_at(config.root, p, p.case.model, revision)
-        except PerfcError as error:
+        except AbsentError as error:
             absent[p.case] = str(error)
     return Baseline(digests.predictor(), entries, Path(revision), absent)
 

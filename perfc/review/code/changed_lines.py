@@ -238,7 +238,7 @@ def code_change(old: object, new: object) -> CodeChange | None:
     folder = folder_of(new.module)
     commits = [commit_of(folder, r) for r in (old.revision, new.revision) if r]
     # no context, and nothing that a user may have set; a renamed file is removed and added
-    command = ["diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--relative", *commits]
+    command = ["diff", "-U0", "--no-color", "--no-renames", "--relative", *commits]
     hunks = [*hunks_of(git([*command, "--"], folder=str(folder)).stdout.decode("utf-8", "replace"))]
     sources = [os.path.relpath(s, folder).replace(os.sep, "/") for s in sources_of(new.module)]
     if not new.revision:

@@ -11,10 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from perfc.common.repository import git, is_revision
-from perfc.errors import ModelError
-
-PLAIN = ("-c", "core.hooksPath=/dev/null")
-"""Options of git without hooks of the repository."""
+from perfc.errors import AbsentError, ModelError
 
 
 def commit_of(folder: Path, revision: str) -> str:
@@ -44,14 +41,14 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
     top = Path(git(["rev-parse", "--show-toplevel"], folder=str(folder)).stdout.decode().strip())
     with TemporaryDirectory(prefix="perfc-") as place:
         tree = Path(place, "tree")
-        command = [*PLAIN, "worktree", "add", "--quiet", "--detach", str(tree), commit]
+        command = ["worktree", "add", "--quiet", "--detach", str(tree), commit]
         try:
             result = git(command, folder=str(top))
             if result.returncode != 0:
                 raise ModelError(f"git cannot check out {commit[:12]}: {last_line(result.stderr)}")
             inside = tree / os.path.relpath(os.path.realpath(folder), os.path.realpath(top))
             if not inside.is_dir():
-                raise ModelError(f"no folder {folder.name} in {commit[:12]}")
+                raise AbsentError(f"no folder {folder.name} in {commit[:12]}")
             yield inside
         finally:
             # the second --force removes a locked worktree too

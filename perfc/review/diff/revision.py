@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from perfc.common.repository import git, is_revision
-from perfc.errors import ModelError
+from perfc.common.repository import from_here, git, is_revision
+from perfc.errors import AbsentError, ModelError
 
 LFS_POINTER = b"version https://git-lfs"
 """First line of a file that Git LFS stores elsewhere (specification, version 1)."""
@@ -122,11 +123,29 @@ def blob(spec: str, target: Path) -> None:
     if not is_revision(revision, folder):
         hint = "no such file either" if "/" in spec or "." in spec else "give a file"
         raise ModelError(f"git has no revision {revision!r} here", hint=hint, where=spec)
-    raise ModelError(
-        f"no file {path!r} in {revision}",
+    shown = from_here(Path(folder), os.path.basename(path)) if folder else path
+    place = f"{revision}:./{shown}" if folder else spec
+    if listed_at(revision, name.partition(":")[2], folder):
+        # clones without all contents get them when they are first read, but no connection is made
+        raise ModelError(
+            f"this clone lacks the content of {shown} in {revision}",
+            hint=f"fetch it: git cat-file -e {shlex.quote(place)}",
+        )
+    raise AbsentError(
+        f"no file {shown!r} in {revision}",
         hint="paths are from the top of the repository; ./ begins at this folder",
-        where=spec,
+        where=f"{revision}:{shown}",
     )
+
+
+def listed_at(revision: str, path: str, folder: str | None) -> bool:
+    """Return True unless a revision certainly has no file of that path."""
+    arguments = ["ls-tree", "--name-only", "-z", revision, "--", path]
+    if not path.startswith("./"):
+        arguments.insert(1, "--full-tree")
+    result = git(arguments, folder=folder)
+    # a folder that a clone lacks cannot be listed
+    return result.returncode != 0 or bool(result.stdout)
 
 
 def placed(spec: str) -> tuple[str, str | None]:
@@ -149,7 +168,11 @@ def content(spec: str) -> str | None:
     if not is_revision(revision, folder):
         raise ModelError(f"git has no revision {revision!r} here", where=spec)
     result = git(["cat-file", "blob", name], folder=folder)
-    return result.stdout.decode("utf-8", "replace") if result.returncode == 0 else None
+    if result.returncode == 0:
+        return result.stdout.decode("utf-8", "replace")
+    if listed_at(revision, name.partition(":")[2], folder):
+        raise ModelError("this clone lacks its content", hint="git fetch --refetch", where=spec)
+    return None
 
 
 def stored(pointer: Path) -> Path | None:
