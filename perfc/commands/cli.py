@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import FunctionType
 from typing import NoReturn
 
@@ -22,6 +23,8 @@ COMPLETE = "_PERFC_COMPLETE"
 """Variable by which click's completion scripts call the command."""
 ANYWHERE = ("--debug", "--no-code")
 """Options of all commands, which stand anywhere."""
+MOST_CALLS = 5
+"""Commands that the error of an unknown option names at most."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells expect."""
 STACK_SLOTS = 40_000
@@ -230,24 +233,32 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 
 def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
-    """Return a replacement for an unknown option, "" if click's message is sufficient."""
+    """Return a replacement for an unknown option, "" if there is none."""
     from perfc.commands.shared.former import OPTIONS
-    from perfc.commands.shared.table import TABLE
-    from perfc.common.other_names import option_for
+    from perfc.common.other_names import answer_for, options_for
 
-    if error.ctx is None or error.option_name in OPTIONS:
-        return OPTIONS.get(error.option_name, "")
-    command = error.ctx.command
-    if command is cli:
+    name = error.option_name
+    if error.ctx is None or name in OPTIONS:
+        return OPTIONS.get(name, "")
+    if error.ctx.command is cli:
         return f"options follow a command, as in perfc analyze {' '.join(args)}"
-    known = frozenset(flag for p in command.params for flag in (*p.opts, *p.secondary_opts))
-    if spelled := option_for(error.option_name, known):
-        return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
-    key, names = error.option_name.removeprefix("--"), cli.list_commands(error.ctx)
-    # the table names a subcommand by both words: ``llm-search``
-    owners = (name.split("-") for name, options in TABLE.items() if key in options)
-    calls = [" ".join(("perfc", *parts)) for parts in owners if parts[0] in names]
-    return f"an option of {', '.join(calls)}" if calls else ""
+    known = listing.flags_of(error.ctx.command)
+    value = next((after for word, after in pairwise(args) if word == name), "")
+    others = options_for(name, value)
+    for spelled in others:
+        if listing.takes(error.ctx.command, spelled):
+            return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
+    # click also suggests options that the command refuses and its help hides
+    error.possibilities = [flag for flag in error.possibilities or () if flag in known]
+    if answer := answer_for(name):
+        return answer
+    owners = {f"perfc {path}": command for path, command in listing.all_commands()}
+    for spelled in (*others, name):
+        if calls := [c for c, command in owners.items() if listing.takes(command, spelled)]:
+            more = " and others" if len(calls) > MOST_CALLS else ""
+            what = "an option" if spelled == name else f"it is {spelled}"
+            return f"{what} of {', '.join(calls[:MOST_CALLS])}{more}"
+    return ""
 
 
 def wanted(error: click.UsageError) -> str:

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from perfc.common.fitted import data_next_to
 
 _NAMES = data_next_to(__file__)
 OPTIONS: Mapping[str, list[str]] = _NAMES["options"]
-"""Options of other tools, by the perfc option."""
+"""Options of other tools, by the perfc option; a command suggests the first that it has."""
+ANSWERS: Mapping[str, list[str]] = _NAMES["answers"]
+"""Options of other tools that no perfc option corresponds to, by what to do instead."""
 COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
 """Suffixes of model files."""
-# the same tables by the names of other tools, for look-up
-_OPTION_OF = {other: spelled for spelled, others in OPTIONS.items() for other in others}
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 
 
-def option_for(other: str, known: frozenset[str]) -> str:
-    """Return the perfc option for an option of another tool, "" if there is none.
+def options_for(other: str, value: str = "") -> list[str]:
+    """Return the perfc options for an option of another tool, the likeliest first.
 
     Args:
         other: the option as typed.
-        known: options of the command; others are not suggested.
+        value: the word behind it; a name is no count of devices.
 
-    >>> option_for("--gpu", frozenset({"-t"})), option_for("--gpu", frozenset())
-    ('-t NAME', '')
+    >>> options_for("--gpus", "4")[0], options_for("--gpus", "a100")[0], options_for("--no-such")
+    ('--gpus N', '-t NAME', [])
     """
-    spelled = _OPTION_OF.get(other.partition("=")[0].replace("_", "-").lower(), "")
-    # behind the name of the option stands its value: ``--batch N``
-    return spelled if spelled.partition(" ")[0] in known else ""
+    key, _, given = other.partition("=")
+    matching = [
+        spelled for spelled, others in OPTIONS.items() if _spelled(key) in map(_spelled, others)
+    ]
+    value = given or value
+    is_name = value[:1].isalpha()
+    # where some are counts and others names, the value decides
+    names = [spelled for spelled in matching if spelled.endswith("NAME")]
+    counts = [spelled for spelled in matching if re.search("[ :]N$", spelled)]
+    if names and counts and value and not value.startswith("-"):
+        return [s for s in matching if s not in (counts if is_name else names)]
+    return matching
+
+
+def answer_for(other: str) -> str:
+    """Return what to do instead of an option of another tool that perfc does not have, else ""."""
+    key = _spelled(other.partition("=")[0])
+    return next((text for text, others in ANSWERS.items() if key in map(_spelled, others)), "")
+
+
+def _spelled(option: str) -> str:
+    """Return an option in lower case without its inner dashes, as ``--batchSize`` has none."""
+    dashes = "--" if option.startswith("--") else "-"
+    return dashes + re.sub("[-_]", "", option).lower()
 
 
 def command_for(other: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from perfc.commands import cli
-from perfc.common.other_names import COMMANDS, OPTIONS
+from perfc.commands.shared import listing
+from perfc.common.other_names import ANSWERS, COMMANDS, OPTIONS
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 
@@ -24,8 +27,18 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("analyze m.onnx --bacth 8", "Did you mean '--batch'?"),
         ("llm llama-3.1-8b --request-rate 4", "it is --rate N here"),
         ("llm llama-3.1-8b --tensor-parallel-size 4", "it is --tp N here"),
-        ("analyze m.onnx --slo 4ms", "an option of perfc compare, perfc mig, perfc sweep"),
+        (
+            "analyze m.onnx --slo 4ms",
+            "an option of perfc compare, perfc mig, perfc sweep, perfc llm",
+        ),
         ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search, perfc search"),
+        ("llm llama-3.1-8b --gpus 4", "it is --tp N here"),
+        ("analyze m.onnx --gpus 4", "it is --gpus N of perfc fit, perfc plan"),
+        ("analyze m.onnx --gpus a100", "it is -t NAME here"),
+        ("analyze m.onnx --tp 2", "an option of perfc llm serve, perfc plan"),
+        ("llm llama-3.1-8b --decode", "prefill by --isl N and decode by --osl N"),
+        ("llm llama-3.1-8b --enforce-eager", "it is --runtime eager of perfc analyze"),
+        ("analyze m.onnx --mode2 x", "No such option '--mode2' (see"),
         ("analyze m.onnx -o a.html -o b.json", "one file per run: run again for another"),
         (
             "analyze m.onnx --batch 1..8",
@@ -50,10 +63,48 @@ def test_what_to_type_is_said(line: str, said: str, capsys: pytest.CaptureFixtur
     assert error.count("\n") == 1
 
 
-def test_every_spelling_is_of_one_option_and_every_command_is_there() -> None:
-    for table in (OPTIONS, COMMANDS):
-        others = [other for names in table.values() for other in names]
-        assert len(others) == len(set(others))
+PEERS = tomllib.loads(Path(__file__).with_name("peer_options.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("tool", PEERS)
+def test_options_of_other_tools_are_answered(tool: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = {path: listing.flags_of(c) for path, c in listing.all_commands()}
+    for command in PEERS[tool]["commands"]:
+        here = flags["llm serve" if command == "llm" else command]
+        for option in PEERS[tool]["options"]:
+            if re.split("[ =]", option)[0] in here:
+                continue
+            assert cli.run([*command.split(), *option.split(), "no-such.onnx"]) == 2
+            error = capsys.readouterr().err
+            assert error.count("\n") == 1
+            said = re.search(
+                r"no option '\S+: (?:(?:it is (-\S+).*?|an option) (here|of (.+))|(.+))", error
+            )
+            assert said, (command, option, error)
+            flag, place, owners, answer = said.groups()
+            if answer:
+                assert answer in ANSWERS, (command, option, error)
+            elif place == "here":
+                assert flag in here, (command, option, error)
+            else:
+                names = owners.removesuffix(" and others").split(", ")
+                name = flag or re.split("[ =]", option)[0]
+                assert all(name in flags[n.removeprefix("perfc ")] for n in names), error
+
+
+def test_options_that_are_suggested_are_there() -> None:
+    flags = {path: listing.flags_of(c) for path, c in listing.all_commands()}
+    every = frozenset[str]().union(*flags.values())
+    assert {spelled.partition(" ")[0] for spelled in OPTIONS} <= every
+    for answer in ANSWERS:
+        assert set(re.findall(r"--[a-z-]+", answer)) <= every
+        named = set(re.findall(r"perfc ([a-z]+)", answer)) - {"predicts", "has"}
+        assert named <= {path.split()[0] for path in flags}
+
+
+def test_every_command_is_spelled_once_and_is_there() -> None:
+    others = [other for names in COMMANDS.values() for other in names]
+    assert len(others) == len(set(others))
     names = cli.Commands().list_commands(None)  # type: ignore[arg-type]
     assert {name for name in COMMANDS if not name.startswith("-")} <= set(names)
     assert not {other for others in COMMANDS.values() for other in others} & set(names)

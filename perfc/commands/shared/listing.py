@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +14,8 @@ from pathlib import Path
 import click
 
 from perfc.common import plugins
+
+from .names import Names
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "perfc.commands"
@@ -56,6 +58,40 @@ def command_of(module: str) -> click.Command:
     command = import_module(module).command
     assert isinstance(command, click.Command)
     return command
+
+
+def flags_of(command: click.Command) -> frozenset[str]:
+    """Return the flags of a command's options, without those that its help hides."""
+    options = (p for p in command.params if isinstance(p, click.Option) and not p.hidden)
+    return frozenset(flag for p in options for flag in (*p.opts, *p.secondary_opts))
+
+
+def takes(command: click.Command, spelled: str) -> bool:
+    """Return True if a command has an option, with the value behind it: ``--runtime eager``."""
+    flag, _, value = spelled.partition(" ")
+    if flag not in flags_of(command):
+        return False
+    option = next(p for p in command.params if flag in (*p.opts, *p.secondary_opts))
+    # in capitals stands the kind of value
+    is_name = isinstance(option.type, Names) and value[:1].islower()
+    return not is_name or value in option.type.known()
+
+
+def all_commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands of perfc itself, without plug-ins, by their words; imports them all."""
+    for section in SECTIONS:
+        for name, module in modules_of(section).items():
+            yield from _inner(name, command_of(module))
+
+
+def _inner(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command, info_name=path)
+    for name in command.list_commands(context):
+        if inner := command.get_command(context, name):
+            yield from _inner(f"{path} {name}", inner)
 
 
 def summary(module: str) -> str:

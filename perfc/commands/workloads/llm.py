@@ -115,7 +115,7 @@ def command() -> None:
     "lora_rank",
     "host_launch",
     "reserve",
-    instead={"batch": "--concurrency", "seq": "--isl"},
+    instead={"batch": "--concurrency", "seq": "--isl", "threads": "--host-processor"},
     known=KNOWN,
 )
 @deployment_options
