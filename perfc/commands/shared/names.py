@@ -116,6 +116,10 @@ checkpointing = values("perfc.passes.training.implementation:RecomputePolicy")
 """The checkpointing policies."""
 
 
+rules = called("perfc.review.lint.catalogue:codes")
+"""The rule codes."""
+
+
 def targets() -> Iterable[str]:
     """Return the name of this machine, then machines, then clusters."""
     from perfc.machine import HOST, list_clusters, list_machines
@@ -142,13 +146,6 @@ def views() -> Iterable[str]:
     from perfc.view.report import NAMES
 
     return NAMES
-
-
-def rules() -> Iterable[str]:
-    """Return the rule codes."""
-    from perfc.review.lint.catalogue import infos
-
-    return (info.code for info in infos())
 
 
 def passes() -> Iterable[str]:

@@ -125,17 +125,20 @@ def module_from(model: NamedModule, entry: bytes) -> Module:
     Raises:
         ModelError: its archive is damaged.
     """
-    from .torch_program import module_of
+    from ..formats import ReadOptions, format_of, stablehlo
+    from .torch_program import module_of, with_examples
 
     # JSON has no line break, an archive may have many
     head, _, archive = entry.partition(b"\n")
     answer, name = json.loads(head), model.name.rpartition(":")[2]
     if model.is_jax:
-        module = function_of(answer["functions"], model.name, answer.get("batch"))
+        module = stablehlo.lower_functions(answer["functions"], model.name)
+        module = with_examples(module, {}, answer.get("batch"))
     elif answer.get("is_relax"):
-        module = relax_of(archive, model.name)
+        module = format_of(archive).lower(archive, ReadOptions())
     else:
         module = module_of(archive, name, answer.get("batch"), model.folder)
+    module = replace(module, graph=replace(module.graph, name=name))
     # deployment fields that the trainer in the file configures, such as its optimizer
     trainer_fields = tuple(answer.get("step", {}).items())
     origin = replace(
@@ -181,37 +184,6 @@ def checked(answer: dict[str, Any], where: str, what: str = "a module") -> dict[
         kind = AbsentError if answer.get("is_absent") else ModelError
         raise kind(answer["error"], hint=answer.get("hint", ""), where=where)
     return answer
-
-
-def function_of(functions: Mapping[str, Any], name: str, batch: int | None) -> Module:
-    """Return the module of a function of JAX.
-
-    Args:
-        functions: the operations, from `perfc.frontend.stablehlo.export`.
-        name: name of the function, with its file or module.
-        batch: default batch; None for one without a symbol.
-
-    Raises:
-        ModelError: the operations are no program of StableHLO.
-    """
-    from ..formats import ReadOptions
-    from ..lowering import lowered
-    from ..stablehlo.program import message_of
-    from .torch_program import with_examples
-
-    module = lowered(message_of(functions, name), ReadOptions())
-    module = replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
-    return with_examples(module, {}, batch)
-
-
-def relax_of(document: bytes, name: str) -> Module:
-    """Return the module of a Relax module ``name`` of TVM, from its document."""
-    from ..formats import ReadOptions
-    from ..lowering import lowered
-    from ..relax.program import read_relax
-
-    module = lowered(read_relax(document), ReadOptions())
-    return replace(module, graph=replace(module.graph, name=name.rpartition(":")[2]))
 
 
 def digest_of(module: Module) -> str:

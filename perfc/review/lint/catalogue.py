@@ -49,6 +49,11 @@ class RuleInfo:
     path: Path
 
 
+def codes() -> tuple[str, ...]:
+    """Return the code of every rule, sorted."""
+    return tuple(info.code for info in infos())
+
+
 @cache
 def infos() -> tuple[RuleInfo, ...]:
     """Return every rule, sorted by code."""
