@@ -46,10 +46,19 @@ class LimitRule:
     line: int = 0
 
 
-METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
-"""Metrics with limits in a budget that sets none, as in the built-in budgets."""
+METRICS = (
+    Metric.FLOP,
+    Metric.PARAMETERS,
+    Metric.WEIGHTS,
+    Metric.TRAFFIC,
+    Metric.PEAK_MEMORY,
+    Metric.TIME,
+)
+"""Metrics with limits in a budget that sets none, as in the built-in budgets. Weights and traffic
+grow where a wider type replaces a quantized one, which work and time may not show."""
 LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
-"""Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
+"""Limits against the baseline. Counts are exact, so that the least growth warns; that a twentieth
+fails is *assumed*. An estimate fails only if the interval of its difference exceeds them."""
 
 
 def default_rules() -> tuple[LimitRule, ...]:

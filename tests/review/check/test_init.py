@@ -50,7 +50,7 @@ def test_without_budgets_built_in_ones_hold_and_are_said(
 ) -> None:
     code, out, _ = said(capsys, "check")
     words = " ".join(out.split())
-    assert (code, "built-in ones for flop, parameters, peak_memory, time" in words) == (0, True)
+    assert (code, "built-in ones for flop, parameters, weights, traffic" in words) == (0, True)
     assert "perfc init" in words
     assert "2 new" in out
     code, out, _ = said(capsys, "check", "--write-baseline", "models/a.onnx")
@@ -269,3 +269,24 @@ def test_what_a_new_file_cannot_say_is_refused(
     assert cli.run(["init", *arguments]) == 2
     said = capsys.readouterr().err
     assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said
+
+
+def test_weights_that_widen_fail_by_default(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Work and time may not grow where 8-bit weights are replaced by 32-bit ones."""
+    from onnx import TensorProto, helper
+
+    def store(nodes: list[onnx.NodeProto], kind: int) -> None:
+        ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 256]) for n in "xy"]
+        raw = bytes(256 * 256 * (1 if kind == TensorProto.INT8 else 4))
+        weights = [helper.make_tensor("w", kind, [256, 256], raw, raw=True)]
+        weights.append(helper.make_tensor("s", TensorProto.FLOAT, [], [0.5]))
+        graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
+        onnx.save(helper.make_model(graph), bare / "models" / "q.onnx")
+
+    widen = helper.make_node("DequantizeLinear", ["w", "s"], ["v"])
+    store([widen, helper.make_node("MatMul", ["x", "v"], ["y"])], TensorProto.INT8)
+    assert said(capsys, "init", "--no-hook", "models/q.onnx")[0] == 0
+    store([helper.make_node("MatMul", ["x", "w"], ["y"])], TensorProto.FLOAT)
+    code, out, _ = said(capsys, "check")
+    assert code == 1
+    assert re.search(r"FAIL models/q.onnx .* weights 64.0 KiB -> 256 KiB", " ".join(out.split()))
