@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from .cost import NO_TRAFFIC, Traffic, dim_sum
-from .graph import Inputs
+from .cost import NO_TRAFFIC, Parts, Traffic, dim_sum
+from .graph import Inputs, Value
 from .op import ABSENT, Types, each_once, tensor
 from .symbolic.dim import Dim, dim_min
 from .tensors.types import DType, TensorType, Type, element_count, storage_bytes
@@ -48,6 +48,20 @@ def rows_read(table: TensorType, taken: Dim, axis: int = 0) -> Dim | None:
         return None
     row = element_count(table.shape[:axis] + table.shape[axis + 1 :])
     return packed(dim_min(taken, table.shape[axis]) * row, table.dtype)
+
+
+def parts_once(ins: Inputs, in_part: Mapping[int, Dim | None]) -> Parts:
+    """Return bytes read of each distinct operand by position, whole or as ``in_part`` says.
+
+    An amount of None there leaves the operand whole; one of unknown size counts 0.
+    """
+    parts: dict[int, Dim] = {}
+    first: dict[Value, int] = {}
+    for i, v in enumerate(ins):
+        if v is not None and first.setdefault(v, i) == i:
+            part = in_part.get(i)
+            parts[i] = (v.nbytes or 0) if part is None else part
+    return parts
 
 
 def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:

@@ -347,13 +347,13 @@ def shares(node: Node, read_bytes: Dim, sizes: ByteSizes) -> Iterator[tuple[int,
     if len(first) == 1:
         yield next(iter(first.values())), read_bytes
         return
-    declared = node.op.read_parts(node.inputs)
-    if declared:
-        yield from declared.items()
-        return
     parts = [sizes[v.type] for v in first]
     if added(parts) == read_bytes:
         yield from zip(first.values(), parts, strict=True)
+        return
+    declared = node.op.read_parts(node.inputs)
+    if declared:
+        yield from declared.items()
         return
     if node.op.kind is Kind.MOVEMENT:
         parts = [0] * len(parts)

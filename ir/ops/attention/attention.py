@@ -16,6 +16,7 @@ from ... import (
     Inputs,
     Kind,
     Op,
+    Parts,
     Positive,
     Shape,
     TensorType,
@@ -23,6 +24,7 @@ from ... import (
     Types,
     Work,
     at_most,
+    dim_max,
     dim_min,
     dim_sum,
     each_once,
@@ -41,7 +43,8 @@ from ... import (
 from ...cost import work_of
 from ...problem import Attention as Problem
 from ...symbolic.fresh import data_extent
-from .score_pairs import unmasked_pairs
+from ...traffic import parts_once, rows_read
+from .score_pairs import seen_keys, unmasked_pairs
 
 SOFTMAX_ALU = 4
 """Scale, running maximum, subtraction and sum of each score; the exponential is counted
@@ -251,8 +254,9 @@ class Attention(AttentionLike):
              present_key[b, g, t, d], present_value[b, g, t, v], qk_matmul_output[b, h, s, t].
     Work:    as AttentionLike. With nonpad_kv_seqlen t is the number of valid keys; if that is
              unknown or sequences differ, t is a lower bound: the smallest known number, else 1.
-    Traffic: each operand once, but only the valid keys of K and V; each result once; the present
-             state is written completely.
+    Traffic: each operand once, but only the valid keys of K and V, and without a present state
+             only the keys, values and columns of the mask in some query's window; each result
+             once; the present state is written completely.
     Source:  ONNX Attention-25; arXiv:1706.03762, arXiv:2305.13245.
     """
 
@@ -342,13 +346,29 @@ class Attention(AttentionLike):
         return self._padded(ins, scores) if has(ins, 6) else scores
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        # operand 6, nonpad_kv_seqlen, limits the rows of K and V, operands 1 and 2
-        scores = self.scores(ins) if has(ins, 6) else None
+        whole, scores = each_once(ins, outs), self.scores(ins) if has(ins, 6) else None
+        if scores is None and any(out is not ABSENT for out in outs[1:]):
+            return whole  # all keys are copied to the present state, or all scores are written
+        is_bound = whole.is_bound or (scores is not None and scores.is_bound)
+        return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, is_bound)
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        scores = self.scores(ins)
         if scores is None:
-            return each_once(ins, outs)
-        others = each_once(tuple(None if i in (1, 2) else v for i, v in enumerate(ins)), outs)
-        read = (others.read_bytes, *(rows_of(tensor(ins, i), scores.t) for i in (1, 2)))
-        return Traffic(dim_sum(read), others.write_bytes, others.is_bound or scores.is_bound)
+            return parts_once(ins, {})
+        e = self._extents(ins)[1]
+        if has(ins, 6):  # nonpad_kv_seqlen limits the rows of K and V, operands 1 and 2
+            kept: dict[int, Dim] = {1: scores.t, 2: scores.t}
+        else:
+            first, end = seen_keys(e.s, e.t, e.past, *self._window())
+            new = dim_max(end - e.past, 0) - dim_max(first - e.past, 0)
+            old = dim_min(end, e.past) - dim_min(first, e.past)
+            kept = {1: new, 2: new, 3: end - first, 4: old, 5: old}
+        # the mask has keys in its last axis, the others rows of keys before it
+        at = {i: len(tensor(ins, i).shape or ()) - (1 if i == 3 else 2) for i in kept}
+        return parts_once(
+            ins, {i: rows_read(tensor(ins, i), n, at[i]) for i, n in kept.items() if at[i] >= 0}
+        )
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
         """Return the variables with the valid keys alone: the fewest of any sequence, a bound."""

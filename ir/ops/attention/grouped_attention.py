@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ... import (
@@ -9,11 +10,13 @@ from ... import (
     DType,
     Inputs,
     Natural,
+    Parts,
     Positive,
     Shape,
     TensorType,
     Traffic,
     Types,
+    ceil_div,
     dim_max,
     dim_sum,
     each_once,
@@ -26,15 +29,34 @@ from ... import (
     tensor,
 )
 from ...symbolic.fresh import data_extent
-from .attention import SOFTMAX_ALU, AttentionLike, Scores, axis, cached_traffic, either, ranked
+from ...traffic import parts_once, rows_read
+from .attention import (
+    SOFTMAX_ALU,
+    AttentionLike,
+    Scores,
+    axis,
+    cached_traffic,
+    either,
+    ranked,
+    rows_of,
+)
 from .contrib_attention import known_extent
-from .score_pairs import unmasked_pairs
+from .score_pairs import seen_keys, unmasked_pairs
 
 ROTARY_ALU = 3
 """Two products and a sum for each rotated element (arXiv:2104.09864 equation 34)."""
 QK_NORM_ALU = 4
 """Operations of an RMS norm per element: square, addition to the sum, product with the reciprocal
 root, product with the scale."""
+
+
+def angle_rows(
+    op: GroupQueryAttention | PagedAttention, ins: Inputs, rows: Dim | None
+) -> dict[int, Dim | None]:
+    """Return bytes of ``rows`` rows of the cosines and the sines, by position of the operand."""
+    used = rows if op.do_rotary and rows is not None else 0
+    names = ("cos_cache", "sin_cache")
+    return {i: rows_read(tensor(ins, i), used) for i in map(op.signature.names.index, names)}
 
 
 @frozen
@@ -47,8 +69,9 @@ class GroupQueryAttention(AttentionLike):
     Work:    as AttentionLike; z = 3*(h + g)*d where it rotates, 4*(h + g)*d more where it
              normalizes queries and keys. Sequences shorter than the longest count at full
              length; where the total is not known, t is the s new keys, a lower bound.
-    Traffic: operands once, but of the cache the t - s old keys and values that are read, and the
-             s new ones that are written, in place.
+    Traffic: operands once, but of the cache the t - s old keys and values, at most a window of
+             them, and the s new ones that are written, in place; of cosines and sines a row for
+             each of the s positions, none if it does not rotate.
     Source:  ONNX Runtime ContribOperators, GroupQueryAttention; arXiv:2305.13245.
     """
 
@@ -171,14 +194,23 @@ class GroupQueryAttention(AttentionLike):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         # operands 3 and 4 are the past keys and values, results 1 and 2 the present ones
-        return cached_traffic(ins, outs, (3, 4), (1, 2), self._old_and_new(ins))
+        whole = cached_traffic(ins, outs, (3, 4), (1, 2), self._old_and_new(ins))
+        return replace(whole, read_bytes=dim_sum(self.read_parts(ins).values()))
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        old, s = self._old_and_new(ins)
+        caches = {i: rows_of(tensor(ins, i), old or 0) for i in (3, 4)}
+        return parts_once(ins, {**caches, **angle_rows(self, ins, s)})
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
         """Return the rows of the cache that are read, None if data dependent, and those written."""
         s, total = axis(shape_at(ins, 0), 1), self.total(ins)
         if s is None:
             return None, 0
-        return (None if total is None else dim_max(total - s, 0)), s
+        if total is None:
+            return None, s
+        old = dim_max(total - s, 0)
+        return old - seen_keys(s, total, old, *self._window())[0], s
 
 
 @frozen
@@ -259,7 +291,8 @@ class PagedAttention(AttentionLike):
     Work:    as AttentionLike with b = 1, s = n and t = 1, a lower bound of one key per query: the
              lengths of cached sequences are content of an operand.
     Traffic: queries, keys, values and output once, the new rows of the cache written; old rows
-             are not counted, their number is not known.
+             are not counted, their number is not known; of cosines and sines a row for each token
+             of a sequence of mean length.
     Source:  ONNX Runtime ContribOperators, PagedAttention; arXiv:2309.06180.
     """
 
@@ -320,4 +353,11 @@ class PagedAttention(AttentionLike):
             if n is not None and cache.shape is not None and cache.dtype is not DType.UNKNOWN:
                 heads, size = cache.shape[-2:]
                 written.append(storage_bytes(n * heads * size, cache.dtype.bits))
-        return Traffic(others.read_bytes, dim_sum(written), is_bound=True)
+        return Traffic(dim_sum(self.read_parts(ins).values()), dim_sum(written), is_bound=True)
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        n, ends = axis(shape_at(ins, 0), 0), axis(shape_at(ins, 5), 0)
+        # tokens of different sequences may have one position: the longest has at least the mean.
+        # Operand 5, cumulative_sequence_length, has one element more than there are sequences
+        rows = None if n is None or ends is None or ends == 1 else ceil_div(n, ends - 1)
+        return parts_once(ins, {3: 0, 4: 0, **angle_rows(self, ins, rows)})

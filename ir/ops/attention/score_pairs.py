@@ -1,4 +1,4 @@
-"""Number of query–key pairs that a causal mask or a window leaves."""
+"""Query–key pairs that a causal mask or a window leaves, and the keys that any query sees."""
 
 from __future__ import annotations
 
@@ -38,3 +38,9 @@ def unmasked_pairs(s: Dim, t: Dim, past: Dim, left: int | None, right: int | Non
         # of these keys query i does not see the first past + i - left, summed in the same way
         seen = seen - capped_sum(past + s - 1 - left, t) + capped_sum(past - 1 - left, t)
     return seen
+
+
+def seen_keys(s: Dim, t: Dim, past: Dim, left: int | None, right: int | None) -> tuple[Dim, Dim]:
+    """Return the first key that any query sees and the end of those seen, as `unmasked_pairs`."""
+    first: Dim = 0 if left is None else dim_min(dim_max(past - left, 0), t)
+    return first, t if right is None else dim_max(dim_min(past + s + right, t), first)

@@ -13,7 +13,7 @@ from perfc.ir.ops.attention.contrib_attention import (
     ProjectedAttention,
     QAttention,
 )
-from perfc.ir.ops.attention.grouped_attention import GroupQueryAttention
+from perfc.ir.ops.attention.grouped_attention import GroupQueryAttention, PagedAttention
 from perfc.ir.ops.attention.packed_attention import PackedMultiHeadAttention
 from perfc.ir.ops.attention.rotary import RotaryEmbedding
 from perfc.ir.ops.attention.score_pairs import unmasked_pairs
@@ -154,6 +154,49 @@ def test_a_cache_of_unknown_fill_is_bounded() -> None:
     found = work(op, *ins)
     assert (found.mac, found.effective_mac, found.is_bound) == (B * 4 * 32, None, True)
     assert op.traffic(ins, op.infer(ins)[:3]).is_bound
+
+
+def test_a_window_and_a_table_are_read_in_part() -> None:
+    ins = (*(value(1, 1, 64), value(1, 1, 16), value(1, 1, 16)), value(1, 1, 999, 16))
+    ins = (*ins, value(1, 1, 999, 16), value(1, dtype=DType.I32), number(1000))
+    ins = (*ins, value(5000, 8), value(5000, 8))
+    for attributes, old, rows in (
+        ({}, 999, 0),
+        ({"local_window_size": 100, "do_rotary": 1}, 99, 1),
+    ):
+        op = GroupQueryAttention(num_heads=4, kv_num_heads=1, **attributes)
+        read = 4 * (64 + 16 + 16) + 4 + 4 + 2 * 4 * 16 * old + 2 * 4 * 8 * rows
+        assert op.traffic(ins, op.infer(ins)[:3]).read_bytes == read
+        assert sum(op.read_parts(ins).values()) == read
+    # of packed sequences the longest has at least the mean of the tokens
+    pages, ends = value(9, 16, 1, 16), value(4, dtype=DType.I32)
+    packed = (value(10, 64), value(10, 16), value(10, 16), pages, value(9, 16, 1, 16), ends)
+    packed = (*packed, ends, value(3, 2, dtype=DType.I32), value(5000, 8), value(5000, 8))
+    paged = PagedAttention(num_heads=4, kv_num_heads=1, do_rotary=1)
+    read = 4 * 10 * (64 + 16 + 16) + 4 * 4 + 4 * 6 + 2 * 4 * 8 * 4
+    assert paged.traffic(packed, paged.infer(packed)).read_bytes == read
+
+
+def test_attention_reads_the_keys_that_some_query_sees() -> None:
+    rng = random.Random(5)
+    for _ in range(300):
+        s, new, past = rng.randint(1, 5), rng.randint(1, 6), rng.randint(0, 6)
+        left, right, causal = rng.randint(-1, 4), rng.randint(-1, 3), rng.randint(0, 1)
+        caches = (value(1, 2, past, 8), value(1, 2, past, 8))
+        ins = (value(1, 2, s, 8), value(1, 2, new, 8), value(1, 2, new, 8), None, *caches)
+        op = Attention(is_causal=causal, left_window_size=left, right_window_size=right)
+        ahead = 0 if causal else right
+        seen = {
+            k
+            for q in range(past, past + s)
+            for k in range(past + new)
+            if (left < 0 or k >= q - left) and (ahead < 0 or k <= q + ahead)
+        }
+        y, *states = op.infer(ins)
+        assert op.traffic(ins, (y,)).read_bytes == 64 * s + len(seen) * 128
+        # a present state holds all keys
+        whole = 64 * s + (past + new) * 128
+        assert op.traffic(ins, (y, *states[:2])).read_bytes == whole
 
 
 def test_packed_sequences_cost_least_when_they_are_equally_long() -> None:
