@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from .. import UNKNOWN, Dim, Inputs, Kind, Natural, Op, Traffic, Types, Work, each_once, frozen
+from .. import (
+    UNKNOWN,
+    Dim,
+    Inputs,
+    Kind,
+    Natural,
+    Op,
+    Parts,
+    Traffic,
+    Types,
+    Work,
+    each_once,
+    frozen,
+)
 
 
 @frozen
@@ -11,7 +24,8 @@ class Opaque(Op):
 
     Shapes:  not known; a declared type of an output stands.
     Work:    a formula that users registered; without one not known, which is not zero.
-    Traffic: each operand and result once; a lower bound unless users registered a formula.
+    Traffic: each operand and result once if users registered a formula; else the results alone,
+             a lower bound: it may read no more than a row of a table.
     Source:  none.
     """
 
@@ -32,5 +46,10 @@ class Opaque(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)
-        # of an operator without a formula nothing is known: it may read or write more
-        return Traffic(whole.read_bytes, whole.write_bytes, is_bound=self.flop is None)
+        if self.flop is not None:
+            return whole
+        return Traffic(0, whole.write_bytes, is_bound=True)
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        # nothing is certain to be read of an operand of which nothing is known
+        return {} if self.flop is not None else dict.fromkeys(range(len(ins)), 0)

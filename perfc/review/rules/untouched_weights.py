@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir import Value
+from perfc.ir import Kind, Value
 from perfc.review.lint.rule import Finding, GainBasis, Rule, Saves, Severity, Subject
 from perfc.view.report.units import share, size_text
 
@@ -50,6 +50,9 @@ class UntouchedWeights(Rule):
                 if v.weight is not None:
                     # at most: launches in a loop may read the same rows
                     nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
+                    if kernel.anchor.op.kind is Kind.OPAQUE:
+                        # what an operator without a definition reads is not known: all, perhaps
+                        nbytes = subject.nbytes(v) or nbytes
                     read_bytes[v] = read_bytes.get(v, 0) + nbytes
                     first.setdefault(v, i)
         for v, touched in read_bytes.items():

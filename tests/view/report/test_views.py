@@ -157,7 +157,11 @@ def test_unknown_operator_makes_totals_bounds(unknown: perfc.Report) -> None:
     secret = next(k for k in found.kernels if "secret" in k.nodes)
     assert secret.is_bound
     assert secret.margin is None
-    assert found.coverage.opaque[0].op_type == "Mystery"
+    mystery = found.coverage.opaque[0]
+    assert mystery.op_type == "Mystery"
+    # its operands are named as possible reads, and none of them is in the lower bound
+    assert mystery.may_read_bytes.value
+    assert secret.read_bytes.value == 0
 
 
 def test_unknown_operations_have_no_number(unknown: perfc.Report) -> None:

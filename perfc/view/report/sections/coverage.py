@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir import Node, dim_sum, record, walk
+from perfc.ir import Node, dim_sum, each_once, record, walk
+from perfc.ir.ops.opaque import Opaque
 from perfc.passes.roofline.cost import NodeCost, Tier
 
 from ..amounts import amount, ratio
 from ..formats.document import Amount, Column, Note, Section, tabulate
-from ..units import Unit, plural, share
+from ..units import Unit, plural, share, size_text
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -48,12 +49,14 @@ class OpaqueOperator:
         nodes: number of nodes.
         tier: bytes only, or unknown.
         first_node: name of the first node.
+        may_read_bytes: the operands of its nodes if it has no definition; it may read less.
     """
 
     op_type: str
     nodes: int
     tier: str
     first_node: str
+    may_read_bytes: Amount
 
 
 @record
@@ -91,7 +94,11 @@ class Coverage:
         if folded > 0:
             text += f"; {plural(folded, 'node')} folded"
         if self.opaque:
-            names = [f"{o.op_type} x{o.nodes}" for o in self.opaque]
+            names = [
+                f"{o.op_type} x{o.nodes}"
+                + (f" (may read {size_text(n)})" if (n := o.may_read_bytes.value) else "")
+                for o in self.opaque
+            ]
             text += f"; totals are lower bounds, unknown cost: {listed(names)}"
         if self.open_symbols:
             names = list(self.open_symbols)
@@ -140,7 +147,7 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
         )
 
     operators = [
-        OpaqueOperator(name, len(nodes), tier.value, nodes[0].name)
+        OpaqueOperator(name, len(nodes), tier.value, nodes[0].name, may_read(nodes, report))
         for (name, tier), nodes in opaque.items()
     ]
     # the number of nodes, with those in regions
@@ -153,6 +160,15 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
         tuple(unset),
         not (report.cost.is_bound or unset),
     )
+
+
+def may_read(nodes: Sequence[Node], report: Report) -> Amount:
+    """Return the bytes of the operands of nodes without a definition; no value for others."""
+    if any(not isinstance(n.op, Opaque) for n in nodes):
+        return Amount(None, Unit.BYTE)
+    costs = report.cost.nodes
+    whole = dim_sum(each_once(n.inputs, ()).read_bytes * costs[n].repeat for n in nodes)
+    return amount(whole, report.env, Unit.BYTE)
 
 
 def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
@@ -187,6 +203,7 @@ def section(view: Coverage) -> Section:
             Column("nodes", "nodes", Unit.COUNT),
             Column("tier"),
             Column("first_node", "first node", is_name=True),
+            Column("may_read_bytes", "may read"),
         ),
         view.opaque,
     )
