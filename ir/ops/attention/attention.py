@@ -358,16 +358,16 @@ class Attention(AttentionLike):
             return parts_once(ins, {})
         e = self._extents(ins)[1]
         if has(ins, 6):  # nonpad_kv_seqlen limits the rows of K and V, operands 1 and 2
-            kept: dict[int, Dim] = {1: scores.t, 2: scores.t}
+            rows: dict[int, Dim] = {1: scores.t, 2: scores.t}
         else:
             first, end = seen_keys(e.s, e.t, e.past, *self._window())
             new = dim_max(end - e.past, 0) - dim_max(first - e.past, 0)
             old = dim_min(end, e.past) - dim_min(first, e.past)
-            kept = {1: new, 2: new, 3: end - first, 4: old, 5: old}
+            rows = {1: new, 2: new, 3: end - first, 4: old, 5: old}
         # the mask has keys in its last axis, the others rows of keys before it
-        at = {i: len(tensor(ins, i).shape or ()) - (1 if i == 3 else 2) for i in kept}
+        at = {i: len(tensor(ins, i).shape or ()) - (1 if i == 3 else 2) for i in rows}
         return parts_once(
-            ins, {i: rows_read(tensor(ins, i), n, at[i]) for i, n in kept.items() if at[i] >= 0}
+            ins, {i: rows_read(tensor(ins, i), n, at[i]) for i, n in rows.items() if at[i] >= 0}
         )
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:

@@ -160,7 +160,7 @@ def test_unknown_operator_makes_totals_bounds(unknown: perfc.Report) -> None:
     mystery = found.coverage.opaque[0]
     assert mystery.op_type == "Mystery"
     # its operands are named as possible reads, and none of them is in the lower bound
-    assert mystery.may_read_bytes.value
+    assert mystery.possible_reads.value
     assert secret.read_bytes.value == 0
 
 

@@ -49,14 +49,14 @@ class OpaqueOperator:
         nodes: number of nodes.
         tier: bytes only, or unknown.
         first_node: name of the first node.
-        may_read_bytes: the operands of its nodes if it has no definition; it may read less.
+        possible_reads: the operands of its nodes if it has no definition; it may read less.
     """
 
     op_type: str
     nodes: int
     tier: str
     first_node: str
-    may_read_bytes: Amount
+    possible_reads: Amount
 
 
 @record
@@ -96,7 +96,7 @@ class Coverage:
         if self.opaque:
             names = [
                 f"{o.op_type} x{o.nodes}"
-                + (f" (may read {size_text(n)})" if (n := o.may_read_bytes.value) else "")
+                + (f" (may read {size_text(n)})" if (n := o.possible_reads.value) else "")
                 for o in self.opaque
             ]
             text += f"; totals are lower bounds, unknown cost: {listed(names)}"
@@ -203,7 +203,7 @@ def section(view: Coverage) -> Section:
             Column("nodes", "nodes", Unit.COUNT),
             Column("tier"),
             Column("first_node", "first node", is_name=True),
-            Column("may_read_bytes", "may read"),
+            Column("possible_reads", "may read"),
         ),
         view.opaque,
     )

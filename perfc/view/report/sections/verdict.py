@@ -113,7 +113,7 @@ class Verdict:
         limits: shares of the predicted time by limit, as `limits` returns them. Empty if
             nothing takes time.
         step: phases of a training step; None for a forward pass.
-        is_bound: True if the time is only a lower bound, because nodes have unknown sizes.
+        is_bound: True if the time is only a lower bound, as the counts of its kernels are.
     """
 
     model: str
@@ -180,7 +180,7 @@ class Verdict:
             confidence=None if table is None else confidence(report, table),
             limits=limits(roof, table),
             step=step_of(report, table),
-            is_bound=report.cost.count(Tier.UNKNOWN) > 0,
+            is_bound=report.cost.is_bound,
         )
 
 
