@@ -13,7 +13,6 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.device import runtimes_for
 from perfc.ir import DType, Value, evaluate, record
 from perfc.passes.memory.storage import BufferRole
-from perfc.passes.roofline.cost import Tier
 
 from ..amounts import open_symbols
 from ..names import machine_title, runtime_title
