@@ -138,7 +138,9 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     if comparison.has_predictors:
         yield Column("predictor", cell=lambda r: r.predictor or BEST)
     time = "predicted" if comparison.is_predicted else "sustained"
-    yield Column("time_s", time)
+    yield Column(
+        "time_s", time, cell=lambda r: Amount(r.time_s, Unit.SECOND, is_bound=r.verdict.is_bound)
+    )
     if has_bars:
         yield Column("bar", "", cell=lambda r: bar(r.time_s, longest_s))
     if comparison.is_predicted:

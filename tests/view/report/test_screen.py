@@ -172,6 +172,13 @@ def test_a_time_is_a_bound_where_an_operator_has_no_definition(unknown: perfc.Re
     assert "≥ " in screen.verdict_line(views.verdict)
 
 
+def test_the_headline_is_a_bound_where_rows_are(data_dependent: perfc.Report) -> None:
+    views = collect(data_dependent)
+    assert any(k.is_bound for k in views.kernels)
+    assert views.verdict.is_bound
+    assert " ≥ " in screen.verdict_line(views.verdict)
+
+
 def test_a_model_without_kernels_has_a_screen() -> None:
     from onnx import TensorProto, helper
 
