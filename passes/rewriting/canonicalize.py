@@ -24,7 +24,7 @@ from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice
-from perfc.ir.ops.movement.view import Identity, View
+from perfc.ir.ops.movement.view import Clone, Dense, Identity, View
 
 from .. import Transform
 from ..manager import Analyses
@@ -145,12 +145,16 @@ class Folding:
                 return
         nodes += split(node) or (node,)
 
-    @staticmethod
-    def changes_nothing(node: Node, ins: Inputs) -> bool:
-        """Return True if the result is the operand: an identity, or a cast to its own type."""
+    def changes_nothing(self, node: Node, ins: Inputs) -> bool:
+        """Return True if the result is the operand: an identity, or a cast to its own type.
+
+        Copies run each time in a framework that folds nothing; no other runtime keeps them.
+        """
         if not ins or ins[0] is None or not node.results:
             return False
         match node.op:
+            case Clone() | Dense():
+                return not self.keeps_parameters
             case Identity():
                 return True
             case Cast():

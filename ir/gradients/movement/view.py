@@ -16,3 +16,6 @@ flatten = squeeze = unsqueeze = reshape
 def identity(at: Adjoint) -> Gradients:
     """Return the gradient itself."""
     return {0: at.dy}
+
+
+dense = clone = identity

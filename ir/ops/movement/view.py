@@ -264,3 +264,27 @@ class InPlace(View):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         # unlike other views, the content is no longer that of the first operand
         return ()
+
+
+class Dense(Identity):
+    """The operand in the order of its axes.
+
+    Traffic: none where it lies so already; a framework with strided tensors copies any other.
+    Source:  torch.Tensor.contiguous.
+    """
+
+    mnemonic = "dense"
+    onnx = "aten::contiguous"
+
+
+@frozen
+class Clone(Identity):
+    """Another tensor with the operand's elements, in its order in memory unless ``dense``.
+
+    Traffic: none where it is removed; a framework that runs operators one by one copies.
+    Source:  torch.Tensor.clone.
+    """
+
+    mnemonic = "clone"
+    onnx = "aten::clone"
+    dense: int = 0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..lowering.builder import Size
 from ..lowering.elements import DataType
-from .call import AtenCall, lowers, times
+from .call import LOWERINGS, AtenCall, Lowering, lowers, times
 
 END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""
@@ -26,6 +26,21 @@ PADDING_MODES = {
 """Modes of padding of ONNX by those of PyTorch and by the names of its operators."""
 
 
+def copied(c: AtenCall, value: str) -> str:
+    """Return a value copied in the order of its axes."""
+    return c.emit("clone", value, domain="aten", dense=1)
+
+
+def copying(lowering: Lowering) -> Lowering:
+    """Return the lowering of an operator that copies what another one views."""
+
+    def lowered(c: AtenCall) -> list[str]:
+        made = lowering(c)
+        return [copied(c, value) for value in ([made] if isinstance(made, str) else made)]
+
+    return lowered
+
+
 @lowers(
     "view",
     "reshape",
@@ -38,9 +53,6 @@ PADDING_MODES = {
     "ravel",
     "view_as",
     "reshape_as",
-    "squeeze_copy",
-    "unsqueeze_copy",
-    "view_copy",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
@@ -65,12 +77,12 @@ def _view(c: AtenCall) -> str:
     return c.reshaped(c.x, before, after)
 
 
-@lowers("permute", "permute_copy")
+@lowers("permute")
 def _permute(c: AtenCall) -> str:
     return transposed(c, c.axes("dims"))
 
 
-@lowers("transpose", "swapaxes", "swapdims", "transpose_copy")
+@lowers("transpose", "swapaxes", "swapdims")
 def _transpose(c: AtenCall) -> str:
     names = ("dim0", "dim1") if "dim0" in c.args else ("axis0", "axis1")
     first, second = (c.axis(name) for name in names)
@@ -104,7 +116,7 @@ def transposed(c: AtenCall, order: Sequence[int]) -> str:
     return c.emit("Transpose", c.x, perm=tuple(order))
 
 
-@lowers("expand", "expand_as", "broadcast_to", "expand_copy")
+@lowers("expand", "expand_as", "broadcast_to")
 def _expand(c: AtenCall) -> str:
     return expanded(c, c.x, c.given.sizes, c.result.sizes)
 
@@ -130,7 +142,7 @@ def _repeat(c: AtenCall) -> str:
     # counts are of the last axes: the axes before them are not repeated
     counts = [1] * (len(c.result.sizes) - len(repeats)) + list(repeats)
     if all(n == 1 for n in counts):
-        return value
+        return copied(c, value)
     return c.emit("Tile", value, c.extents(counts))
 
 
@@ -156,7 +168,7 @@ def _cat(c: AtenCall) -> str:
         if m.sizes != (0,)
     ]
     axis = c.axis("dim", rank=c.result.rank)
-    return values[0] if len(values) == 1 else c.emit("Concat", *values, axis=axis)
+    return copied(c, values[0]) if len(values) == 1 else c.emit("Concat", *values, axis=axis)
 
 
 @lowers("stack")
@@ -185,8 +197,6 @@ def _hstack(c: AtenCall) -> str:
     "tensor_split",
     "unsafe_split",
     "unsafe_chunk",
-    "split_copy",
-    "split_with_sizes_copy",
     "hsplit",
     "vsplit",
     "dsplit",
@@ -201,7 +211,7 @@ def _split(c: AtenCall) -> list[str]:
     return c.several("Split", (c.x, c.extents(sizes)), len(sizes), axis=axis)
 
 
-@lowers("unbind", "unbind_copy")
+@lowers("unbind")
 def _unbind(c: AtenCall) -> list[str]:
     axis, count = c.axis("dim"), len(c.outputs)
     # one part is the tensor without the axis
@@ -211,7 +221,7 @@ def _unbind(c: AtenCall) -> list[str]:
     return [c.emit("Squeeze", part, c.ints(axis)) for part in parts]
 
 
-@lowers("slice", "narrow", "slice_copy")
+@lowers("slice", "narrow")
 def _slice(c: AtenCall) -> str:
     axis = c.axis("dim")
     if c.given.sizes == c.result.sizes:
@@ -230,7 +240,7 @@ def _slice(c: AtenCall) -> str:
     )
 
 
-@lowers("select", "select_copy")
+@lowers("select")
 def _select(c: AtenCall) -> str:
     return c.emit("Gather", c.x, c.size(c.value("index", 0)), axis=c.axis("dim"))
 
@@ -356,7 +366,7 @@ def _pixel_shuffle(c: AtenCall) -> str:
     return c.reshaped(shuffled, (times(sizes[:-3]), *after[-3:]), after)
 
 
-@lowers("unfold", "unfold_copy")
+@lowers("unfold")
 def _unfold(c: AtenCall) -> str:
     axis, size = c.axis("dimension"), c.integer("size", 1)
     count = c.result.sizes[axis]
@@ -389,3 +399,10 @@ def _broadcast(c: AtenCall) -> list[str]:
         expanded(c, value, before.sizes, after.sizes)
         for value, before, after in zip(c.tensors("tensors"), *metas, strict=True)
     ]
+
+
+VIEWS = (
+    "expand permute select slice split split_with_sizes squeeze transpose unbind unfold unsqueeze "
+    "view"
+)
+LOWERINGS.update({f"{name}_copy": copying(LOWERINGS[name]) for name in VIEWS.split()})

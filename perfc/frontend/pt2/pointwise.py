@@ -24,6 +24,11 @@ BINARY: Mapping[str, str] = _TABLE["binary"]  # of two, in the type of the resul
 COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]  # in the wider type of both
 LOGICAL: Mapping[str, str] = _TABLE["logical"]  # of truth values
 BITWISE: Mapping[str, tuple[str, str]] = _TABLE["bitwise"]  # of bits, and of truth values
+CONTIGUOUS = 1
+"""Number of the order of the axes among the memory formats of a file.
+Source: torch/_export/serde/schema.py, ``MemoryFormat``."""
+CHANNELS_LAST = (2, 3)
+"""Numbers of channels last, in two and in three dimensions."""
 
 
 def unary(operator: str) -> Lowering:
@@ -111,14 +116,12 @@ LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items
 @lowers(
     "alias",
     "detach",
-    "contiguous",
     "lift_fresh_copy",
     "lift",
     "lift_fresh",
     "resolve_conj",
     "resolve_neg",
     "positive",
-    "clone",
     "dropout",
     "feature_dropout",
     "alpha_dropout",
@@ -130,9 +133,6 @@ LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items
 def _same(c: AtenCall) -> str:
     train = c.value("train", c.value("training"))
     name = "self" if "self" in c.args else "input"
-    if c.value("memory_format") in (2, 3):
-        # 2 and 3 are channels last, in two and in three dimensions: another order in memory
-        return c.emit("copy", c.tensor(name), domain="aten")
     if not train:
         return c.tensor(name)
     return c.emit(
@@ -141,6 +141,17 @@ def _same(c: AtenCall) -> str:
         c.scalar(c.number("p", 0.5), DataType.FLOAT),
         c.scalar(1, DataType.BOOL),
     )
+
+
+@lowers("contiguous", "clone")
+def _copied(c: AtenCall) -> str:
+    match c.value("memory_format"):
+        case order if order in CHANNELS_LAST:
+            return c.emit("copy", c.x, domain="aten")
+        case order if c.operator == "clone":
+            return c.emit("clone", c.x, domain="aten", dense=int(order == CONTIGUOUS))
+        case _:
+            return c.emit("contiguous", c.x, domain="aten")
 
 
 @lowers(
@@ -153,7 +164,13 @@ def _same(c: AtenCall) -> str:
 )
 def _to(c: AtenCall) -> str:
     name = "self" if "self" in c.args else "a"
-    return c.operand(name, c.result.dtype)
+    result = c.operand(name, c.result.dtype)
+    if c.meta(name).dtype != c.result.dtype:
+        return result  # the cast writes the order
+    if c.value("memory_format") in CHANNELS_LAST:
+        return c.emit("copy", result, domain="aten")
+    is_copy = c.operator == "_to_copy" or c.value("copy")
+    return c.emit("clone", result, domain="aten") if is_copy else result
 
 
 def added(operator: str, *, is_reversed: bool = False) -> Lowering:
