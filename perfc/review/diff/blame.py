@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.ir import Node
 
 from .changes import MANY, Change, Edit, Status
-from .figures import Metric
+from .figures import NANOSECOND, Metric
 from .kernels import NOTHING, KernelPair, TotalCost
 
 if TYPE_CHECKING:
@@ -183,8 +183,9 @@ def whole_of(pairs: Sequence[KernelPair]) -> TotalCost:
 
 def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
     """Rank causes by their share in the first metric that changed noticeably."""
+    times_s = [abs(c.delta.time_s) for c in culprits]
     parts: dict[Metric, tuple[list[float], float]] = {
-        Metric.TIME: ([abs(c.delta.time_s) for c in culprits], whole.time_s),
+        Metric.TIME: ([t if t >= NANOSECOND else 0.0 for t in times_s], whole.time_s),
         Metric.TRAFFIC: ([abs(c.delta.nbytes) for c in culprits], whole.nbytes),
         Metric.FLOP: ([abs(c.delta.flop) for c in culprits], whole.flop),
         # against one element: every change of parameters is noticeable

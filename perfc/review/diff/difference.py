@@ -13,7 +13,7 @@ from perfc.ir import Module, Node, Numbers, Value
 from .align import Alignment, align
 from .blame import Blame, at_changed_lines, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
-from .figures import ESTIMATES, Figure, Metric, figures
+from .figures import ESTIMATES, Figure, Metric, figures, is_equal
 from .kernels import KernelPair, kernel_pairs, spread
 from .labels import DiffSide, Labels
 
@@ -70,11 +70,15 @@ class Difference:
 
     @property
     def is_empty(self) -> bool:
-        """Return True if no node changed and all totals are equal."""
-        return not self.changes and all(
-            old is not None and new is not None and old.value == new.value
-            for old, new in self.totals.values()
-        )
+        """Return True if all totals are equal, also if nodes of known cost moved or changed."""
+        is_known = self.is_complete or not self.changes
+        return is_known and all(map(self.is_equal, self.totals))
+
+    def is_equal(self, metric: Metric) -> bool:
+        """Return True if both totals of a metric are known and equal."""
+        (old, new), time = self.totals[metric], self.totals[Metric.TIME][0]
+        time_s = time.value if time else 0.0
+        return old is not None and new is not None and is_equal(metric, old, new, time_s)
 
 
 def compare(

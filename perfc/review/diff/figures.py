@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -45,6 +46,10 @@ BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
 
 ESTIMATES = (Metric.TIME, Metric.ENERGY)
 """Predicted metrics, whose differences have prediction intervals."""
+ROUNDING = 1e-9
+"""Relative difference up to which sums in another order count as equal."""
+NANOSECOND = 1e-9
+"""Seconds: the shortest time that is printed, so that no shorter change is one."""
 
 
 @record
@@ -89,6 +94,19 @@ def figures(report: Report) -> dict[Metric, Figure]:
         Metric.KERNELS: Figure(s.launches),
         Metric.UNKNOWN: Figure(opaque / len(nodes) if nodes else 0.0),
     }
+
+
+def is_equal(metric: Metric, old: Figure, new: Figure, time_s: float = 0.0) -> bool:
+    """Return True if two values differ by no more than rounding, or what a nanosecond of a run is.
+
+    Args:
+        metric: their metric.
+        old: one value.
+        new: the other.
+        time_s: time of the run, of which estimates have a resolution of `NANOSECOND`.
+    """
+    share_of_run = NANOSECOND / time_s if metric in ESTIMATES and time_s > 0 else 0.0
+    return math.isclose(old.value, new.value, rel_tol=max(ROUNDING, min(share_of_run, 1e-3)))
 
 
 def counted(amount: Amount) -> Figure:

@@ -20,7 +20,7 @@ from perfc.ir.graphs.groups import root
 from perfc.passes.roofline.roofline import KernelBound
 
 from .align import Alignment
-from .figures import Metric
+from .figures import NANOSECOND, ROUNDING, Metric
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.energy import Energy
@@ -73,8 +73,6 @@ def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
 
 NOTHING = TotalCost()
 """Cost of no kernel."""
-SMALLEST = 1e-12
-"""Relative difference up to which reordered floating-point sums count as equal."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -112,12 +110,13 @@ class KernelPair:
 
     @property
     def delta(self) -> TotalCost:
-        """Return the new minus old cost; times that differ by rounding only are equal."""
+        """Return the new minus old cost; times that differ by less than is printed are equal."""
         delta = self.after - self.before
+        time_s, floor_s = delta.time_s, delta.floor_s
         return replace(
             delta,
-            time_s=delta.time_s if abs(delta.time_s) > SMALLEST * self.before.time_s else 0.0,
-            floor_s=delta.floor_s if abs(delta.floor_s) > SMALLEST * self.before.floor_s else 0.0,
+            time_s=time_s if abs(time_s) > max(ROUNDING * self.before.time_s, NANOSECOND) else 0.0,
+            floor_s=floor_s if abs(floor_s) > ROUNDING * self.before.floor_s else 0.0,
         )
 
     @property
@@ -273,7 +272,7 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
         if row is None
         else {n: v for n, v in row.parameters.items() if n not in derived}
     )
-    is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
+    is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + ROUNDING)
     # the errors of laws have no semivariogram: that of the forest of the class stands in for it, as
     # errors of forests vary more between kernels
     group = k.predictor.value, k.class_name

@@ -20,15 +20,13 @@ from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
 from .blame import EXPLAINED
-from .figures import BY_KEY, Metric, percent, signed
+from .figures import BY_KEY, NANOSECOND, Metric, percent, signed
 from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words
 
 NAMES = ("totals", "blame", "kernels", "changes")
 """Names of the sections of the document."""
 NOTICEABLE = 1e-3
 """Minimum share of all time changes for a kernel with equal counts to be shown."""
-ROUNDING = 1e-9
-"""Share of the time up to which a difference of sums is rounding."""
 
 
 def document(views: DiffViews, top: int | None = 20) -> Document:
@@ -113,16 +111,14 @@ def blame(views: DiffViews, top: int | None) -> Section:
         Column("source", is_name=True),
         Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
-    # causes without a changed cost have no row
-    rows = (r for r in views.blame[:top] if r.time_s or r.flop or r.traffic_bytes or r.parameters)
     notes = [*map(Note, map(str, views.lines[:top])), Note(line)]
     fixed_s = views.fixed_s_new - views.fixed_s_old
-    if abs(fixed_s) > ROUNDING * abs(views.fixed_s_new):
+    if abs(fixed_s) >= NANOSECOND:
         notes.append(Note(f"fixed time: {signed(fixed_s, Unit.SECOND)}"))
-    if abs(views.factor_s) > ROUNDING * sum(k.time_s_new for k in views.kernels):
+    if abs(views.factor_s) >= NANOSECOND:
         words = "measured runs over their kernels differ"
         notes.append(Note(f"run factor: {signed(views.factor_s, Unit.SECOND)}, {words}"))
-    return Section("blame", "blame", (*notes, nonempty(tabulate(columns, rows))))
+    return Section("blame", "blame", (*notes, nonempty(tabulate(columns, views.blame[:top]))))
 
 
 def delta(name: str, title: str, unit: Unit, *, is_spare: bool = True) -> Column:
@@ -153,9 +149,13 @@ def operators(label: str) -> Name:
 
 def unchanged(views: DiffViews) -> str:
     """Return the note for a diff without changed costs."""
-    if not views.changes:
-        return "no difference: the same nodes with the same costs"
-    return f"{', '.join(by_status(views.changes))} nodes, without a change in cost"
+    if views.is_equal:
+        nodes = (
+            f"{', '.join(by_status(views.changes))} nodes" if views.changes else "the same nodes"
+        )
+        return f"no difference: {nodes} with the same costs"
+    metrics = [BY_KEY[r.metric].title for r in views.totals if r.delta != 0]
+    return f"no cause to name; changed totals: {', '.join(metrics)}"
 
 
 def by_status(rows: Sequence[ChangeRow], *listed: str) -> list[str]:
@@ -194,12 +194,13 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     )
     least_s = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
     noticed = [r for r in moved if is_noticeable(r, least_s)]
-    shown = moved if top is None else noticed[:top]
+    shown = [] if views.is_equal else moved if top is None else noticed[:top]
     same = len(views.kernels) - len(moved)
     title = f"kernels: {len(moved)} changed, {same} unchanged"
     if len(shown) < len(moved):
         title += f" ({len(shown)} shown; --top all)"
-    parts = (nonempty(tabulate(columns, shown)),) if shown else (Note("no kernel changed in cost"),)
+    words = "costs moved, their sums are equal" if moved else "no kernel changed in cost"
+    parts = (nonempty(tabulate(columns, shown)),) if shown else (Note(words),)
     return Section("kernels", title, parts)
 
 
@@ -222,7 +223,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     # edits before consequences; sorting is stable, so that both stay in the order of nodes
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
     edited = [r for r in ordered if not r.is_carried]
-    shown = ordered[:top]
+    shown = () if views.is_equal else ordered[:top]
     counts = by_status(ordered, "added", "removed", "changed")
     title = f"nodes: {', '.join(counts)}, {len(ordered) - len(edited)} of them as a consequence"
     note = Note(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.ir.record import project
 from perfc.view.report.units import share
 
-from .blame import Culprit
+from .blame import Blame, Culprit
 from .difference import Difference
-from .figures import Figure, Metric
+from .figures import NANOSECOND, Figure, Metric
 from .kernels import KernelPair, known
 from .lines import LineRow, changed_lines
 
@@ -165,6 +165,7 @@ class DiffViews:
         is_complete: True if no total is a lower bound.
         fixed_s_old: predicted time of the old run that is of no kernel.
         fixed_s_new: predicted time of the new run that is of no kernel.
+        is_equal: True if all totals are equal, and complete if nodes changed.
         factor_s: time that the run factor of the new run adds. ``kernels`` of both sides have the
             factor of the old run if only the model differs.
     """
@@ -183,6 +184,7 @@ class DiffViews:
     aligned_products: int
     products: int
     is_complete: bool
+    is_equal: bool
     fixed_s_old: float
     fixed_s_new: float
     factor_s: float
@@ -199,7 +201,7 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
         {name: (old, new) for name, old, new in d.settings},
         tuple(total_row(m, old, new, d) for m, (old, new) in d.totals.items()),
         d.blame.metric.key,
-        tuple(culprit_row(c, k < d.blame.named) for k, c in enumerate(d.blame.culprits)),
+        () if d.is_empty else tuple(culprit_rows(d.blame)),
         changed_lines(d, findings),
         tuple(kernel_row(k) for k in d.kernels),
         tuple(
@@ -212,6 +214,7 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
         aligned_products=d.aligned_products[0],
         products=d.aligned_products[1],
         is_complete=d.is_complete,
+        is_equal=d.is_empty,
         fixed_s_old=d.old.prediction.total.fixed_s,
         fixed_s_new=d.new.prediction.total.fixed_s,
         factor_s=d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
@@ -225,6 +228,8 @@ def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Differe
     after = None if new is None else new.value
     delta = known(after, before, -1)
     low, high = d.intervals.get(metric, (None, None))
+    if d.is_equal(metric):
+        delta, low, high = 0.0, None, None
     return TotalRow(
         metric.key,
         metric.unit.value,
@@ -237,6 +242,14 @@ def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Differe
         low,
         high,
     )
+
+
+def culprit_rows(blame: Blame) -> Iterator[CulpritRow]:
+    """Yield the rows of the causes that change a cost by at least what is printed."""
+    for k, c in enumerate(blame.culprits):
+        d = c.delta
+        if abs(d.time_s) >= NANOSECOND or d.flop or d.nbytes or c.parameters or d.live_bytes:
+            yield culprit_row(c, k < blame.named)
 
 
 def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:

@@ -48,10 +48,10 @@ def test_loads_are_added_and_subtracted_number_by_number() -> None:
 
 def test_a_kernel_that_differs_by_rounding_is_the_same() -> None:
     one: Any = object()
-    same = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-13, 1.0 - 1e-13))
+    same = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-10, 1.0 - 1e-10))
     assert same.delta == NOTHING
     assert same.is_same
-    more = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-11, 1.0 - 1e-11))
+    more = KernelPair((one,), (one,), TotalCost(1.0, 1.0), TotalCost(1.0 + 1e-8, 1.0 - 1e-8))
     assert more.delta.time_s > 0 > more.delta.floor_s
     assert not more.is_same
     assert not KernelPair((), (one,), NOTHING, NOTHING).is_same
