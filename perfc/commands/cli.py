@@ -249,7 +249,8 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
         if listing.takes(error.ctx.command, spelled):
             return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
     # click also suggests options that the command refuses and its help hides
-    error.possibilities = [flag for flag in error.possibilities or () if flag in known]
+    if error.possibilities:
+        error.possibilities[:] = [flag for flag in error.possibilities if flag in known]
     if answer := answer_for(name):
         return answer
     owners = {f"perfc {path}": command for path, command in listing.all_commands()}

@@ -73,8 +73,9 @@ def takes(command: click.Command, spelled: str) -> bool:
         return False
     option = next(p for p in command.params if flag in (*p.opts, *p.secondary_opts))
     # in capitals stands the kind of value
-    is_name = isinstance(option.type, Names) and value[:1].islower()
-    return not is_name or value in option.type.known()
+    if isinstance(option.type, Names) and value[:1].islower():
+        return value in option.type.known()
+    return True
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:
