@@ -212,6 +212,8 @@ async def index(request: Request) -> Response:
 async def asset(request: Request) -> Response:
     """Return a file of the page."""
     path = PAGE / request.path_params["name"]
+    if path.name == "index.html":
+        return await index(request)
     # only names of files in the folder, so that no path leaves it
     if path.name not in {p.name for p in PAGE.iterdir()}:
         raise HTTPException(404)

@@ -95,6 +95,15 @@ def left_over(folder: Path) -> list[str]:
     return [p.name for p in folder.iterdir() if p.name.startswith("perfc-ui-")]
 
 
+@pytest.mark.parametrize("path", ["", "index.html"])
+def test_the_page_has_its_policy_by_both_names(ui: str, path: str) -> None:
+    with urllib.request.urlopen(f"{ui}{path}", timeout=60) as response:
+        header, text = response.headers["Content-Security-Policy"], response.read().decode()
+    policy = header.removesuffix("; frame-ancestors 'none'")
+    assert policy != header
+    assert f'content="{policy}"' in text.replace("&#x27;", "'")
+
+
 def test_an_uploaded_model_has_the_numbers_of_the_api(ui: str, folder: Path) -> None:
     content = gzip.decompress((MODELS / "resnet50.onnx.gz").read_bytes())
     fields = {"target": "a100", "batch": "8", "form": "json"}
