@@ -13,7 +13,7 @@ from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.slice import Concat, Slice, Split
-from perfc.ir.ops.movement.view import Clone, Dense
+from perfc.ir.ops.movement.view import Clone, ToContiguous
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.normalization.normalization_grad import BatchNormalizationGrad
 from perfc.ir.ops.resampling.resize import Resize
@@ -104,7 +104,7 @@ class StrideWalk:
                 self.copies[node] = result
                 if not dense:
                     self.keeps_order(node)
-            case Dense():
+            case ToContiguous():
                 steps = zip(old, strides, contiguous(old), strict=True)
                 if any(n > 1 and a != b for n, a, b in steps):
                     self.copies[node] = result

@@ -24,7 +24,7 @@ from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice
-from perfc.ir.ops.movement.view import Clone, Dense, Identity, View
+from perfc.ir.ops.movement.view import Clone, Identity, ToContiguous, View
 
 from .. import Transform
 from ..manager import Analyses
@@ -153,7 +153,7 @@ class Folding:
         if not ins or ins[0] is None or not node.results:
             return False
         match node.op:
-            case Clone() | Dense():
+            case Clone() | ToContiguous():
                 return not self.keeps_parameters
             case Identity():
                 return True

@@ -266,7 +266,7 @@ class InPlace(View):
         return ()
 
 
-class Dense(Identity):
+class ToContiguous(Identity):
     """The operand in the order of its axes.
 
     Traffic: none where it lies so already; a framework with strided tensors copies any other.

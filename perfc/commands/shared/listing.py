@@ -15,8 +15,6 @@ import click
 
 from perfc.common import plugins
 
-from .names import Names
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = "perfc.commands"
 """Package in the folder ``ROOT``."""
@@ -72,6 +70,8 @@ def takes(command: click.Command, spelled: str) -> bool:
     if flag not in flags_of(command):
         return False
     option = next(p for p in command.params if flag in (*p.opts, *p.secondary_opts))
+    from .names import Names
+
     # in capitals stands the kind of value
     if isinstance(option.type, Names) and value[:1].islower():
         return value in option.type.known()

@@ -99,9 +99,9 @@ graph @main(%x0: f32[1, 2, 2, 8], %x1: b1[2, 2] = [[false, false], [true, true]]
   %y6 = attention(%x3, %x4, %x4, %x5) {kv_num_heads=3, q_num_heads=3} : f32[2, 4, 24]
     ! cost {mac=2304, alu=912, sfu=168, read_bytes=2016, write_bytes=768}
   %y7 = attention(%x3, %x4, %x4) {is_causal=1, kv_num_heads=3, q_num_heads=3} : f32[2, 4, 24]
-    ! cost {mac=2304, alu=432, sfu=84, read_bytes=1920, write_bytes=768}
+    ! cost {mac=2304, alu=432, sfu=84, read_bytes=1536, write_bytes=768}
   %y8 = attention(%x6, %x7, %x7) {is_causal=1, kv_num_heads=3, q_num_heads=3} : bf16[2, 4, 24]
-    ! cost {mac=2304, alu=432, sfu=84, read_bytes=960, write_bytes=384}
+    ! cost {mac=2304, alu=432, sfu=84, read_bytes=768, write_bytes=384}
   %y9 = attention(%x3, %x4, %x8) {kv_num_heads=3, q_num_heads=3} : f32[2, 4, 30]
     ! cost {mac=2592, alu=816, sfu=168, read_bytes=3360, write_bytes=960}
   %y10 = attention(%x3, %x4, %x8, %x5) {kv_num_heads=3, q_num_heads=3} : f32[2, 4, 30]

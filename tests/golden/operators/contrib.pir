@@ -151,9 +151,9 @@ graph @main(%x: f32[n, s, 64], %image: u8[n, 8, 14, 14], %nhwc: f32[n, 14, 14, 8
   %drop, %bits = bitmask_dropout(%odd) {mask_is_bool=false} : f32[n, 33], u32[((33*n + 31)//32)]
     ! cost {write_bytes=4*((33*n + 31)//32)}
   %gqa, %gk1, %gv1 = group_query_attention(%q3, %kv, %kv, %pastk, %pastk, %lens, %all) {num_heads=4, kv_num_heads=2} : f32[n, s, 64], f32[n, 2, 32, 16], f32[n, 2, 32, 16]
-    ! cost {mac=4096*n*s, alu=-16*n*s*s + 16*((s*s + s)//2)*n + 576*n*s, sfu=-4*n*s*s + 4*((s*s + s)//2)*n + 132*n*s, read_bytes=256*max(-s + 32, 0)*n + 384*n*s + 4*n + 4, write_bytes=512*n*s}
+    ! cost {mac=4096*n*s, alu=-16*n*s*s + 16*((s*s + s)//2)*n + 576*n*s, sfu=-4*n*s*s + 4*((s*s + s)//2)*n + 132*n*s, read_bytes=128*max(-s + 32, 0)*n + 384*n*s + 4*n + 4, write_bytes=512*n*s}
   %gqb, %gk2, %gv2 = group_query_attention(%q3, %kv, %kv, %pastk, %pastk, %lens, %all, %cos, %cos, _, _, _, _, _, %gain, %gain) {num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=8, softcap=30.0} : f32[n, s, 64], f32[n, 2, 32, 16], f32[n, 2, 32, 16]
-    ! cost {mac=4096*n*s, alu=24*((max(-s + 24, 0)*max(-s + 24, 0) + max(-s + 24, 0))//2)*n - 24*((max(-s + 32, 0)*max(-s + 32, 0) + max(-s + 32, 0))//2)*n + 736*n*s + 5472*n, sfu=8*((max(-s + 24, 0)*max(-s + 24, 0) + max(-s + 24, 0))//2)*n - 8*((max(-s + 32, 0)*max(-s + 32, 0) + max(-s + 32, 0))//2)*n + 4*n*s + 1824*n, read_bytes=256*max(-s + 32, 0)*n + 384*n*s + 4*n + 2116, write_bytes=512*n*s}
+    ! cost {mac=4096*n*s, alu=24*((max(-s + 24, 0)*max(-s + 24, 0) + max(-s + 24, 0))//2)*n - 24*((max(-s + 32, 0)*max(-s + 32, 0) + max(-s + 32, 0))//2)*n + 736*n*s + 5472*n, sfu=8*((max(-s + 24, 0)*max(-s + 24, 0) + max(-s + 24, 0))//2)*n - 8*((max(-s + 32, 0)*max(-s + 32, 0) + max(-s + 32, 0))//2)*n + 4*n*s + 1824*n, read_bytes=128*max(-s + 32, 0)*n - 128*max(0, max(-s + 32, 0) - 7)*n + 384*n*s + 32*min(64, s) + 4*n + 68, write_bytes=512*n*s}
   %pa = packed_attention(%tokens, %heads, %bias192, %offset, %cumulative) {num_heads=4} : f32[40, 64]
     ! cost {mac=5120*(40//n) + 491520, alu=640*(40//n) + 10240, sfu=160*(40//n) + 160, read_bytes=4*n*s + 4*n + 60160, write_bytes=10240}
   %pm = packed_multi_head_attention(%tokens, %tokens, %tokens, _, %offset, %cumulative) {num_heads=4} : f32[40, 64]

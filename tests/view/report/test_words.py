@@ -57,7 +57,7 @@ def count(value: float | None, unit: Unit = Unit.FLOP, *, is_bound: bool = False
 
 EXACT = TierCoverage("exact", 3, 0.75, count(10), 1.0, count(8, BYTES), 0.8)
 VAGUE = TierCoverage("bytes only", 1, 0.25, count(None), None, count(2, BYTES), 0.2)
-OPERATOR = OpaqueOperator("Mystery", 1, "bytes only", "secret")
+OPERATOR = OpaqueOperator("Mystery", 1, "bytes only", "secret", count(None, BYTES))
 
 
 def test_coverage_is_one_sentence() -> None:
@@ -81,7 +81,9 @@ def test_a_section_of_coverage_lists_what_is_not_known() -> None:
     )
     assert (len(known), len(unknown)) == (2, 3)
     assert [cast(Note, parts[-1]).is_warning for parts in (known, unknown)] == [False, True]
-    assert cast(Any, unknown[1]).rows == (("Mystery", 1, "bytes only", "secret"),)
+    assert cast(Any, unknown[1]).rows == (
+        ("Mystery", 1, "bytes only", "secret", count(None, BYTES)),
+    )
     assert cast(Any, known[0]).rows[0][:3] == ("exact", 3, 0.75)
 
 
