@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from perfc import cli
 from perfc.common.repository import git
 
+from ..commands.test_mcp_command import with_client
 from ..project.sources import LABORATORY, PRODUCT, place_of, sources, text_of
 
 TREE_FORMAT = (
@@ -134,12 +136,29 @@ DOORS = [
     ["init", "m.onnx", "-t", "a100", "--force"],
     ["--no-code", "lint", "m.onnx", "-t", "a100"],
 ]
+TOOLS: dict[str, dict[str, Any]] = {
+    "check": {"base": "HEAD~1"},
+    "diff": {"old": "HEAD~1:m.onnx", "new": "m.onnx", "target": "a100"},
+}
 
 
 @pytest.mark.parametrize("command", DOORS, ids=" ".join)
 def test_no_door_starts_a_program_of_a_repository(project: Path, command: Sequence[str]) -> None:
     mark = hostile(project, "ext::{program}")
     assert cli.run([*command]) in (0, 1, 2, 3)
+    assert not mark.exists(), mark.read_text()
+
+
+def test_no_tool_of_agents_starts_a_program_of_a_repository(project: Path) -> None:
+    mark = hostile(project, "ext::{program}")
+
+    async def use(client: Any) -> None:
+        for name, arguments in TOOLS.items():
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error
+            assert "m.onnx" in result.content[0].text, name
+
+    with_client(project, use)
     assert not mark.exists(), mark.read_text()
 
 
