@@ -129,8 +129,16 @@ def checked(
 
     revision = base or against or "HEAD"
     groups = budgets_of(options, files)
+    # without permission to run code, the module at the base revision is an error, which a cached
+    # figure would hide
+    is_cached = is_cached and (not base or may_run())
     opened = [
-        (project, run.at_base(project, models, base) if base else run.opened(project, against))
+        (
+            project,
+            run.at_base(project, models, base, is_cached=is_cached)
+            if base
+            else run.opened(project, against),
+        )
         for project, models in groups
     ]
     # a model that was renamed keeps its baseline, which may be in another project: behind the
@@ -146,9 +154,7 @@ def checked(
             models,
             against=with_moved(project, baseline, opened),
             revision=revision,
-            # without permission to run code, the module at the base revision is an error, which a
-            # cached figure would hide
-            is_cached=is_cached and (not base or may_run()),
+            is_cached=is_cached,
         )
         # `opened` also has the projects that renamed models left
         for (project, models), (_, baseline) in zip(groups, opened, strict=False)

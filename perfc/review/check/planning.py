@@ -125,8 +125,8 @@ def measure(
     return measured, list(dict.fromkeys(errors))  # one per model, not per budget
 
 
-def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
-    """Return the figures of one case.
+def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
+    """Return the figures of one case; ``digest`` is that of a module at another revision.
 
     Raises:
         PerfcError: the model cannot be analyzed.
@@ -135,7 +135,9 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
 
     target = digests.of_target(load_machine(p.budget.target))
     try:
-        digest = digest_of(p.path.module) if isinstance(p.path, CodeModel) else cache.digest(p.path)
+        if not digest:
+            path = p.path
+            digest = digest_of(path.module) if isinstance(path, CodeModel) else cache.digest(path)
     except OSError as error:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     cached = cache.get(p.case, digest, target)

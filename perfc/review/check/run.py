@@ -15,14 +15,16 @@ from perfc.errors import AbsentError
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import Origin, record
 
+from ..code.model import CodeModel, digests_at
 from ..code.worktree import commit_of
 from . import built_in, sizing
+from .cache import FigureCache
 from .config import Config
 from .lock import digests, lock_file
 from .lock import lineage as lineages
 from .lock.baseline import KEYS, Baseline, BaselineCase, Entry
 from .lock.lineage import Lineage
-from .planning import UNCOVERED, CaseFigures, PlannedCheck, measure, models_of, planned
+from .planning import UNCOVERED, CaseFigures, PlannedCheck, measure, models_of, one, planned
 from .verdict import BaselineStatus, Outcome, Result, judge
 from .why import surer
 
@@ -263,8 +265,12 @@ def opened(config: Config, against: str = "") -> Baseline:
     return lock_file.load(config.lock) if config.lock.is_file() else Baseline()
 
 
-def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
+def at_base(
+    config: Config, files: Sequence[str], revision: str, *, is_cached: bool = True
+) -> Baseline:
     """Return the baseline of models as they are at a revision, analyzed now.
+
+    Files of equal content, and modules of equal sources and packages, come from the cache.
 
     Raises:
         ModelError: git does not have the revision.
@@ -273,9 +279,16 @@ def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
     plan, _ = planned(config, models_of(config, files) if files else config.models())
     entries: dict[BaselineCase, Entry] = {}
     absent: dict[BaselineCase, str] = {}
+    cache = FigureCache(config.root, is_used=is_cached)
+    by_module = digests_at([p.budget.module for p in plan if p.budget.module], revision)
     for p in plan:
+        module, name = p.budget.module, p.case.model
         try:
-            entries[p.case] = lineages.entry_at(config.root, p, p.case.model, revision)
+            if module is not None and module in by_module:
+                old = replace(p, path=CodeModel(module, revision))
+                entries[p.case] = one(old, cache, by_module[module]).entry
+            else:
+                entries[p.case] = lineages.entry_at(config.root, p, name, revision, cache)
         except AbsentError as error:
             absent[p.case] = str(error)
     return Baseline(digests.predictor(), entries, Path(revision), absent)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from perfc.errors import ModelError
+from perfc.errors import AbsentError, ModelError
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.ir import Module, record
 
@@ -69,6 +70,28 @@ class CodeModel:
                     raise ModelError(f"{self.revision} does not have it", where=str(self))
                 _EXPORTS[key] = exported(old_module, dims)
         return _EXPORTS[key]
+
+
+def digests_at(modules: Iterable[NamedModule], revision: str) -> dict[NamedModule, str]:
+    """Return the digests of modules at a revision, of one checkout per folder; nothing is imported.
+
+    Modules that the revision lacks are left out.
+
+    Raises:
+        ModelError: git does not have the revision, or cannot check it out.
+    """
+    digests: dict[NamedModule, str] = {}
+    by_folder: dict[Path, list[NamedModule]] = {}
+    for module in modules:
+        by_folder.setdefault(folder_of(module), []).append(module)
+    for folder, group in by_folder.items():
+        with (
+            suppress(AbsentError),  # of the folder
+            checked_out(folder, commit_of(folder, revision)) as checkout,
+        ):
+            there = {m: replace(m, folder=str(checkout)) for m in group}
+            digests |= {m: digest_of(old) for m, old in there.items() if sources_of(old)}
+    return digests
 
 
 def in_code(model: object) -> CodeModel:

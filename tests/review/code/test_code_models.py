@@ -23,7 +23,8 @@ from perfc.frontend import load
 from perfc.frontend.pytorch import named
 from perfc.frontend.reading.module_name import NamedModule, require_code
 from perfc.ir.graph import Module
-from perfc.review.check import config
+from perfc.review.check import config, planning
+from perfc.review.check.lock.baseline import Entry
 from perfc.review.code import model as code
 from perfc.review.code.imports import digest_of, sources_of
 from perfc.review.code.worktree import checked_out, commit_of
@@ -204,6 +205,43 @@ def test_both_sides_are_analyzed_where_there_is_no_baseline(
     assert said(capsys, "check", "--base", "HEAD", "--strict")[0] == 0
     assert not (project / "perfc.lock").exists()
     assert git(project, "worktree", "list").count("\n") == 1
+
+
+def test_nothing_is_analyzed_for_a_base_of_equal_sources(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "m.onnx").write_bytes(models.convolutional(8).SerializeToString())
+    (project / "perfc.toml").write_text(TABLE + '[[budget]]\nmodel = "m.onnx"\ntarget = "a100"\n')
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "two")
+    (project / "mypkg/other.py").write_text("")  # no source of the module
+    git(project, "commit", "-qam", "three")
+    assert said(capsys, "check", "--base", "HEAD~1")[0] == 0
+    analyzed: list[Path | code.CodeModel] = []
+    analysis = planning.analysed
+
+    def counted(p: planning.PlannedCheck, target: str) -> tuple[Entry, bool]:
+        analyzed.append(p.path)
+        return analysis(p, target)
+
+    monkeypatch.setattr(planning, "analysed", counted)
+    code_, out, _ = said(capsys, "check", "--base", "HEAD~1", "--strict")
+    assert (code_, "3 same; 0 analyzed, 3 from the cache" in out, analyzed) == (0, True, [])
+    said(capsys, "check", "--base", "HEAD~1", "--no-cache")
+    assert len(analyzed) == 6
+    # the base of other sources is analyzed once, and only the module that has them
+    (project / "mypkg/sizes.py").write_text("WIDTH = 8\n")
+    git(project, "commit", "-qam", "four")
+    analyzed.clear()
+    assert "1 same" in said(capsys, "check", "--base", "HEAD~2")[1]
+    assert len(analyzed) == 2
+    # a folder that the base lacks
+    (project / "sub").mkdir()
+    (project / "sub/perfc.toml").write_text(TABLE.replace("mypkg.model", "net"))
+    (project / "sub/net.py").write_text("")
+    (project / "sub/mypkg").symlink_to(project / "mypkg")
+    code_, out, _ = said(capsys, "check", "--base", "HEAD", "--strict", "sub/net.py")
+    assert (code_, "2 new" in out, "no folder sub in" in out) == (3, True, True)
 
 
 def test_a_base_is_an_existing_revision_whose_code_may_run(

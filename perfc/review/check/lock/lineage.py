@@ -18,6 +18,7 @@ from perfc.ir import record
 
 from ...code.model import CodeModel
 from .. import built_in, planning
+from ..cache import FigureCache
 from ..config import Config
 from ..planning import CaseFigures, PlannedCheck
 from ..verdict import Result
@@ -252,8 +253,10 @@ def committed(
     return None
 
 
-def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry:
-    """Return the entry of a model under the setting of ``p`` at a revision.
+def entry_at(
+    root: Path, p: PlannedCheck, model: str, revision: str, cache: FigureCache | None = None
+) -> Entry:
+    """Return the entry of a model under the setting of ``p`` at a revision; ``cache`` has files.
 
     Raises:
         PerfcError: git does not have the model there, or it cannot be analyzed.
@@ -268,7 +271,8 @@ def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry:
     if isinstance(old_model, CodeModel):
         return planning.analysed(replace(p, path=old_model), target)[0]
     with opened(old_model) as file:
-        return planning.analysed(replace(p, path=Path(file)), target)[0]
+        there = replace(p, path=Path(file))
+        return planning.one(there, cache).entry if cache else planning.analysed(there, target)[0]
 
 
 def at_revision(
