@@ -1,6 +1,7 @@
-"""Mutated and hostile ONNX files: one line of refusal or a result, within 10 s and 1 GB.
+"""Mutated and hostile ONNX files: one line of refusal or a result, in 10 s and 1 GB.
 
-A third are one node of an operator with operands and attributes that no definition foresees.
+The seconds are the processor's. A third are one node of an operator with operands and attributes
+that no definition foresees.
 
     python benchmarks/fuzz.py                    # 10,000 files through the API, 40 through the CLI
     python benchmarks/fuzz.py --only 123         # one file
@@ -37,6 +38,8 @@ ENVIRONMENT = os.environ | {
     "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
 }
 """Environment of the processes that read the files."""
+PATIENCE_S = 300.0
+"""Time of the clock after which a file is given up, however busy the machine."""
 GOOD = ("analysed", "refused")
 
 
@@ -63,15 +66,15 @@ class Workers:
         try:
             self.process.stdin.write(f"{path}\n")
             self.process.stdin.flush()
-            # the worker's alarm comes before: this is for one that does not react to it
-            if select.select([self.process.stdout], [], [], FILE_S + 10)[0]:
+            # the worker's timer comes before: this is for one that waits, or does not react to it
+            if select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
                 line = self.process.stdout.readline()
                 if line:
                     answer: dict[str, Any] = json.loads(line)
                     return answer
                 why = "the process died"
             else:
-                why = "no answer, not even to the alarm"
+                why = "no answer, not even to the timer"
         except BrokenPipeError:
             why = "the process died"
         return {"path": str(path), "outcome": "crash", "why": f"{why}: {self.stop()}"}
@@ -145,8 +148,10 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
     """Return the same through the command line: exit status and what it wrote."""
     outcomes: Counter[str] = Counter()
     bad = []
-    limit = f"import resource as r; r.setrlimit(r.RLIMIT_AS, ({MEMORY_BYTES}, {MEMORY_BYTES})); "
-    code = limit + "from perfc.cli import main; main()"
+    limits = {"AS": MEMORY_BYTES, "CPU": FILE_S + 5}
+    code = "import resource as r; "
+    code += "".join(f"r.setrlimit(r.RLIMIT_{k}, ({n}, {n})); " for k, n in limits.items())
+    code += "from perfc.cli import main; main()"
     with tempfile.TemporaryDirectory() as root:
         folder = prepare(Path(root))
         for number in numbers:
@@ -155,7 +160,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
                 result = subprocess.run(
                     [sys.executable, "-c", code, "analyze", str(path), "--target", "a100"],
                     capture_output=True,
-                    timeout=FILE_S + 5,
+                    timeout=PATIENCE_S,
                     env=ENVIRONMENT,
                 )
             except subprocess.TimeoutExpired:

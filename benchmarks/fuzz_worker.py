@@ -1,7 +1,7 @@
 """Analyses the files named on standard input, under limits, and writes one JSON line for each.
 
-Run by fuzz.py: memory is limited, an alarm ends a file that takes too long, and an audit hook
-notes every file opened outside the model's own folder, Python's and perfc's.
+Run by fuzz.py: memory and processor time are limited, and an audit hook notes every file opened
+outside the model's own folder, Python's and perfc's.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any
 
 FILE_S = 10
+"""Processor time of one file: a busy machine makes no file slow."""
 MEMORY_BYTES = 1 << 30
 CALLERS = ("benchmarks", "oracles")
 """Folders of code that calls perfc, whose frames are not the place of an error."""
@@ -34,7 +35,7 @@ class TooSlowError(BaseException):
 
 
 def too_slow(_: int, frame: FrameType | None) -> None:
-    """Raise the error of a file that takes too long; called by the alarm."""
+    """Raise the error of a file that takes too long; called by the timer."""
     raise TooSlowError
 
 
@@ -131,13 +132,13 @@ def main() -> None:
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     watch = Watch(folder)
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     for line in sys.stdin:
         path = line.strip()
         watch.seen.clear()
-        began = time.perf_counter()
+        began = time.process_time()
         result = {"path": path, "outcome": "analysed", "why": ""}
-        signal.alarm(FILE_S)
+        signal.setitimer(signal.ITIMER_PROF, FILE_S)
         try:
             negative = analyzed(path)
             if negative:
@@ -155,12 +156,12 @@ def main() -> None:
             result["outcome"] = "traceback"
             result["why"] = f"{type(error).__name__} at {where(error)}: {text}"
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             # what one file left is not the memory of the next
             gc.collect()
         if watch.seen:
             result["outcome"], result["why"] = "escaped", "; ".join(watch.seen[:3])
-        result["seconds"] = round(time.perf_counter() - began, 3)
+        result["seconds"] = round(time.process_time() - began, 3)
         result["peak_mb"] = peak_mb()
         print(json.dumps(result), flush=True)
 

@@ -11,7 +11,7 @@ import fuzz_formats
 import pytest
 from fuzz_hostile import HOSTILE
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and alarms are POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and timers are POSIX")
 
 
 def hostile_numbers(seed: int = 0) -> list[int]:

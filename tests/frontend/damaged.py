@@ -20,7 +20,7 @@ def check_damaged(models: Iterable[bytes], given: Callable[[bytes], bytes | Path
         given: what `load` takes for a content.
     """
     tracemalloc.start()
-    begin, outcomes = time.monotonic(), set()
+    begin, outcomes = time.process_time(), set()
     for data in models:
         is_read = False
         with suppress(PerfcError):
@@ -31,4 +31,4 @@ def check_damaged(models: Iterable[bytes], given: Callable[[bytes], bytes | Path
     tracemalloc.stop()
     assert outcomes == {True, False}
     assert peak < 256 << 20
-    assert time.monotonic() - begin < 15
+    assert time.process_time() - begin < 15

@@ -243,6 +243,6 @@ def test_every_node_is_printed_on_a_line() -> None:
 @pytest.mark.speed
 def test_printing_five_thousand_nodes_is_not_slow() -> None:
     module = chain(5000)
-    start = time.perf_counter()
+    start = time.process_time()
     print_module(module)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0

@@ -98,9 +98,9 @@ def main() -> int:
         valid += 1
         ops.add(case.op)
         opsets.add(case.opset)
-        began = time.perf_counter()
+        began = time.process_time()
         found = judge_case(args.peer, case, truth)
-        engine_s += time.perf_counter() - began
+        engine_s += time.process_time() - began
         by_case[worst(found).verdict] += 1
         for name, j in found.items():
             outputs.add(case.op, f"{case.id}:{name}", j)

@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -108,9 +107,9 @@ def test_a_level_prints_the_thesis_beside_ours(name: str) -> None:
 @pytest.mark.speed
 @pytest.mark.parametrize("name", [n for n in EXPECTED if n != "network"])
 def test_a_level_takes_less_than_ten_seconds(name: str) -> None:
-    start = time.monotonic()
+    before = os.times()
     ran(str(FOLDER / f"{name}.py"))
-    assert time.monotonic() - start < 10
+    assert os.times().children_user - before.children_user < 10
 
 
 def test_the_network_has_the_parameters_of_the_thesis() -> None:

@@ -65,6 +65,14 @@ def test_ruff_alone_decides_the_layout() -> None:
     assert [place_of(p) for p in everything if opted_out.search(text_of(p))] == []
 
 
+def test_no_test_reads_the_clock() -> None:
+    """A busy machine fails no test: only processor time is compared, waits end by `timeout`."""
+    names = r"\btime\.(?:time|perf_counter|monotonic)(?:_ns)?\(|from tim[e]\b|\btime[i]t\b"
+    clock = re.compile(names + r"|signal\.alarm|ITIMER_REA[L]|datetime\.now")
+    read = (*sources("tests", "lab/tests"), ROOT / "benchmarks/fuzz_worker.py")
+    assert [place_of(p) for p in read if clock.search(text_of(p))] == []
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [

@@ -34,10 +34,10 @@ def test_a_call_takes_at_most_50_microseconds(steps: StepPredictor) -> None:
     for batch in (decodes, [*decodes, (2048, 0)], [(512, 512)] * 4):
         least_s = 1.0
         for _ in range(200):
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(10):
                 steps.step_time(batch)
-            least_s = min(least_s, (time.perf_counter() - start) / 10)
+            least_s = min(least_s, (time.process_time() - start) / 10)
         assert least_s <= 50e-6
 
 

@@ -230,9 +230,9 @@ def test_long_vocabularies_are_skipped(tmp_path: Path) -> None:
     tokens = struct.pack("<IIQ", 9, 8, 300_000) + b"".join(text(f"{i}") for i in range(300_000))
     scores = struct.pack("<IIQ", 9, 6, 300_000) + bytes(1_200_000)
     nbytes = write_gguf(path, {"tokens": tokens, "scores": scores, **LLAMA})
-    start = time.perf_counter()
+    start = time.process_time()
     header = read_gguf(str(path))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert header.metadata["tokens"] is None
     assert stored_bytes(path) == nbytes
 
@@ -251,7 +251,7 @@ def test_mutated_headers_never_raise_anything_else(tmp_path: Path) -> None:
     plain = gguf_header(metadata, llama_tensors())
     size = len(plain) + 4_000_000
     path, draw, read = tmp_path / "m.gguf", random.Random(7), 0
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(200):
         data = bytearray(plain)
         for _ in range(draw.randint(1, 4)):
@@ -273,7 +273,7 @@ def test_mutated_headers_never_raise_anything_else(tmp_path: Path) -> None:
         assert "\n" not in said
         read += not said
     assert read > 10
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_the_gguf_package_reads_the_same(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def outcome(path: Path) -> str:
 def test_mutated_headers_never_raise_anything_else(tmp_path: Path) -> None:
     path, draw, read = put(tmp_path), random.Random(11), 0
     plain = path.read_bytes()[:300]
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(100):
         data = bytearray(plain)
         for _ in range(draw.randint(1, 3)):
@@ -163,4 +163,4 @@ def test_mutated_headers_never_raise_anything_else(tmp_path: Path) -> None:
         assert "\n" not in said
         read += not said
     assert 0 < read < 100
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
