@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ... import (
     Attributes,
@@ -16,6 +17,7 @@ from ... import (
     Op,
     TensorType,
     Types,
+    Work,
     frozen,
     single,
     tensor,
@@ -270,6 +272,10 @@ class TreeEnsemble(Model):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": self.rows(ins), "c": self.comparisons}
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        shortest = super().work(ins, outs)
+        return shortest and replace(shortest, is_bound=True)
 
 
 def _least(attrs: Mapping[str, object]) -> int:

@@ -75,7 +75,7 @@ def test_a_tree_costs_at_least_its_shortest_way() -> None:
     op = make("TreeEnsembleRegressor", n_targets=2, **TREE)
     ins = (of(DType.F64, N, 4),)
     assert op.infer(ins)[0] == TensorType(DType.F32, (N, 2))
-    assert op.work(ins, op.infer(ins)) == Work(alu=N)
+    assert op.work(ins, op.infer(ins)) == Work(alu=N, is_bound=True)
 
 
 def test_encoders_take_the_type_of_their_values() -> None:
