@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph.branches import foldable_share
+from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.model_graph import OpGraph
 from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity, drawn
 from perfc.analyzers.graph.weights import load, save
+from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.whole_runs.adapted import adapted
 from perfc.analyzers.whole_runs.kernel_sums import (
     KindRates,
@@ -226,3 +228,11 @@ def test_graphs_that_were_measured_are_known_again(trained: PhysicsResidual) -> 
     measured = data.values(Quantity.TIME)
     known, fresh = (np.abs(np.log(p.predict(data) / measured)).mean() for p in (trained, forgetful))
     assert known < fresh
+
+
+def test_floors_of_a_run_are_those_of_all_its_repetitions() -> None:
+    data = measurements()
+    stack = tabulated_runs(data, data.values(Quantity.TIME)).stack
+    for i, row in enumerate(data.rows[:6]):
+        every = tabulate(data.kernels(row).columns.at(row.batch), row.setting, sheet(row.target))
+        assert stack.floor_s[stack.row == i].sum() == pytest.approx(every.floor_s.sum())

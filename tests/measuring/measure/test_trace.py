@@ -116,3 +116,10 @@ def test_union_joins_sets() -> None:
     join(union, 3, 1)
     join(union, 4, 3)
     assert [root(union, i) for i in range(5)] == [0, 1, 2, 1, 1]
+
+
+def test_copies_before_the_first_match_go_with_it() -> None:
+    copies = [OptimisedNode(f"copy_{i}", "Copy", (f"q{i}",), (f"q{i + 1}",)) for i in range(3)]
+    first = OptimisedNode("fused", "Odd", ("q3", "x", "w"), ("e",))
+    origins = found(graph(), *copies, first)
+    assert {origins[c.name] for c in copies} == {(origins["fused"][0], How.INSERTED)}

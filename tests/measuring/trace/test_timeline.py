@@ -283,3 +283,15 @@ def test_old_and_bare_forms_are_read(tmp_path: Path) -> None:
 def test_times_are_whole_nanoseconds(given: object, expected: int | None) -> None:
     assert nanoseconds({"ts": given}, "ts") == expected
     assert nanoseconds({}, "ts") is None
+
+
+@pytest.mark.parametrize(("end", "found"), [(16.0, "aten::mm 8×8"), (16.001, "")])
+def test_a_launch_may_end_a_microsecond_after_its_operator(
+    tmp_path: Path, end: float, found: str
+) -> None:
+    events = (
+        operator("aten::mm", 10, 5, [8, 8]),
+        runtime(LAUNCH, 12, round(end - 12, 3), 1),
+        kernel("sgemm", 20, 1, 1),
+    )
+    assert operators(read(tmp_path, chrome(*events))) == {"sgemm": found}

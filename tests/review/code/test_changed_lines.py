@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfc.frontend.reading.module_name import NamedModule
-from perfc.review.code.changed_lines import CodeChange, code_change
+from perfc.review.code.changed_lines import ChangedLines, CodeChange, Relation, code_change
 from perfc.review.code.model import CodeModel
 from perfc.review.code.neutral import units
 
@@ -161,3 +161,21 @@ def test_names_of_variables_do_not_matter(other: str, is_same: bool) -> None:
 def test_a_new_function_named_as_a_variable_of_another_source_is_no_change(project: Path) -> None:
     new = "DEPTH = 2\n\n\ndef width(c):\n    return c\n\n"
     assert changed(project, "pkg/sizes.py", "DEPTH = 2\n", new).nearest(CONV) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "relation"),
+    [
+        (14, Relation.FUNCTION),
+        (15, Relation.STATEMENT),
+        (18, Relation.STATEMENT),
+        (19, Relation.FUNCTION),
+        (22, Relation.FILE),
+    ],
+)
+def test_a_statement_reaches_from_its_first_to_its_last_line(
+    project: Path, line: int, relation: Relation
+) -> None:
+    change = changed(project, "pkg/net.py", "kernel=3", "kernel=5")
+    hunk = ChangedLines("pkg/net.py", (line, line), (line, line))
+    assert change.relation(hunk, [("pkg/net.py", 16)]) == relation

@@ -11,7 +11,17 @@ from onnx import numpy_helper
 
 from perfc.api import typed
 from perfc.cli import run
-from perfc.review.lint.fixes.edit import FixError
+from perfc.ir import DType, Node, Op, TensorType, Value
+from perfc.review.lint.fixes.edit import (
+    FixError,
+    ReadInstead,
+    Remove,
+    Rewire,
+    Store,
+    Unname,
+    Unstore,
+    touched,
+)
 from perfc.review.lint.fixes.fix import fixed_model
 from perfc.review.lint.fixes.proof import RUNS, prove
 from tests.review.lint.models import F32, blemished, model, node
@@ -170,3 +180,13 @@ def test_missing_weights_give_one_line_and_no_file(
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_an_edit_touches_results_and_inputs() -> None:
+    x, y, z = (Value(name, TensorType(DType.F32, (1,))) for name in "xyz")
+    reader = Node(Op(), (x,), (z,))
+    assert touched(Rewire(reader, (y, None))) == {"y", "z"}
+    assert touched(ReadInstead(x, y)) == {"x", "y"}
+    assert touched(Remove(reader)) == touched(Unname(reader, 0)) == {"z"}
+    assert touched(Unstore(x)) == {"x"}
+    assert touched(Store((x, y))) == {"x", "y"}

@@ -193,3 +193,24 @@ def test_narrow_weights_alone_are_meant_that_way() -> None:
         {"s": np.float32(0.1).reshape(()), "w": np.ones((64, 64), np.int8)},
     )
     assert [f.place for f in found(m, "PF405")] == []
+
+
+def test_a_dequantized_activation_in_16_bits_falls_back_too() -> None:
+    m = model(
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q"),
+            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq"),
+            node("MatMul", ["b", "w"], ["y"], name="mm"),
+        ],
+        {"x": [512, 512]},
+        {"y": [512, 512]},
+        {
+            "s": np.float16(0.1).reshape(()),
+            "z": np.zeros((), np.int8),
+            "w": np.ones((512, 512), np.float16),
+        },
+        F16,
+    )
+    (finding,) = found(m, "PF405", runtime="tensorrt")
+    assert finding.place == "mm"
+    assert "multiplies in f16" in finding.message

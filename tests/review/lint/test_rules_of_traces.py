@@ -211,3 +211,7 @@ def test_a_kernel_that_was_queued_did_not_wait_for_the_host(
     path.write_text(text_of(trace), encoding="utf-8")
     assert cli.run(["lint", str(path), "--isolated", "--min-gain", "0", "--exit-zero"]) == 0
     assert capsys.readouterr().out.count("the host waits") == count
+
+
+def test_two_kernels_are_a_chain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ("PF501", "mul → add") in codes(findings(tmp_path, capsys, *WORK[1:3]))
