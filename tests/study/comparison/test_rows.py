@@ -52,6 +52,7 @@ def row(time_s: float = 2.0, **changes: Any) -> Row:
         target=changes.pop("target", "t"),
         expected=SimpleNamespace(low=time_s / 2, mid=time_s, high=1.5 * time_s),
         floor_s=1.0,
+        is_bound=False,
         energy=changes.pop("energy", None),
         throughput=SimpleNamespace(
             per_run=4, per_s=4 / time_s, item=SimpleNamespace(value=changes.pop("item", "images"))
