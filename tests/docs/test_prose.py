@@ -25,7 +25,7 @@ GENERATED = ("ops.md", "rules.md", "targets.md")
 """Pages of docs/ that a command writes."""
 MOST_WORDS = 35_133
 """Words of the user documentation, without the generated pages."""
-MOST_GENERATED_WORDS = 56_759
+MOST_GENERATED_WORDS = 56_600
 LONGEST = 35
 """Words of a sentence."""
 DIALECT = re.compile(

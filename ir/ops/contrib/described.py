@@ -49,8 +49,8 @@ class Described(Op):
     Work:    formulas of the row over those letters, the attributes, e elements of the first
              result, ``rows`` and ``rank`` behind ``...`` and ``has_name`` of operands; unknown
              without formulas.
-    Traffic: each operand and result once, or the ``parts`` of operands in the row; nothing for a
-             result that is updated in place, as a lower bound.
+    Traffic: each operand and result once, or the row's ``parts``; nothing for a result that is
+             updated in place, as a lower bound.
     Source:  onnxruntime contrib_defs.cc and its siblings, version 1.32.
     """
 

@@ -66,12 +66,12 @@ def flags_of(command: click.Command) -> frozenset[str]:
 
 def takes(command: click.Command, spelled: str) -> bool:
     """Return True if a command has an option, with the value behind it: ``--runtime eager``."""
+    from .names import Names
+
     flag, _, value = spelled.partition(" ")
     if flag not in flags_of(command):
         return False
     option = next(p for p in command.params if flag in (*p.opts, *p.secondary_opts))
-    from .names import Names
-
     # in capitals stands the kind of value
     if isinstance(option.type, Names) and value[:1].islower():
         return value in option.type.known()

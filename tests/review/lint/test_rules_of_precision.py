@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 import perfc
-from tests.review.lint.models import F16, F32, blemished, found, model, node, product, rows
+from tests.review.lint.models import F16, F32, blemished, found, model, node, product
 
 
 def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
@@ -148,19 +149,25 @@ def test_casts_that_lose_something_are_no_chain_to_drop() -> None:
     assert finding.nodes == ("narrow", "widen")
 
 
-def test_quantised_operands_without_a_quantised_partner_fall_back() -> None:
-    scale = {"s": np.float32(0.1).reshape(()), "z": np.zeros((), np.int8)}
-    weights = {**scale, "w": rows(64, 64)}
-    m = model(
+def half_quantized(dtype: int, extent: int = 64) -> onnx.ModelProto:
+    """Return a product of a dequantized activation and a stored tensor that is not quantized."""
+    real = np.dtype(np.float32 if dtype == F32 else np.float16)
+    stored = {"s": np.full((), 0.1, real), "z": np.zeros((), np.int8)}
+    return model(
         [
             node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q"),
             node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq"),
             node("MatMul", ["b", "w"], ["y"], name="mm"),
         ],
-        {"x": [64, 64]},
-        {"y": [64, 64]},
-        weights,
+        {"x": [extent, extent]},
+        {"y": [extent, extent]},
+        {**stored, "w": np.ones((extent, extent), real)},
+        dtype,
     )
+
+
+def test_quantised_operands_without_a_quantised_partner_fall_back() -> None:
+    m = half_quantized(F32)
     assert [f.place for f in found(m, "PF405")] == ["mm"]
     m.graph.node[2].CopyFrom(node("Sin", ["b"], ["y"], name="sin"))
     assert [f.place for f in found(m, "PF405", runtime="eager")] == ["dq"]
@@ -196,21 +203,6 @@ def test_narrow_weights_alone_are_meant_that_way() -> None:
 
 
 def test_a_dequantized_activation_in_16_bits_falls_back_too() -> None:
-    m = model(
-        [
-            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q"),
-            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq"),
-            node("MatMul", ["b", "w"], ["y"], name="mm"),
-        ],
-        {"x": [512, 512]},
-        {"y": [512, 512]},
-        {
-            "s": np.float16(0.1).reshape(()),
-            "z": np.zeros((), np.int8),
-            "w": np.ones((512, 512), np.float16),
-        },
-        F16,
-    )
-    (finding,) = found(m, "PF405", runtime="tensorrt")
+    (finding,) = found(half_quantized(F16, 512), "PF405", runtime="tensorrt")
     assert finding.place == "mm"
     assert "multiplies in f16" in finding.message
