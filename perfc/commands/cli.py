@@ -214,7 +214,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
         case PerfcError():
             text = str(error)
         case click.NoSuchOption() if hint := renamed(error, args):
-            text = f"no option {error.option_name!r}: {hint}"
+            text = f"no option {typed(error.option_name, args)!r}: {hint}"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "perfc"
             text = f"{error.format_message().rstrip('.')}{wanted(error)} (see '{path} --help')"
@@ -237,7 +237,7 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     from perfc.commands.shared.former import OPTIONS
     from perfc.common.other_names import answer_for, options_for
 
-    name = error.option_name
+    name = typed(error.option_name, args)
     if error.ctx is None or name in OPTIONS:
         return OPTIONS.get(name, "")
     if error.ctx.command is cli:
@@ -260,6 +260,14 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
             what = "an option" if spelled == name else f"it is {spelled}"
             return f"{what} of {', '.join(calls[:MOST_CALLS])}{more}"
     return ""
+
+
+def typed(option: str, args: Sequence[str]) -> str:
+    """Return an unknown option as typed: click names one letter of ``-hint``."""
+    if option in args or option.startswith("--"):
+        return option
+    words = (word.partition("=")[0] for word in args if re.match("-[^-].", word))
+    return next((word for word in words if option[1] in word), option)
 
 
 def wanted(error: click.UsageError) -> str:
