@@ -41,6 +41,7 @@ SCALARS = {i: f"<{c}" for i, c in enumerate("BbHhIif?  Qqd") if c != " "}
 SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
 """Name of one of several files: ``model-00001-of-00003.gguf``, by llama.cpp's gguf-split."""
 DOWNLOAD = "download it again"
+MORE = "download it again, or more of its beginning"
 
 
 @record
@@ -140,16 +141,20 @@ class _HeaderReader:
         return [tensor for tensor, _ in all_tensors]
 
     def check(self, every: list[tuple[FileTensor, int]]) -> None:
-        """Raise an error if the data of a tensor lie beyond the end of the file."""
+        """Raise an error if the data of a tensor lie beyond the end of a file that has any."""
         # 32 by default (ggml, docs/gguf.md); files use few, and a damaged one could have any
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 20:
             raise self.wrong(f"an alignment of {str(alignment)[:20]}")
         # data begin at the next multiple of the alignment
         data_start = -(-self.at // alignment) * alignment
+        # the header alone, as fetched to save the download, has all that is read
+        if self.size <= data_start:
+            return
         for tensor, offset in every:
             if data_start + offset + tensor.nbytes > self.size:
-                raise self.wrong(f"ends before the data of {tensor.name[:64]!a}", DOWNLOAD)
+                hint = f"{DOWNLOAD}, or keep its header alone: head -c {self.at} FILE"
+                raise self.wrong(f"ends before the data of {tensor.name[:64]!a}", hint)
 
     def tensor(self) -> tuple[FileTensor, int]:
         """Return the next tensor, and the position of its data behind the header."""
@@ -250,7 +255,7 @@ class _HeaderReader:
         end = self.at + count
         if end > len(self.data):
             if end > self.size:
-                raise self.wrong("ends within its header", DOWNLOAD)
+                raise self.wrong("ends within its header", MORE)
             if end > MOST_HEADER_BYTES:
                 raise self.wrong(f"a header of more than {MOST_HEADER_BYTES >> 20} MiB")
             self._fill(end)
@@ -261,7 +266,7 @@ class _HeaderReader:
         while len(self.data) < end:
             piece = self.file.read(max(1 << 16, min(len(self.data), 1 << 24)))
             if not piece:
-                raise self.wrong("ends within its header", DOWNLOAD)
+                raise self.wrong("ends within its header", MORE)
             self.data += piece
 
     def wrong(self, message: str, hint: str = "") -> ModelError:

@@ -126,7 +126,7 @@ def _tensors(path: str) -> list[tuple[str, int]]:
             start = file.read(LENGTH_BYTES)
             length = int.from_bytes(start, "little")
             if len(start) < LENGTH_BYTES or LENGTH_BYTES + length > size:
-                hint = "download it again"
+                hint = "download it again, or more of its beginning"
                 raise ModelError("ends within its header", hint=hint, where=where)
             if length > MOST_HEADER_BYTES:
                 message = f"a header of more than {MOST_HEADER_BYTES >> 20} MiB"
@@ -138,13 +138,13 @@ def _tensors(path: str) -> list[tuple[str, int]]:
     header.pop("__metadata__", None)  # notes of the writer, no tensor
     if len(header) > MOST_TENSORS:
         raise ModelError(f"{len(header)} tensors, more than {MOST_TENSORS}", where=where)
-    return [
-        _tensor(name, entry, size - LENGTH_BYTES - length, where) for name, entry in header.items()
-    ]
+    # the header alone, as fetched to save the download, has all that is read
+    data_bytes = size - LENGTH_BYTES - length or None
+    return [_tensor(name, entry, data_bytes, where) for name, entry in header.items()]
 
 
-def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
-    """Return type and bytes of a tensor whose data are within ``size`` bytes."""
+def _tensor(name: str, entry: Any, size: int | None, where: str) -> tuple[str, int]:
+    """Return type and bytes of a tensor whose data are within ``size`` bytes; None: no data."""
     what = f"the entry of {name[:64]!a}"
     if not isinstance(entry, dict):
         raise ModelError(f"{what} is no object", where=where)
@@ -162,7 +162,7 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     if nbytes != -(-elements * BITS[dtype] // 8):
         raise ModelError(f"{what} has {nbytes} bytes for {elements} of {dtype}", where=where)
     # offsets count from the end of the header
-    if offsets[1] > size:
+    if size is not None and offsets[1] > size:
         raise ModelError(
             f"ends before the data of {name[:64]!a}", hint="download it again", where=where
         )

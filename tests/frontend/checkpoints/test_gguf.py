@@ -15,7 +15,7 @@ import perfc
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend.checkpoints.ggml_types import TYPES
-from perfc.frontend.checkpoints.gguf import rows
+from perfc.frontend.checkpoints.gguf import config_of, rows
 from perfc.frontend.checkpoints.gguf_header import read_gguf
 from perfc.frontend.config import ServingPrecision, lower, precision_of, read_config
 from perfc.frontend.config.facts import parameters, weight_bytes
@@ -201,13 +201,25 @@ BAD: list[tuple[bytes, str]] = [
     (gguf_header({}, []), "general.architecture"),
     (gguf_header({"general.architecture": "clip"}, []), "a vision projector"),
     (gguf_header({**LLAMA, "general.type": "adapter"}, []), "of the type 'adapter'"),
-    (gguf_header(LLAMA, llama_tensors()), "ends before the data"),
+    (gguf_header(LLAMA, llama_tensors()) + bytes(64), "or keep its header alone: head -c"),
     (gguf_header({**LLAMA, "general.alignment": 0}, []), "an alignment of 0"),
     (gguf_header({**LLAMA, "llama.block_count": "two"}, []), "block_count"),
     (b"not it", "not a GGUF file"),
     (b"version https://git-lfs.github.com/spec/v1\n", "git-LFS pointer"),
     (b"", "the file is empty"),
 ]
+
+
+def test_the_header_alone_is_read_as_the_file(tmp_path: Path) -> None:
+    whole, part = tmp_path / "m.gguf", tmp_path / "part" / "m.gguf"
+    part.parent.mkdir()
+    write_gguf(whole)
+    part.write_bytes(gguf_header(LLAMA, llama_tensors()))
+    assert part.stat().st_size < whole.stat().st_size
+    (config, weights, digest), (other, others, other_digest) = map(
+        config_of, map(str, (part, whole))
+    )
+    assert (config, digest, weights.tensors) == (other, other_digest, others.tensors)
 
 
 @pytest.mark.parametrize(("data", "message"), BAD)

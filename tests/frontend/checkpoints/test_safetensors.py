@@ -134,9 +134,21 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, data: bytes, message: str) -
 )
 def test_wrong_entries_are_one_line(tmp_path: Path, entry: object, message: str) -> None:
     path, header = put(tmp_path), json.dumps({"a": entry}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    # with the first of its data: a header alone is read
+    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0")
     with pytest.raises(ModelError, match=message):
         read_config(path)
+
+
+def test_the_header_alone_is_read_as_the_file(tmp_path: Path) -> None:
+    whole, part = put(tmp_path), tmp_path / "part" / "m.safetensors"
+    data = whole.read_bytes()
+    header_bytes = 8 + int.from_bytes(data[:8], "little")
+    assert header_bytes < len(data)
+    part.parent.mkdir()
+    (part.parent / "config.json").write_bytes((whole.parent / "config.json").read_bytes())
+    part.write_bytes(data[:header_bytes])
+    assert read_config(part).stacks == read_config(whole).stacks
 
 
 def outcome(path: Path) -> str:
