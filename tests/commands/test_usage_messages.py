@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -108,6 +109,30 @@ def test_every_command_is_spelled_once_and_is_there() -> None:
     names = cli.Commands().list_commands(None)  # type: ignore[arg-type]
     assert {name for name in COMMANDS if not name.startswith("-")} <= set(names)
     assert not {other for others in COMMANDS.values() for other in others} & set(names)
+
+
+TRACES = {
+    "pytorch.json": {"schemaVersion": 1, "deviceProperties": [], "traceEvents": []},
+    "ort.json": [{"cat": "Session", "pid": 1, "ts": 1, "ph": "X", "name": "model_loading"}],
+    "tensorrt.json": [{"count": 10}, {"name": "conv", "timeMs": 1.0, "averageMs": 0.1}],
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("command", ["analyze", "llm", "fit", "compare"])
+def test_a_trace_is_no_model(
+    command: str,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # longer than a configuration may be
+    Path(name).write_text(json.dumps(TRACES[name]) + " " * (2 << 20))
+    assert cli.run([command, name]) == 2
+    said = f"{name}: a trace of a profiler, not a model (perfc trace {name} reads it)"
+    assert capsys.readouterr().err == f"error: {said}\n"
 
 
 def test_a_model_is_drawn_on_its_target(capsys: pytest.CaptureFixture[str]) -> None:

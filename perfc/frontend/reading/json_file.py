@@ -10,6 +10,7 @@ from typing import Any
 from perfc.errors import ModelError, reason_of
 
 from ..source import is_deeper, one_line
+from .magic import refuse_trace
 
 LONGEST_BYTES = 1 << 20
 """Maximum bytes of a configuration file; the longest published file is below 100 kB."""
@@ -34,6 +35,8 @@ def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:
         raise ModelError("no such file", hint="check the path", where=where) from None
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot be read: {error}", where=where) from None
+    # 4 KiB: PyTorch writes its version and devices before the events
+    refuse_trace(data[:4096], where)
     if len(data) > most:
         raise ModelError(f"more than {most >> 20} MiB: no configuration", where=where)
     return data

@@ -18,6 +18,8 @@ _STARTS = data_next_to(__file__)
 """Type of a file, and advice for it, by its first bytes."""
 _RELAX = re.compile(rb'\s*\{\s*"(root_index"\s*:\s*\d|root"\s*:\s*\d|metadata"\s*:\s*\{\s*"tvm_)')
 """Beginning of a JSON document of TVM; ``root`` in versions before 0.22."""
+_TRACE = re.compile(rb'"(traceEvents|deviceProperties|averageMs|ph)"\s*:')
+"""A key that profilers write, and no model: PyTorch, ONNX Runtime, TensorRT."""
 _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
 """Beginnings of pages, which a download saves in place of a file that needs a login."""
 
@@ -71,6 +73,17 @@ def is_relax(head: bytes) -> bool:
     return _RELAX.match(head) is not None
 
 
+def refuse_trace(head: bytes, where: str) -> None:
+    """Raise an error if JSON that begins so is the trace of a profiler.
+
+    Raises:
+        ModelError: it is one.
+    """
+    if head.lstrip().startswith((b"{", b"[")) and _TRACE.search(head):
+        hint = f"perfc trace {where} reads it"
+        raise ModelError("a trace of a profiler, not a model", hint=hint, where=where)
+
+
 def looks_like_text(head: bytes) -> bool:
     """Return True if all bytes are printable: protobuf has others, as lengths and tags."""
     # tab, line ends, ASCII, and bytes of UTF-8
@@ -80,6 +93,7 @@ def looks_like_text(head: bytes) -> bool:
 def plain_text(head: bytes, where: str) -> ModelError:
     """Return the error for text that is not an ONNX model."""
     start = head.lstrip()
+    refuse_trace(start, where)
     if start.startswith((b"{", b"[")):
         return _not_onnx("JSON", "convert it: onnx.load(path, format='json')", where)
     if start.startswith((b"ir_version", b"graph {", b"producer_name", b"opset_import")):
