@@ -71,7 +71,14 @@ def plan_document(view: PlanView) -> Document:
     """Return the best setting and the Pareto front of time and memory as a document."""
     length = f" of {view.seq} tokens" if view.seq > 1 else ""
     samples = f"{plural(view.batch, 'sample')}{length}"
-    title = f"{view.model} on {view.gpus} × {view.target} · {samples}"
+    # a cluster has a name for a whole node, which is not what is counted
+    is_cluster = view.target != view.gpu
+    gpus = (
+        f"{plural(view.gpus, 'GPU')} of {view.target}"
+        if is_cluster
+        else f"{view.gpus} × {view.gpu}"
+    )
+    title = f"{view.model} on {gpus} · {samples}"
     sections: list[Section] = []
     # if nothing fits, the setting that needs the least memory is shown with a warning
     best = view.best or view.smallest

@@ -260,7 +260,12 @@ def load(name: str | os.PathLike[str]) -> Machine:
     # the unknown name begins with, of which it is a variant
     near = sorted(near, key=lambda n: n[:1] != wanted[:1])
     prefixes = [n for n in known if len(n) > 2 and wanted.startswith(f"{n}-")]
-    near = list(dict.fromkeys([*sorted(prefixes, key=len)[-1:], *near]))[:SUGGESTED]
+    near = [*sorted(prefixes, key=len)[-1:], *near]
+    # one name a target: others of the same file are its aliases
+    by_file: dict[Path | None, str] = {}
+    for name in near:
+        by_file.setdefault(_find(name), name)
+    near = [*by_file.values()][:SUGGESTED]
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)

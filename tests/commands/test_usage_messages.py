@@ -14,6 +14,7 @@ import pytest
 from perfc.commands import cli
 from perfc.commands.shared import listing
 from perfc.common.other_names import ANSWERS, COMMANDS, OPTIONS
+from perfc.machine import load_machine
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 
@@ -133,6 +134,18 @@ def test_a_trace_is_no_model(
     assert cli.run([command, name]) == 2
     said = f"{name}: a trace of a profiler, not a model (perfc trace {name} reads it)"
     assert capsys.readouterr().err == f"error: {said}\n"
+
+
+def test_near_targets_are_different_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", str(MODEL), "-t", "RTX 3080 Laptop"]) == 2
+    near = re.findall(r"rtx-?\d[\w-]*", capsys.readouterr().err.partition("did you mean")[2])
+    assert len({load_machine(name).name for name in near}) == len(near) > 1
+
+
+def test_gpus_of_a_cluster_are_counted_as_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    for target, said in {"dgx-h100": "16 GPUs of dgx-h100", "a100": "16 × a100-"}.items():
+        assert cli.run(["plan", "llama-3.1-8b", "-t", target, "--gpus", "16"]) == 0
+        assert said in capsys.readouterr().out.splitlines()[0]
 
 
 def test_a_model_is_drawn_on_its_target(capsys: pytest.CaptureFixture[str]) -> None:
