@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from perfc import cli
+from perfc.view.report import annotation
+from perfc.view.report.annotation import Annotation, AnnotationLevel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "vscode.md").read_text(encoding="utf-8")
@@ -34,6 +36,25 @@ def test_findings_of_lint_are_problems(
     assert [problem["file"] for problem in found] == [model] * len(found)
     assert {problem["code"] for problem in found} >= {"PF407"}
     assert all(problem["message"] for problem in found)
+
+
+def test_problems_have_no_escapes_of_percent_signs() -> None:
+    pattern = TASKS[1]["problemMatcher"][0]["pattern"]
+    shown = Annotation(
+        level=AnnotationLevel.NOTE,
+        path="m.py",
+        rule="time",
+        title="perfc",
+        context="",
+        message="time +12 %, 100%",
+        identity="m",
+        line=3,
+    )
+    (problem,) = matched(pattern, annotation.command(shown))
+    assert (problem["line"], problem["message"]) == ("3", "time +12 %, 100%")
+    # GitHub decodes these, so that they are escaped
+    for code in ("25", "0A", "0d", "3A", "2C"):
+        assert annotation.in_property(f"5%{code}: 1") == f"5%25{code}%3A 1"
 
 
 def test_wrong_lines_of_files_are_problems(

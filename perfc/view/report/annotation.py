@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
@@ -118,7 +119,10 @@ def command(a: Annotation) -> str:
 
 def in_data(text: str) -> str:
     """Escape text for the message of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # only a percent sign before these digits is decoded, the last two in properties; others stay,
+    # for programs that decode none
+    text = re.sub("%(?=25|0[AD]|3A|2C)", "%25", text, flags=re.IGNORECASE)
+    return text.replace("\r", "%0D").replace("\n", "%0A")
 
 
 def in_property(text: str) -> str:
