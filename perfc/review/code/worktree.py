@@ -21,7 +21,7 @@ def commit_of(folder: Path, revision: str) -> str:
         ModelError: the revision or the repository does not exist.
     """
     if not is_revision(revision, str(folder)):
-        raise ModelError(f"git has no revision {revision!r} here", where=str(folder))
+        raise ModelError(f"git has no revision {revision!r} here")
     result = git(["rev-parse", "--verify", f"{revision}^{{commit}}"], folder=str(folder))
     return result.stdout.decode().strip()
 
