@@ -100,9 +100,14 @@ class TensorScope(ValueScope):
 
     def tensor(self, index: int) -> FlatTensor:
         """Return a tensor; a converted constant is its stored one."""
-        if index < 0:
-            raise IndexError(f"tensor {index}")
+        # a negative index, which is an omitted operand, would count from the last tensor
+        if not 0 <= index < len(self.tensors):
+            raise IndexError(f"tensor {index} of {len(self.tensors)}")
         return self.tensors[self.sources.get(index, index)]
+
+    def has(self, index: int) -> bool:
+        """Return True if the file has a tensor's elements or an operator so far makes them."""
+        return index in self.plain or index in self.first or self.tensor(index).is_stored
 
 
 @mutable
@@ -205,7 +210,9 @@ class FlatCall(Emitter):
         if tensor.is_stored:
             perm = self.broadcast(tensor) if first else tuple(range(tensor.rank))
             return self.stored(at, perm, real=real)
-        value = self.ordered(index, first=first and tensor.rank == 4)
+        if first and tensor.rank != 4 and index not in self.scope.first:
+            raise ValueError(f"a feature map of {tensor.rank} axes")
+        value = self.ordered(index, first=first)
         return self.dequantized(value, tensor, tensor.axis) if real else value
 
     def broadcast(self, tensor: FlatTensor) -> tuple[int, ...]:
@@ -226,8 +233,10 @@ class FlatCall(Emitter):
         scope = self.scope
         here, other = (scope.first, scope.plain) if first else (scope.plain, scope.first)
         if index not in here:
+            if index not in other:
+                raise LookupError(f"nothing makes tensor {index}")
             perm, sizes = (FIRST if first else LAST), scope.tensors[index].meta.sizes
-            if sizes[1] == sizes[2] == 1:
+            if sizes[1:3] == (1, 1):
                 # one pixel: both orders have the elements in the same order
                 order = FIRST if first else range(4)
                 shape = [s if isinstance(s, int) else -1 for s in (sizes[a] for a in order)]
@@ -242,6 +251,8 @@ class FlatCall(Emitter):
         A stored operand is written in that order, without a node; another one is transposed.
         """
         tensor, builder = self.tensor(at), self.builder
+        if sorted(a for a in perm if a >= 0) != [*range(tensor.rank)]:
+            raise ValueError(f"an operand of {tensor.rank} axes")
         if not tensor.is_stored:
             value = self.ordered(self.inputs[at], first=False)
             value = self.dequantized(value, tensor, tensor.axis) if real else value
@@ -332,6 +343,9 @@ class FlatCall(Emitter):
         """Make a value a result, with the name and the type that it has in the file."""
         scope, builder, index = self.scope, self.builder, self.outputs[at]
         tensor = scope.tensors[index]
+        # rank 0 is also that of a result without declared extents
+        if first and tensor.rank not in (4, 0):
+            raise ValueError(f"a feature map of {tensor.rank} axes")
         last = builder.graph.node[-1] if builder.graph.node else None
         if last is not None and value in last.output and tensor.name not in builder.constants:
             # the last node makes the value, and nothing reads it yet: it can be renamed

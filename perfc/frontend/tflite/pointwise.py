@@ -96,7 +96,9 @@ def _dequantize(c: FlatCall) -> None:
     tensor = c.tensor(0)
     if tensor.is_stored:
         # no node: layers that read the result read the stored tensor, and convert it themselves
-        c.scope.sources[c.outputs[0]] = c.inputs[0]
+        # a sparse one in 16 bits is converted twice
+        sources = c.scope.sources
+        sources[c.outputs[0]] = sources.get(c.inputs[0], c.inputs[0])
         return
     first = c.can_be_first((0,))
     value = c.value(0, first=first)

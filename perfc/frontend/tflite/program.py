@@ -86,7 +86,11 @@ class FlatReader:
             self.declare_input(scope, index)
         self.lower(scope, graph)
         for index in graph.vector(2, "i"):
-            value, meta = self.plain(scope, index), scope.tensor(index).meta
+            meta = scope.tensor(index).meta
+            if not scope.has(index):
+                what = f"no operator makes result {scope.tensor(index).name!r} of the model"
+                raise ModelError(what, hint="convert it again")
+            value = self.plain(scope, index)
             known = ValueInfo(value, builder.type(meta)) if meta.sizes else ValueInfo(value)
             builder.graph.output.append(known)
         return builder.model(root.text(3) or "tensorflow lite")
@@ -157,10 +161,18 @@ class FlatReader:
     def lower_operator(self, scope: TensorScope, table: FlatTable) -> None:
         """Lower one operator; one without a lowering becomes an unknown operator."""
         # of an operator 0 number of its name, 1 operands, 2 results, 4 options
-        domain, name = self.names[table.integer(0, "I")]
+        number, count = table.integer(0, "I"), len(scope.tensors)
+        if number >= len(self.names):
+            raise ModelError(f"operator {number} of {len(self.names)}", hint="convert it again")
+        domain, name = self.names[number]
         inputs, outputs = table.vector(1, "i"), table.vector(2, "i")
         if not outputs:
             return
+        wrong = [i for i in inputs if not -1 <= i < count]
+        wrong += [i for i in outputs if not 0 <= i < count]
+        if wrong:
+            what = f"{name}: tensor {wrong[0]} of {count}"
+            raise ModelError(what, hint="convert it again")
         # newer operators have their options in a second field; a composite is one with a lowering
         options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
         # the result of a fused operator lists the names of its parts with semicolons
@@ -173,8 +185,14 @@ class FlatReader:
         if lowering is not None:
             with call.attempt(scope.plain, scope.first):
                 lowering(call)
+                if not all(scope.has(i) for i in outputs):
+                    raise LookupError("more results than the operator has")
                 return
-        values = [call.value(at, real=False) for at in range(len(inputs))]
+        # scratch memory is an operand that nothing makes: it counts as omitted
+        values = [
+            call.value(at, real=False) if i < 0 or scope.has(i) else ""
+            for at, i in enumerate(inputs)
+        ]
         results = call.several(name, values, len(outputs), domain=domain)
         for at, value in enumerate(results):
             call.named(value, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import perfc
 from perfc.errors import PerfcError
 from perfc.frontend import load
 from perfc.ir.tensors.types import DType, TensorType
+from perfc.view.report.sections.confidence import uncounted
 from tests.frontend.damaged import check_damaged
 from tests.frontend.tflite import flat
 
@@ -62,15 +64,59 @@ def test_quantized_tensors_are_whole_numbers_with_scales() -> None:
     assert str(per_channel[0].inputs[1].type) == "f32[16]"  # type: ignore[union-attr]
 
 
-def test_a_custom_operator_keeps_its_name_and_bytes() -> None:
+def test_a_custom_operator_may_have_any_operands() -> None:
     model = flat.Model()
-    x, y = model.tensor("x", (1, 100)), model.tensor("y", (1, 50))
-    model.operator("Shiny", (x,), (y,))
-    model.ends((x,), (y,))
+    commands, weights = (model.tensor(n, (64,), dtype=3, data=bytes(64)) for n in "cw")
+    # nothing makes scratch memory, and -1 is an omitted operand
+    scratch, x = model.tensor("scratch", (8, 9), dtype=3), model.tensor("x", (1, 8, 8, 1), dtype=9)
+    y, z = model.tensor("y", (2, 3, 4, 5, 6), dtype=9), model.tensor("z", (7,), dtype=9)
+    model.operator("ethos-u", (commands, weights, scratch, -1, x), (y, z))
+    model.ends((x,), (y, z))
     report = perfc.analyze(model.file(), "a100")
     (node,) = report.module.graph.nodes
-    assert node.loc.op_type == "Shiny"
-    assert str(node.results[0].type) == "f32[1, 50]"
+    assert node.loc.op_type == "ethos-u"
+    assert [str(v.type) for v in node.results] == ["i8[2, 3, 4, 5, 6]", "i8[7]"]
+    assert report.cost.is_bound
+    assert re.search(r"predicted \u2265 .* without unknown costs", str(report))
+    assert uncounted(report).startswith("unknown cost of ethos-u x1")
+
+
+def test_a_sparse_weight_in_16_bits_is_stored_once() -> None:
+    model = flat.Model()
+    x, y = model.tensor("x", (1, 16)), model.tensor("y", (1, 4))
+    sparse = model.tensor("sparse", (4, 16), dtype=1, data=bytes(40))
+    dense, real = model.tensor("dense", (4, 16), dtype=1), model.tensor("real", (4, 16))
+    model.operator("DENSIFY", (sparse,), (dense,))
+    model.operator("DEQUANTIZE", (dense,), (real,))
+    model.operator("FULLY_CONNECTED", (x, real, -1), (y,))
+    model.ends((x,), (y,))
+    cost = perfc.analyze(model.file(), "a100").cost
+    assert (cost.work.mac, cost.is_bound) == (64, False)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "operator", ["CONV_2D", "MAX_POOL_2D", "RESIZE_BILINEAR", "DEPTHWISE_CONV_2D"]
+)
+def test_an_operator_of_maps_with_other_axes_is_unknown(operator: str, rank: int) -> None:
+    model = flat.Model()
+    x, y = (model.tensor(n, (4,) * rank) for n in "xy")
+    filters = model.tensor("filters", (4,) * rank, data=bytes(4 * 4**rank))
+    model.operator(operator, (x, filters, -1), (y,))
+    model.ends((x,), (y,))
+    report = perfc.analyze(model.file(), "a100")
+    assert [n.loc.op_type for n in report.module.graph.nodes] == [operator]
+    assert report.cost.is_bound
+
+
+@pytest.mark.parametrize("operands", [(99,), (-2,)])
+def test_an_operand_outside_the_tensors_is_one_line(operands: tuple[int, ...]) -> None:
+    model = flat.Model()
+    x, y = model.tensor("x", (4,)), model.tensor("y", (4,))
+    model.operator("EXP", operands, (y,))
+    model.ends((x,), (y,))
+    with pytest.raises(PerfcError, match=f"EXP: tensor {operands[0]} of 2"):
+        load(model.file())
 
 
 def test_a_loop_runs_its_graphs() -> None:
