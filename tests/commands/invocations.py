@@ -20,14 +20,6 @@ BUDGETS = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\nflop = { fail = "+5%" 
 ROWS = "class,dtype,time_s,m,n,k\n" + "".join(
     f"matmul,bf16,{t},{n},{n},{n}\n" for t, n in ((2e-5, 1024), (1e-4, 2048), (6e-4, 4096))
 )
-SPACE = """import onnx
-
-def build(trial):
-    model = onnx.load("model.onnx", load_external_data=False)
-    if trial.suggest_categorical("activation", ("relu", "none")) == "none":
-        model.graph.node[1].op_type = "Identity"
-    return model, trial.suggest_int("width", 1, 8)
-"""
 CALLS: Mapping[str, str] = {
     "adapt": "--target a100 --from rows.csv",
     "analyze": "model.onnx",
@@ -57,7 +49,6 @@ CALLS: Mapping[str, str] = {
     "dev reduce": "model.onnx --node relu",
     "roofline": "a100 --model model.onnx",
     "dev schema": "",
-    "search": "space.py -t a100 --trials 4",
     "sweep": "model.onnx --dim n=1:4",
     "compare": "model.onnx -t a100,t4",
     "op matmul": "--m 4 --n 4 --k 4",
@@ -132,7 +123,6 @@ def write(folder: Path) -> None:
     (folder / "report.csv").write_bytes(NCU.read_bytes())
     (folder / "layers.json").write_text('{"Layers": [{"Name": "product + relu"}]}')
     (folder / "trace.json").write_bytes(TRACE.read_bytes())
-    (folder / "space.py").write_text(SPACE)
     models = ["model.onnx", "-t", "a100", "--no-predict", "-o", "zoo", "--isolated"]
     assert cli.run(["bulk", *models]) == 0
     assert cli.run(["check", "--write-baseline", "--config", str(folder / "perfc.toml")]) == 0

@@ -99,14 +99,6 @@ MODEL = f"{FILE}.onnx"
 CONFIG = f"{FILE}.json"
 PIPELINE = f"{FILE}.d"
 BAD = "bad-::error::\x1b]0;x\x07.onnx"
-SPACE = """import onnx, optuna
-
-def build(trial):
-    if trial.suggest_int({1!r}, 1, 4) == 4:
-        raise optuna.TrialPruned({3!r})
-    trial.suggest_categorical({2!r}, ({3!r}, "other"))
-    return onnx.load({0!r})
-"""
 CALLS: dict[str, tuple[str, ...]] = {
     "analyze": (MODEL, "--all-views", "--top", "all"),
     "analyze --quiet": (MODEL, "--target", "a100"),
@@ -132,7 +124,6 @@ CALLS: dict[str, tuple[str, ...]] = {
     "dev opt": (MODEL, "--passes", "shapes,canonicalize"),
     "dev reduce": (MODEL, "--node", "1"),
     "roofline": ("a100", "--model", "plain.onnx"),
-    "search": ("space.py", "-t", "a100", "--trials", "6", "--objective", "latency,memory"),
     "sweep": ("plain.onnx", "--dim", f"{named('n')}=1:4"),
     "trace": ("trace.json",),
 }
@@ -198,7 +189,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     layer = {"Name": named("layer"), "Metadata": "[ONNX Layer: product]"}
     (path / "layers.json").write_text(json.dumps({"Layers": [layer]}))
     model.graph.node[1].op_type = "Erf"
-    (path / "space.py").write_text(SPACE.format(MODEL, named("width"), named("kind"), named("a")))
     (path / "changed.onnx").write_bytes(model.SerializeToString())
     budgets = BUDGETS.replace('flop = { fail = "+5%" }', 'flop = { max = "1" }\ntime = "1 ns"')
     (path / "perfc.toml").write_text(budgets)

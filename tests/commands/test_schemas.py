@@ -30,7 +30,6 @@ CASES = (
     ("diffusion", "diffusion pixart-sigma-xl-2-1024 -t h100"),
     ("diffusion", "diffusion sana1.5-1.6b-1024 -t t4 --unguided"),
     ("fit", "fit model.onnx -t a100 --batch 4"),
-    ("search", "search space.py -t a100 --trials 4 --objective latency,energy,flop --slo 1ms"),
     ("fit", "fit model.onnx -t a100 --train adamw --batch 8 --no-predict"),
     ("mig", "mig model.onnx -t a30 --no-predict"),
     ("op", "op matmul --m 64 --n 64 --k 64 -t a100,t4"),

@@ -33,7 +33,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
             "analyze m.onnx --slo 4ms",
             "an option of perfc compare, perfc mig, perfc sweep, perfc llm",
         ),
-        ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search, perfc search"),
+        ("llm llama-3.1-8b --slo 4ms", "perfc sweep, perfc llm search"),
         ("llm llama-3.1-8b --gpus 4", "it is --tp N here"),
         ("analyze m.onnx --gpus 4", "it is --gpus N of perfc fit, perfc plan"),
         ("analyze m.onnx --gpus a100", "it is -t NAME here"),

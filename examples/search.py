@@ -1,10 +1,11 @@
-"""A space of small convolutional networks, for `perfc search`.
+"""Search small convolutional networks for the Pareto front of latency and a score, with Optuna.
 
-    perfc search examples/search_space.py -t t4 --slo 200us --trials 60
+    pip install perfc 'optuna>=5,<6' && python examples/search.py
 
-`build` draws a network from a trial of Optuna, and returns it with a score to maximize. Here the
-score is the number of parameters in thousands; a real one would be an accuracy from a table, a
-predictor or a short training. The network has weights without contents, so it is built quickly.
+`build` draws a network from a trial. `estimated` returns what Optuna minimizes, the latency as
+`perfc.analyze` predicts it, and what it maximizes: here the number of parameters, in practice an
+accuracy from a table, a predictor or a short training. Candidates slower than the limit stay
+off the front. Weights have no contents, so that a network is built quickly.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
+import optuna
 from onnx import TensorProto, helper
+
+import perfc
+
+TARGET = "t4"
+LIMIT_S = 200e-6
+TRIALS = 60
 
 
 class Network:
@@ -48,8 +56,8 @@ class Network:
         return self.add("Relu", self.add("Conv", x, weight, pads=pads, strides=strides))
 
 
-def build(trial: Any) -> tuple[onnx.ModelProto, float]:
-    """Return a network of a trial, and its number of parameters in thousands."""
+def build(trial: optuna.Trial) -> tuple[onnx.ModelProto, int]:
+    """Return a network of a trial, and its number of parameters."""
     net, x, channels = Network(), "x", 3
     for stage in range(3):
         filters = trial.suggest_categorical(f"filters{stage}", (16, 32, 64, 128))
@@ -62,9 +70,33 @@ def build(trial: Any) -> tuple[onnx.ModelProto, float]:
     graph = helper.make_graph(
         net.nodes,
         "network",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 64, 64])],
-        [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", 10])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 64, 64])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 10])],
         net.weights,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
-    return model, net.parameters / 1e3
+    return model, net.parameters
+
+
+def estimated(trial: optuna.Trial) -> tuple[float, int]:
+    """Return the latency and the parameters of a candidate."""
+    model, parameters = build(trial)
+    time_s = perfc.analyze(model, TARGET).prediction.total.time_s
+    trial.set_constraint("latency", time_s / LIMIT_S - 1)  # up to 0 within the limit
+    return time_s, parameters
+
+
+def main() -> None:
+    """Print the Pareto front, fastest first."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = optuna.samplers.NSGAIISampler(seed=0)
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+    study.optimize(estimated, n_trials=TRIALS)
+    for trial in sorted(study.best_trials, key=lambda trial: trial.values[0]):
+        time_s, parameters = trial.values
+        layers = [trial.params[f"layers{stage}"] for stage in range(3)]
+        print(f"{time_s * 1e6:6.1f} us  {parameters / 1e3:6.0f} thousand parameters  {layers}")
+
+
+if __name__ == "__main__":
+    main()
