@@ -49,6 +49,7 @@ class Work:
             attention); None if all do.
         is_bound: True if some of the work depends on data, so that the true count
             may be larger.
+        least_alu: fewest vector operations, if ``alu`` is the mean over data (paths of trees).
     """
 
     mac: Dim = 0
@@ -58,6 +59,7 @@ class Work:
     dtype: DType | None = None
     effective_mac: Dim | None = None
     is_bound: bool = False
+    least_alu: Dim | None = None
 
     @property
     def flop(self) -> Dim:
@@ -68,6 +70,11 @@ class Work:
     def floor_mac(self) -> Dim:
         """Return the lower bound of MACs: those that affect the result."""
         return self.mac if self.effective_mac is None else self.effective_mac
+
+    @property
+    def floor_alu(self) -> Dim:
+        """Return the lower bound of vector operations."""
+        return self.alu if self.least_alu is None else self.least_alu
 
     def times(self, count: Dim) -> Work:
         """Return the work of ``count`` repetitions."""
@@ -80,6 +87,7 @@ class Work:
             self.dtype,
             effective,
             self.is_bound,
+            None if self.least_alu is None else self.least_alu * count,
         )
 
     def at(self, env: dict[str, Dim]) -> Work:
@@ -93,6 +101,7 @@ class Work:
             self.dtype,
             effective,
             self.is_bound,
+            None if self.least_alu is None else substitute(self.least_alu, env),
         )
 
 
@@ -144,6 +153,7 @@ def total_work(parts: Iterable[Work]) -> Work:
     works = list(parts)
     # without any mask the field stays None, so that it is not shown
     masked = any(w.effective_mac is not None for w in works)
+    varying = any(w.least_alu is not None for w in works)
     return Work(
         dim_sum(w.mac for w in works),
         dim_sum(w.alu for w in works),
@@ -151,6 +161,7 @@ def total_work(parts: Iterable[Work]) -> Work:
         dim_sum(w.integer for w in works),
         effective_mac=dim_sum(w.floor_mac for w in works) if masked else None,
         is_bound=any(w.is_bound for w in works),
+        least_alu=dim_sum(w.floor_alu for w in works) if varying else None,
     )
 
 

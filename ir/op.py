@@ -96,6 +96,8 @@ class Op:
 
     is_commutative: ClassVar[bool] = False
     """True if the order of operands does not matter."""
+    is_choosing: ClassVar[bool] = False
+    """True if data choose which parts of its other operands it reads, perhaps always the same."""
     least_regions: ClassVar[int] = 0
     """Minimum number of subgraphs of a node."""
     is_counted: ClassVar[bool] = True

@@ -78,6 +78,7 @@ class KernelSubject:
         write_bytes: bytes that one launch writes.
         words: attributes that are text, such as ``auto_pad``.
         is_last: True if a reduction runs over tensors with channels last.
+        alu: vector operations of one launch; 0 in rows.
     """
 
     kind: str
@@ -95,6 +96,7 @@ class KernelSubject:
     write_bytes: float
     words: Mapping[str, str] = field(default_factory=dict)
     is_last: bool = False
+    alu: float = 0.0
 
     @property
     def nbytes(self) -> float:
@@ -205,6 +207,7 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
         n.write_bytes,
         words,
         kernel.pattern == LAST,
+        n.alu,
     )
 
 

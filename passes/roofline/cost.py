@@ -38,6 +38,8 @@ class Tier(Enum):
     """A supported operator with every extent known."""
     EXPANDED = "expanded"
     """Part of the function body that ONNX gives the operator."""
+    EXPECTED = "expected"
+    """Counts are means over data, as paths of trees differ in length."""
     BYTES = "bytes only"
     """Sizes are known but not all of the arithmetic, so counts are lower bounds."""
     UNKNOWN = "unknown"
@@ -284,7 +286,8 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
     is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)
     if work is None or work.is_bound or is_unsure:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
-    return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
+    counted = Tier.EXACT if work.least_alu is None else Tier.EXPECTED
+    return work, traffic, counted if sized else Tier.UNKNOWN
 
 
 def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:

@@ -232,6 +232,8 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
     >>> role_of(DequantizeLinear(), "x_scale", Value("s", TensorType(DType.F32, ())))
     <Role.QUANTIZATION: 'scale or zero point'>
     """
+    if op.kind in (Kind.CLASSICAL, Kind.STRING):
+        return Role.PARAMETER
     if name in SETTINGS or op.kind is Kind.SHAPE:
         return None
     # name of a scale that is learned, as a normalization has, and so scales no integers

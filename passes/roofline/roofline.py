@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar
@@ -293,7 +293,9 @@ class Rates(Floors):
         sustained = self.sustained_s(kernel, c, dtype, device_bytes, at)
         # a list of tensors updated by several launches shares the cache as one launch would
         parts = launches if kernel.kind is Kind.OPTIMIZER else 1
-        floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
+        is_chosen = kernel.kind is Kind.GATHER or kernel.anchor.op.is_choosing
+        least = c if kernel.work.least_alu is None else replace(c, alu=at(kernel.work.least_alu))
+        floor = self.times_s(least, dtype, is_chosen=is_chosen, parts=parts)
         # a kernel that finds all operands in cache has no sustained time in device memory, and gets
         # no lower bound there either
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}

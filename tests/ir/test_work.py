@@ -22,6 +22,7 @@ works = st.builds(
     st.sampled_from([None, DType.F16]),
     st.none() | dims,
     st.booleans(),
+    st.none() | dims,
 )
 traffics = st.builds(Traffic, dims, dims, st.booleans())
 
@@ -33,7 +34,7 @@ def at(d: Dim) -> int:
 @given(st.lists(works, max_size=4))
 def test_work_of_all_is_that_of_its_parts(parts: list[Work]) -> None:
     total = total_work(parts)
-    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac"):
+    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac", "floor_alu"):
         assert at(getattr(total, unit)) == sum(at(getattr(w, unit)) for w in parts), unit
     assert total.dtype is None
     assert (total.effective_mac is None) == all(w.effective_mac is None for w in parts)
@@ -43,7 +44,7 @@ def test_work_of_all_is_that_of_its_parts(parts: list[Work]) -> None:
 @given(works, st.integers(0, 4))
 def test_repeated_work_is_the_sum_of_its_repetitions(work: Work, count: int) -> None:
     merged, total = work.times(count), total_work([work] * count)
-    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac"):
+    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac", "floor_alu"):
         assert at(getattr(merged, unit)) == at(getattr(total, unit)), unit
     assert (merged.dtype, merged.is_bound) == (work.dtype, work.is_bound)
     assert (merged.effective_mac is None) == (work.effective_mac is None)
@@ -52,7 +53,7 @@ def test_repeated_work_is_the_sum_of_its_repetitions(work: Work, count: int) -> 
 @given(works)
 def test_work_at_sizes_is_that_of_its_formulas(work: Work) -> None:
     merged = work.at({**ENV})
-    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac"):
+    for unit in ("mac", "alu", "sfu", "integer", "flop", "floor_mac", "floor_alu"):
         assert getattr(merged, unit) == at(getattr(work, unit)), unit
     assert (merged.dtype, merged.is_bound) == (work.dtype, work.is_bound)
     assert (merged.effective_mac is None) == (work.effective_mac is None)

@@ -54,6 +54,7 @@ def made(
     result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     graph = helper.make_graph(nodes, "g", [source], [result], stored, value_info=infos)
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    opsets.append(helper.make_opsetid("ai.onnx.ml", 3))
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
@@ -385,3 +386,64 @@ def test_scales_of_each_part_of_a_quantized_concatenation_are_no_parameters() ->
     zero = helper.make_tensor("z", TensorProto.UINT8, (), [3])
     table = perfc.analyze(made(nodes, [*scales, zero, tensor("b", 2, 8, dtype="uint8")])).parameters
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (16, 4)
+
+
+def learned(kind: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
+    return node(kind, inputs, output, domain="ai.onnx.ml", **attributes)
+
+
+def test_numbers_in_attributes_of_classical_models_are_parameters() -> None:
+    nodes = [
+        learned("Scaler", "x", "s", offset=[0.5] * 8, scale=[2.0] * 8),
+        learned("LinearRegressor", "s", "y", coefficients=[0.5] * 8, intercepts=[0.25]),
+    ]
+    summary = perfc.analyze(made(nodes, [])).to_dict()["summary"]
+    assert summary["parameters"]["value"] == 16 + 9
+    assert summary["weight_bytes"]["value"] == 4 * 25
+    assert summary["quantization_parameters"]["value"] == 0
+    table = learned("LabelEncoder", "x", "y", keys_int64s=[*range(99)], values_int64s=[0] * 99)
+    summary = perfc.analyze(made([table], [], IDS), dims={"n": 2}).to_dict()["summary"]
+    assert (summary["parameters"]["value"], summary["weight_bytes"]["value"]) == (198, 1584)
+    # two elements, and an entry of the table for each
+    assert summary["read_bytes"]["value"] == 2 * 8 + 2 * 16
+
+
+def chains(depth: int) -> onnx.ModelProto:
+    """Trees of which each branch has a leaf, and the next branch down to ``depth``."""
+    nodes = range(2 * depth + 1)
+    branches = [i % 2 == 0 and i < 2 * depth for i in nodes]
+    leaves = [i for i in nodes if not branches[i]]
+    forest = learned(
+        "TreeEnsembleRegressor",
+        "x",
+        "y",
+        nodes_treeids=[0] * len(nodes),
+        nodes_nodeids=[*nodes],
+        nodes_featureids=[0] * len(nodes),
+        nodes_modes=["BRANCH_LEQ" if b else "LEAF" for b in branches],
+        nodes_values=[0.5] * len(nodes),
+        nodes_truenodeids=[i + 1 if branches[i] else 0 for i in nodes],
+        nodes_falsenodeids=[i + 2 if branches[i] else 0 for i in nodes],
+        nodes_hitrates=[1.0] * len(nodes),
+        target_treeids=[0] * len(leaves),
+        target_nodeids=leaves,
+        target_ids=[0] * len(leaves),
+        target_weights=[0.1] * len(leaves),
+    )
+    return made([forest], [])
+
+
+def test_deep_trees_cost_more_than_flat_ones_and_their_floor_does_not() -> None:
+    flat, deep = (
+        perfc.analyze(chains(depth), "epyc-9654", dims={"n": 100_000}).to_dict()
+        for depth in (1, 31)
+    )
+    # the mean over 32 leaves at depths 1 to 31 and 31 is 16.5 down, and a leaf adds one value
+    for report, flop, tier in ((flat, 2, "exact"), (deep, 17, "expected")):
+        assert report["summary"]["flop"]["value"] == flop * 100_000
+        assert report["kernels"][0]["tier"] == tier
+    assert [r["summary"]["parameters"]["value"] for r in (flat, deep)] == [3, 63]
+    floors_s = [r["kernels"][0]["ceilings"]["vector"]["floor_s"] for r in (flat, deep)]
+    assert floors_s[0] == pytest.approx(floors_s[1])
+    times_s = [r["kernels"][0]["predicted"]["time_s"] for r in (flat, deep)]
+    assert times_s[1] > times_s[0]

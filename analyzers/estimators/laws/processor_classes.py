@@ -376,7 +376,9 @@ def copies(s: KernelSubject) -> float:
 
 def _other(s: KernelSubject) -> Class:
     """Return the class of any other kernel, by kind and name."""
-    terms = {Term.ELEMENT: s.elements, Term.MAC: s.mac, **traffic(s.nbytes)}
+    # a row of trees takes many steps for each element of the result
+    steps = s.alu if s.kind == "classical" else 0.0
+    terms = {Term.ELEMENT: max(s.elements, steps), Term.MAC: s.mac, **traffic(s.nbytes)}
     if s.kind == "gather":
         index = s.operand(1)
         terms[Term.ROW] = float(index.numel) if index is not None else 0.0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
 from ... import (
     Attributes,
     Dim,
@@ -14,6 +18,7 @@ from ... import (
     Natural,
     Naturals,
     Op,
+    Parts,
     Positive,
     SequenceType,
     Shape,
@@ -21,6 +26,7 @@ from ... import (
     Traffic,
     Types,
     count,
+    dim_sum,
     each_once,
     element_count,
     frozen,
@@ -28,7 +34,7 @@ from ... import (
     tensor,
 )
 from ...symbolic.fresh import data_extent
-from ...traffic import moved, stored
+from ...traffic import moved, parts_once, rows_read, stored
 from ..elementwise.exact import checked
 
 
@@ -50,13 +56,54 @@ def row_count(shape: Shape | None) -> Dim:
     return data_extent() if rows is None else rows[0]
 
 
+ELEMENTS = {float: DType.F32, int: DType.I64, str: DType.STR}
+"""Element types of list attributes."""
+
+
+def together(attrs: Mapping[str, object], names: str) -> TensorType | None:
+    """Return a tensor with as many numbers as attributes store together; None if there are none.
+
+    Args:
+        attrs: attributes by name: lists, or tensors, which have a ``type``.
+        names: names of attributes with blanks between.
+    """
+    types = [
+        TensorType(ELEMENTS.get(type(value[0]), DType.UNKNOWN), (len(value),))
+        if isinstance(value, tuple)
+        else getattr(value, "type", TensorType(DType.UNKNOWN, (0,)))
+        for name in names.split()
+        if (value := attrs.get(name))
+    ]
+    numbers = sum(n for t in types if isinstance(n := t.numel, int))
+    return TensorType(types[0].dtype, (numbers,)) if numbers else None
+
+
+@frozen
+class Stored(Op):
+    """An operator of classical machine learning that stores numbers in attributes.
+
+    They are parameters of the model: operands after X, each a list of the numbers of several
+    attributes. Names of labels and settings of kernel functions are none.
+    """
+
+    kind = Kind.CLASSICAL
+    operands = "X parameters?"
+    stores: ClassVar[Mapping[str, str]] = {"parameters": ""}
+    """Names of the attributes with the numbers of each operand, with blanks between."""
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
+        """Add the operands that attributes store."""
+        return {**attrs, **{name: together(attrs, those) for name, those in cls.stores.items()}}
+
+
 @frozen
 class PerFeature(Op):
     """An operator on every element of a table.
 
     Shapes:  X -> same shape.
     Work:    {alu}.
-    Traffic: X and result once; the tables, which are attributes, are not counted.
+    Traffic: each operand and the result once.
     """
 
     kind = Kind.CLASSICAL
@@ -78,18 +125,20 @@ class Binarizer(PerFeature):
     threshold: float = 0.0
 
 
-class Imputer(PerFeature):
+class Imputer(Stored, PerFeature):
     """Missing elements replaced. Source: ai.onnx.ml Imputer-1."""
 
     mnemonic = "imputer"
     onnx = "ai.onnx.ml::Imputer"
+    stores = {"parameters": "imputed_value_floats imputed_value_int64s"}
 
 
-class Scaler(PerFeature):
+class Scaler(Stored, PerFeature):
     """``(x - offset) * scale`` in 32-bit floats. Source: ai.onnx.ml Scaler-1."""
 
     mnemonic = "scaler"
     onnx = "ai.onnx.ml::Scaler"
+    stores = {"parameters": "offset scale"}
     alu = 2
     result = DType.F32
 
@@ -112,22 +161,30 @@ class Normalizer(PerFeature):
 
 
 @frozen
-class Encoder(Op):
+class Encoder(Stored):
     """Lookup of every element in a table.
 
     Shapes:  X -> same shape.
     Work:    {integer}: at least one comparison per element.
-    Traffic: X and result once; the tables, which are attributes, are not counted.
+    Traffic: X and result once, of the table at most an entry for each element.
     """
 
-    kind = Kind.CLASSICAL
-    operands = "X"
+    operands = "X keys? entries?"
     formulas = {"integer": "e"}
+    is_choosing = True
 
     def result_dtype(self, ins: Inputs) -> DType:
         # a table of strings and integers maps in both directions: the type of X decides
         other = {DType.STR: DType.I64, DType.I64: DType.STR}
         return other.get(tensor(ins, 0).dtype, DType.UNKNOWN)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        return replace(whole, read_bytes=dim_sum(self.read_parts(ins).values()))
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        taken = count(tensor(ins, 0))
+        return parts_once(ins, {i: rows_read(tensor(ins, i), taken) for i in (1, 2)})
 
 
 class CategoryMapper(Encoder):
@@ -135,6 +192,7 @@ class CategoryMapper(Encoder):
 
     mnemonic = "category_mapper"
     onnx = "ai.onnx.ml::CategoryMapper"
+    stores = {"keys": "cats_strings", "entries": "cats_int64s"}
 
 
 # element type by attribute of a LabelEncoder with the values; a node has one of these attributes
@@ -151,15 +209,19 @@ class LabelEncoder(Encoder):
 
     mnemonic = "label_encoder"
     onnx = "ai.onnx.ml::LabelEncoder"
+    stores = {
+        "keys": "keys_strings keys_int64s keys_floats keys_tensor classes_strings",
+        "entries": " ".join((*VALUES, "values_tensor")),
+    }
     values: DType = DType.UNKNOWN
     values_tensor: Known | None = None
     values_tensor_dtype: DType = DType.UNKNOWN
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the type of the tables' values."""
+        """Add the tables and the type of their values."""
         dtypes = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
-        return {**attrs, "values": dtypes[0]} if dtypes else attrs
+        return {**super().adapt(attrs, version), **({"values": dtypes[0]} if dtypes else {})}
 
     def result_dtype(self, ins: Inputs) -> DType:
         # types by the attributes first; version 1 has neither attribute, so that the type of X
@@ -169,28 +231,27 @@ class LabelEncoder(Encoder):
 
 
 @frozen
-class OneHotEncoder(Op):
+class OneHotEncoder(Stored):
     """Every element as a row with a one at its category.
 
     Shapes:  X[s...] -> f32[s..., categories].
     Work:    {integer}: one comparison per element of the result.
-    Traffic: X and result once.
+    Traffic: X, the categories and the result once.
     Source:  ai.onnx.ml OneHotEncoder-1.
     """
 
     mnemonic = "one_hot_encoder"
     onnx = "ai.onnx.ml::OneHotEncoder"
-    operands = "X"
-    kind = Kind.CLASSICAL
+    stores = {"parameters": "cats_int64s cats_strings"}
     formulas = {"integer": "e"}
     categories: Natural = 0
     zeros: Natural = 1
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the number of categories."""
+        """Add the categories and their number."""
         categories = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
-        return {**attrs, "categories": length(categories)}
+        return {**super().adapt(attrs, version), "categories": length(categories)}
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
@@ -259,27 +320,26 @@ class FeatureVectorizer(Op):
 
 
 @frozen
-class DictVectorizer(Op):
+class DictVectorizer(Stored):
     """The values of a map in the order of a vocabulary.
 
     Shapes:  map -> [1, vocabulary].
     Work:    {integer}: a look-up per word.
-    Traffic: the result; the map's size is not known.
+    Traffic: vocabulary and result; the map's size is not known.
     Source:  ai.onnx.ml DictVectorizer-1.
     """
 
     mnemonic = "dict_vectorizer"
     onnx = "ai.onnx.ml::DictVectorizer"
-    operands = "X"
-    kind = Kind.CLASSICAL
+    stores = {"parameters": "string_vocabulary int64_vocabulary"}
     formulas = {"integer": "v"}
     vocabulary: Natural = 0
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the size of the vocabulary."""
+        """Add the vocabulary and its size."""
         words = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
-        return {**attrs, "vocabulary": length(words)}
+        return {**super().adapt(attrs, version), "vocabulary": length(words)}
 
     def infer(self, ins: Inputs) -> Types:
         return single(map_value(ins), (1, checked(self.vocabulary, "vocabulary")))

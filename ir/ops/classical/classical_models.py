@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from ... import (
     Attributes,
@@ -12,18 +12,23 @@ from ... import (
     DType,
     Extents,
     Inputs,
-    Kind,
     Natural,
-    Op,
+    Parts,
     TensorType,
+    Traffic,
     Types,
     Work,
+    count,
+    dim_sum,
+    each_once,
     frozen,
     single,
     tensor,
 )
+from ...traffic import parts_once, rows_read
 from ..elementwise.exact import checked
-from .classical import in_rows, length, row_count
+from .classical import Stored, in_rows, length, row_count
+from .trees import Paths, forest, forest_of_branches
 
 
 def _labels(attrs: Mapping[str, object]) -> Attributes:
@@ -37,15 +42,13 @@ def _labels(attrs: Mapping[str, object]) -> Attributes:
 
 
 @frozen
-class Model(Op):
-    """A model over rows of features, with its parameters as attributes.
+class Model(Stored):
+    """A model over rows of features.
 
     Work:    proportional to the number of rows n.
-    Traffic: each operand and each result once; the parameters, which are attributes, left out.
+    Traffic: X, the parameters and each result once.
     """
 
-    kind = Kind.CLASSICAL
-    operands = "X"
     macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
@@ -69,12 +72,13 @@ class LinearRegressor(Model):
 
     Shapes:  X[n, c] -> f32[n, targets]; a vector is one row.
     Work:    {mac} with w coefficients.
-    Traffic: X and result once; the parameters, which are attributes, left out.
+    Traffic: X, parameters and result once.
     Source:  ai.onnx.ml LinearRegressor-1.
     """
 
     mnemonic = "linear_regressor"
     onnx = "ai.onnx.ml::LinearRegressor"
+    stores = {"parameters": "coefficients intercepts"}
     formulas = {"mac": "n*w"}
     targets: Natural = 1
     coefficients: Natural = 0
@@ -82,8 +86,9 @@ class LinearRegressor(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the number of coefficients."""
-        return {**attrs, "coefficients": length(attrs.get("coefficients"))}
+        """Add the parameters and the number of coefficients."""
+        attributes = super().adapt(attrs, version)
+        return {**attributes, "coefficients": length(attrs.get("coefficients"))}
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.targets),)
@@ -99,12 +104,13 @@ class LinearClassifier(Model):
     Shapes:  X[n, c] -> labels[n], f32[n, classes]; a binary model with one row of coefficients
              has two classes.
     Work:    {mac} with w coefficients; the transform of the scores is not counted.
-    Traffic: X and results once; the parameters, which are attributes, left out.
+    Traffic: X, parameters and results once.
     Source:  ai.onnx.ml LinearClassifier-1.
     """
 
     mnemonic = "linear_classifier"
     onnx = "ai.onnx.ml::LinearClassifier"
+    stores = {"parameters": "coefficients intercepts"}
     formulas = {"mac": "n*w"}
     classes: Natural = 0
     label: DType = DType.I64
@@ -113,12 +119,13 @@ class LinearClassifier(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the type of labels and the numbers of labels and coefficients."""
+        """Add parameters, type of labels, and numbers of labels and coefficients."""
         labels = _labels(attrs)
         # without labels the intercepts count the classes: there is one per class
         if not labels["classes"]:
             labels["classes"] = length(attrs.get("intercepts"))
-        return {**attrs, **labels, "coefficients": length(attrs.get("coefficients"))}
+        attributes = {**super().adapt(attrs, version), **labels}
+        return {**attributes, "coefficients": length(attrs.get("coefficients"))}
 
     def infer(self, ins: Inputs) -> Types:
         scores = self.scored(ins, self.classes)
@@ -135,12 +142,13 @@ class SVMRegressor(Model):
     Shapes:  X[n, c] -> f32[n, 1].
     Work:    {mac}: s elements of support vectors, k coefficients; {sfu}: a kernel
              function for each of v support vectors if the kernel is not linear.
-    Traffic: X and result once; the parameters, which are attributes, left out.
+    Traffic: X, parameters and result once.
     Source:  ai.onnx.ml SVMRegressor-1.
     """
 
     mnemonic = "svm_regressor"
     onnx = "ai.onnx.ml::SVMRegressor"
+    stores = {"parameters": "coefficients support_vectors rho prob_a prob_b"}
     formulas = {"mac": "n*(s + k)", "sfu": "n*v"}
     coefficients: Natural = 0
     support_elements: Natural = 0
@@ -150,12 +158,12 @@ class SVMRegressor(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the numbers of coefficients, of elements and of support vectors."""
+        """Add parameters, and numbers of coefficients, of elements and of support vectors."""
         per_class = attrs.get("vectors_per_class")
         # a classifier (subclass) gives its support vectors per class, a regressor in one number
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
         return {
-            **attrs,
+            **super().adapt(attrs, version),
             "coefficients": length(attrs.get("coefficients")),
             "support_elements": length(attrs.get("support_vectors")),
             "n_supports": vectors,
@@ -181,7 +189,7 @@ class SVMClassifier(SVMRegressor):
     Shapes:  X[n, c] -> labels[n], f32[n, k]: k classes with probabilities or without support
              vectors, else the pairs of classes, two for a single pair.
     Work:    as SVMRegressor; votes and probabilities are not counted.
-    Traffic: X and results once; the parameters, which are attributes, left out.
+    Traffic: X, parameters and results once.
     Source:  ai.onnx.ml SVMClassifier-1; column count of ONNX Runtime svmclassifier.cc.
     """
 
@@ -193,7 +201,7 @@ class SVMClassifier(SVMRegressor):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the type of labels and the numbers of labels and support vectors."""
+        """Add parameters, type of labels, and numbers of labels and support vectors."""
         attributes = super().adapt(attrs, version)
         return {**attributes, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
 
@@ -207,38 +215,8 @@ class SVMClassifier(SVMRegressor):
         return self.labelled(scores, self.label), scores
 
 
-def _ints(attrs: Mapping[str, object], name: str) -> tuple[int, ...]:
-    """Return a list attribute of integers, () if it is missing or of another type."""
-    value = attrs.get(name)
-    return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else ()
-
-
-def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
-    """Return the comparisons on the shortest path from each root to a leaf, summed over trees.
-
-    Args:
-        children: for each node its child nodes, none for a leaf.
-    """
-    # roots are the nodes that are no child of any node
-    roots = set(range(len(children))) - {c for below in children for c in below}
-    depth = dict.fromkeys(roots, 0)
-    shortest: dict[int, int] = {}
-    queue = deque((root, root) for root in depth)
-    seen = set(depth)  # a damaged file may have cycles
-    while queue:
-        node, root = queue.popleft()
-        # breadth first: the first leaf of a tree that is reached is its nearest
-        if root in shortest:
-            continue
-        if not children[node]:
-            shortest[root] = depth[node]
-            continue
-        for child in children[node]:
-            if child not in seen and 0 <= child < len(children):
-                seen.add(child)
-                depth[child] = depth[node] + 1
-                queue.append((child, root))
-    return sum(shortest.values())
+THRESHOLDS = "nodes_values nodes_values_as_tensor"
+BASE = "base_values base_values_as_tensor"
 
 
 @frozen
@@ -246,67 +224,87 @@ class TreeEnsemble(Model):
     """Values of the leaves that each row reaches, aggregated over trees.
 
     Shapes:  X[n, c] -> [n, n_targets], of the type of X.
-    Work:    {alu}: for each row the comparisons on the shortest path of every tree; deeper
-             paths, which depend on data, and the aggregation are not counted: a lower bound.
-    Traffic: X and result once; the trees, which are attributes, left out.
+    Work:    {alu} with s comparisons and additions of leaf values: the mean over leaves, weighted
+             by nodes_hitrates if they differ, exact if paths are equally long; on shortest paths
+             for lower bounds, or if some path is unknown or tests membership. {sfu}: transforms
+             of scores, and divisions for means.
+    Traffic: X and result once, a threshold or leaf value for each step on shortest paths, at most
+             all; features and children of nodes are not counted.
     Source:  ai.onnx.ml TreeEnsemble-5.
     """
 
     mnemonic = "tree_ensemble"
     onnx = "ai.onnx.ml::TreeEnsemble"
-    formulas = {"alu": "n*c"}
+    formulas = {"alu": "n*s", "sfu": "t"}
+    stores = {"parameters": "nodes_splits leaf_weights membership_values"}
+    is_choosing = True
     n_targets: Natural = 1
-    comparisons: Natural = 0
+    steps: Natural = 0
+    least_steps: Natural = 0
+    most_steps: Natural | None = None
+    post_transform: int | str = 0
+    aggregate_function: int | str = 1
+
+    leaf: ClassVar[str] = ""
+    """Start of the names of the lists of leaf values; "" if leaves have lists of their own."""
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the minimum number of comparisons."""
-        # one comparison per tree, at its root: in this form of the operator leaves are in lists of
-        # their own, so that a root is never a leaf
-        roots = len(set(_ints(attrs, "tree_roots")))
-        return {**attrs, "comparisons": roots}
+        """Add the parameters and the steps on paths through the trees."""
+        trees = forest(attrs, cls.leaf) if cls.leaf else forest_of_branches(attrs)
+        paths = Paths(most=None) if trees is None else trees.paths()
+        attributes, modes = super().adapt(attrs, version), attrs.get("nodes_modes")
+        stored, padding = attributes["parameters"], 0
+        if isinstance(modes, tuple):
+            padding = modes.count("LEAF")  # leaves have no threshold, but a number in its list
+        if isinstance(stored, TensorType) and isinstance(stored.numel, int):
+            numbers = max(stored.numel - padding, 0)
+            attributes["parameters"] = replace(stored, shape=(numbers,))
+        if attrs.get("membership_values"):
+            # how many members a test of membership compares depends on the data
+            paths = Paths(paths.least, paths.least, None)
+        steps = {"steps": paths.expected, "least_steps": paths.least, "most_steps": paths.most}
+        return {**attributes, **steps}
 
     def infer(self, ins: Inputs) -> Types:
         dtype = tensor(ins, 0).dtype
         return single(dtype, self.scored(ins, self.n_targets).shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"n": self.rows(ins), "c": self.comparisons}
+        per_score = (self.post_transform not in (0, "NONE")) + (
+            self.aggregate_function in (0, "AVERAGE")
+        )
+        return {"n": self.rows(ins), "s": self.steps, "t": count(outs[-1]) * per_score}
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        shortest = super().work(ins, outs)
-        return shortest and replace(shortest, is_bound=True)
+        mean = super().work(ins, outs)
+        if mean is None or self.least_steps == self.most_steps:
+            return mean
+        least_alu = self.rows(ins) * self.least_steps
+        return replace(mean, least_alu=least_alu, is_bound=self.most_steps is None)
 
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        return replace(whole, read_bytes=dim_sum(self.read_parts(ins).values()))
 
-def _least(attrs: Mapping[str, object]) -> int:
-    """Return the minimum comparisons of trees that attributes list node by node; 0 if damaged.
-
-    A node has the number of its tree and a number within the tree, by which others name it.
-    """
-    trees, nodes = _ints(attrs, "nodes_treeids"), _ints(attrs, "nodes_nodeids")
-    yes, no = _ints(attrs, "nodes_truenodeids"), _ints(attrs, "nodes_falsenodeids")
-    modes = attrs.get("nodes_modes")
-    if not isinstance(modes, tuple) or len({len(c) for c in (trees, nodes, yes, no, modes)}) > 1:
-        return 0
-    index_of = {key: i for i, key in enumerate(zip(trees, nodes, strict=True))}
-    children: list[tuple[int, ...]] = []
-    for tree, a, b, mode in zip(trees, yes, no, modes, strict=True):
-        # -1 stands for a child that is missing: `fewest_comparisons` skips it
-        below = () if mode == "LEAF" else (index_of.get((tree, a), -1), index_of.get((tree, b), -1))
-        children.append(below)
-    return fewest_comparisons(children)
+    def read_parts(self, ins: Inputs) -> Parts:
+        taken = self.rows(ins) * self.least_steps
+        return parts_once(ins, {1: rows_read(tensor(ins, 1), taken)})
 
 
 class TreeEnsembleRegressor(TreeEnsemble):
-    """Regression by trees, in 32-bit floats. Source: ai.onnx.ml TreeEnsembleRegressor-5."""
+    """Regression by trees.
+
+    Shapes:  X[n, c] -> f32[n, n_targets].
+    Work:    as TreeEnsemble.
+    Traffic: as TreeEnsemble.
+    Source:  ai.onnx.ml TreeEnsembleRegressor-5.
+    """
 
     mnemonic = "tree_ensemble_regressor"
     onnx = "ai.onnx.ml::TreeEnsembleRegressor"
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the minimum number of comparisons."""
-        return {**attrs, "comparisons": _least(attrs)}
+    leaf = "target"
+    stores = {"parameters": f"{THRESHOLDS} target_weights target_weights_as_tensor {BASE}"}
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.n_targets),)
@@ -318,19 +316,21 @@ class TreeEnsembleClassifier(TreeEnsemble):
 
     Shapes:  X[n, c] -> labels[n], f32[n, classes].
     Work:    as TreeEnsemble.
-    Traffic: X and results once; the trees, which are attributes, left out.
+    Traffic: as TreeEnsemble.
     Source:  ai.onnx.ml TreeEnsembleClassifier-5.
     """
 
     mnemonic = "tree_ensemble_classifier"
     onnx = "ai.onnx.ml::TreeEnsembleClassifier"
+    leaf = "class"
+    stores = {"parameters": f"{THRESHOLDS} class_weights class_weights_as_tensor {BASE}"}
     classes: Natural = 0
     label: DType = DType.I64
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Store only the type and number of labels and the minimum number of comparisons."""
-        return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
+        """Add parameters, steps, and type and number of labels."""
+        return {**super().adapt(attrs, version), **_labels(attrs)}
 
     def infer(self, ins: Inputs) -> Types:
         scores = self.scored(ins, self.classes)

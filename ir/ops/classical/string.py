@@ -10,6 +10,7 @@ from ... import (
     Item,
     Kind,
     Op,
+    Parts,
     TensorType,
     Types,
     dim_max,
@@ -18,6 +19,7 @@ from ... import (
     single,
 )
 from ...symbolic.fresh import data_extent
+from ...traffic import first_once, parts_once
 from ..elementwise.elementwise import Elementwise
 from ..elementwise.exact import checked
 
@@ -117,17 +119,22 @@ class TfIdfVectorizer(Op):
 
     Shapes:  X[c] -> [m], X[n, c] -> [n, m]; m one above the largest of ngram_indexes.
     Work:    not counted: how many n-grams are compared depends on the data.
-    Traffic: each operand once, the result once.
+    Traffic: X and the result once; n-grams and weights by the data.
     Source:  ONNX TfIdfVectorizer-9.
     """
 
     mnemonic = "tfidf_vectorizer"
     onnx = "TfIdfVectorizer"
-    operands = "X"
+    operands = "X pool_int64s? weights?"
     kind = Kind.STRING
     is_counted = False
     ngram_indexes: tuple[int, ...] = ()
     mode: str = "TF"
+
+    traffic = first_once
+
+    def read_parts(self, ins: Inputs) -> Parts:
+        return parts_once(ins[:1], {})
 
     def infer(self, ins: Inputs) -> Types:
         shape = shape_at(ins, 0)

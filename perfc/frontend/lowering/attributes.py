@@ -224,6 +224,8 @@ def _as_content(value: object) -> Content | None:
     match value:
         case Content():
             return value
+        case TensorType():
+            return Content(value, None, ProtoTensor())
         # before int, of which it is a subclass; ONNX has no such attributes
         case bool():
             return None

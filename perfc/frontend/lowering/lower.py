@@ -224,7 +224,8 @@ class Lowering:
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
                 name = f"{label(source)}.{cls.signature.names[index]}"
-                inputs[index] = self._store(name, content, scope, is_parameter=False)
+                is_learned = cls.kind in _TRAINED
+                inputs[index] = self._store(name, content, scope, is_parameter=is_learned)
                 weights.append(inputs[index])  # type: ignore[arg-type]
         problem = arity_problem(cls, inputs, len(source.output))
         if problem:
@@ -392,6 +393,8 @@ class Lowering:
                 scope.values[actual] = value
 
 
+_TRAINED = frozenset({Kind.CLASSICAL, Kind.STRING})
+"""Kinds whose attributes are parameters of the model where they became operands."""
 _FLAT = frozenset(Kind) - {Kind.CONTROL, Kind.OPAQUE, Kind.ATTENTION, Kind.OPTIMIZER}
 """Kinds of operators without subgraphs; attention may be given its scores as a subgraph."""
 

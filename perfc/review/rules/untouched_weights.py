@@ -50,8 +50,9 @@ class UntouchedWeights(Rule):
                 if v.weight is not None:
                     # at most: launches in a loop may read the same rows
                     nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
-                    if kernel.anchor.op.kind is Kind.OPAQUE:
-                        # what an operator without a definition reads is not known: all, perhaps
+                    if kernel.anchor.op.kind in (Kind.OPAQUE, Kind.CLASSICAL):
+                        # what an operator without a definition reads is not known, nor which of
+                        # its trees' nodes a row visits: all, perhaps
                         nbytes = subject.nbytes(v) or nbytes
                     read_bytes[v] = read_bytes.get(v, 0) + nbytes
                     first.setdefault(v, i)

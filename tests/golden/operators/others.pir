@@ -13,8 +13,8 @@ graph @main(%x0: f32[3, 4], %x1: i64[2] = [0, 1], %x2: f32[3, 4, 5], %x3: str[5]
   %y1 = binarizer(%x2) {threshold=1.0} : ?
   %y2 = label_encoder(%x3) {values="i64"} : ?
   %y3 = label_encoder(%x3) {values_tensor=known(3)[0, 1, 2], values_tensor_dtype="i16"} : ?
-  %y4 = tree_ensemble(%x4) {n_targets=4, comparisons=1} : ?
-  %y5 = tree_ensemble(%x5) {n_targets=2, comparisons=1} : ?
+  %y4 = tree_ensemble(%x4) {n_targets=4, steps=2, least_steps=2, most_steps=2} : ?
+  %y5 = tree_ensemble(%x5) {n_targets=2, steps=3, least_steps=2, most_steps=4} : ?
   %y6 = bernoulli(%x6) : ?
   %y7 = bernoulli(%x7) {dtype="f64"} : ?
   %y8 = bernoulli(%x7) {seed=0.0} : ?
@@ -99,10 +99,10 @@ graph @main(%x0: f32[3, 4], %x1: i64[2] = [0, 1], %x2: f32[3, 4, 5], %x3: str[5]
     ! cost {integer=5, write_bytes=40}
   %y3 = label_encoder(%x3) {values_tensor=known(3)[0, 1, 2], values_tensor_dtype="i16"} : i16[5]
     ! cost {integer=5, write_bytes=10}
-  %y4 = tree_ensemble(%x4) {n_targets=4, comparisons=1} : f32[6, 4]
-    ! cost {alu=6, read_bytes=24, write_bytes=96}
-  %y5 = tree_ensemble(%x5) {n_targets=2, comparisons=1} : f64[3, 2]
-    ! cost {alu=3, read_bytes=48, write_bytes=48}
+  %y4 = tree_ensemble(%x4) {n_targets=4, steps=2, least_steps=2, most_steps=2} : f32[6, 4]
+    ! cost {alu=12, read_bytes=24, write_bytes=96}
+  %y5 = tree_ensemble(%x5) {n_targets=2, steps=3, least_steps=2, most_steps=4} : f64[3, 2]
+    ! cost {alu=9, read_bytes=48, write_bytes=48}
   %y6 = bernoulli(%x6) : f64[10]
     ! cost {integer=10, read_bytes=80, write_bytes=80}
   %y7 = bernoulli(%x7) {dtype="f64"} : f64[10]

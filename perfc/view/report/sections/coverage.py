@@ -22,7 +22,7 @@ class TierCoverage:
     """Nodes of one coverage tier.
 
     Args:
-        tier: exact, expanded, bytes only, or unknown.
+        tier: exact, expanded, expected, bytes only, or unknown.
         nodes: number of nodes.
         node_share: share of all executed nodes.
         flop: operations; without a value if unknown.
