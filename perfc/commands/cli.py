@@ -53,14 +53,16 @@ class Commands(click.Group):
 
             args = former.new_sides(args)
             say(f"note: it is now perfc {' '.join(args)}")
-        if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
+        is_former = args[:2] in (["bulk", "run"], ["bulk", "report"])
+        is_known = not args or args[0].startswith("-") or listing.module_of(args[0]) is not None
+        if is_known and not is_former:
             return super().resolve_command(ctx, args)
         from perfc.commands.shared import former
 
         if old := former.former_of(args):
             say(f"note: perfc {old} is now perfc {former.words_of(old)}")
             return super().resolve_command(ctx, former.replaced(args))
-        name = args[0]
+        name = " ".join(args[: 1 + is_former])
         if name in plugins.LAB_COMMANDS:
             ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
         hint = former.REMOVED.get(name) or replacement(args, self.list_commands(ctx))

@@ -23,7 +23,6 @@ ROWS = "class,dtype,time_s,m,n,k\n" + "".join(
 CALLS: Mapping[str, str] = {
     "adapt": "--target a100 --from rows.csv",
     "analyze": "model.onnx",
-    "bulk report": "zoo",
     "calibrate": "--device fake --quick",
     "check": "",
     "diff": "model.onnx model.onnx --to n=8",
@@ -107,7 +106,7 @@ def prepare(folder: Path) -> None:
 
 @cache
 def prepared() -> Mapping[str, bytes]:
-    """What the calls read, made once: `perfc bulk` starts a process."""
+    """What the calls read, made once: two of the commands run for it."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.chdir(name)
         write(Path(name))
@@ -123,7 +122,5 @@ def write(folder: Path) -> None:
     (folder / "report.csv").write_bytes(NCU.read_bytes())
     (folder / "layers.json").write_text('{"Layers": [{"Name": "product + relu"}]}')
     (folder / "trace.json").write_bytes(TRACE.read_bytes())
-    models = ["model.onnx", "-t", "a100", "--no-predict", "-o", "zoo", "--isolated"]
-    assert cli.run(["bulk", *models]) == 0
     assert cli.run(["check", "--write-baseline", "--config", str(folder / "perfc.toml")]) == 0
     assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0

@@ -28,7 +28,7 @@ from perfc_lab.trees.experiment import TreeComparison
 from .invocations import CALLS, commands, prepare
 
 FOLDERS = {
-    "bulk run",
+    "bulk",
     "data build",
     "data export",
     "data fetch",

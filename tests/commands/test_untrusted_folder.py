@@ -112,7 +112,7 @@ def test_no_path_of_the_environment_is_the_current_folder(
     "line",
     [
         "analyze timm:resnet18",
-        "bulk model.onnx -t a100 --no-predict --workers 1 -o zoo",
+        "bulk model.onnx -t a100 --no-predict --workers 1 -o out",
     ],
 )
 def test_no_command_imports_from_the_current_folder(line: str, mark: Path) -> None:

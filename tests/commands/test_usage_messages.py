@@ -53,6 +53,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("-t a100 m.onnx", "options follow a command, as in perfc analyze -t a100 m.onnx"),
         ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),
         ("benchmark m.onnx", "no command 'benchmark'; did you mean measure?"),
+        ("bulk report out", "no command 'bulk report'; its folder is a table: duckdb"),
         ("analyse m.onnx", "did you mean analyze?"),
         ("compare m.onnx --slo 4", "--slo: '4' is no duration (as in 30us, 5ms)"),
         ("roofline a100 h100", "one TARGET and one MODEL at a time: 2 targets"),

@@ -36,7 +36,7 @@ def budgets_of(
         ParseError: the file of a project is not as it should be.
         ModelError: too many models.
     """
-    from perfc.review.check import built_in
+    from perfc.frontend.reading.folder import models_in
 
     if options.values:
         raise click.UsageError("budgets are for many models, and --value is for one")
@@ -44,7 +44,7 @@ def budgets_of(
     # the current folder contains projects: () stands for all models of a project, and models
     # outside of projects are named
     if not files and options.file is None:
-        nested = by_project(options, built_in.models_in(Path.cwd()), about(options))
+        nested = by_project(options, models_in(Path.cwd()), about(options))
         if any(project.file is not None for project, _ in nested):
             groups = [
                 (project, () if project.file is not None else models) for project, models in nested
@@ -125,6 +125,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
 
     Modules in ``files`` that no budget names get one without a file.
     """
+    from perfc.frontend.reading.folder import models_in
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check import built_in
     from perfc.review.check.config import Budget, default_rules
@@ -133,7 +134,7 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
     from_line = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
     if config is None or not config.budgets:
         root = config.root if config is not None else built_in.root_of(files, Path.cwd())
-        models = () if files else built_in.models_in(root)
+        models = () if files else models_in(root)
         fallback = built_in.budgets(root, models, options.deployment())
         config = (
             fallback if config is None else replace(fallback, path=config.path, lock=config.lock)

@@ -33,6 +33,7 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     perfc.toml. PyTorch modules are FILES too (package.module:Name, with --input); others in the
     sources are proposed as comments. Nothing is written if a model cannot be analyzed.
     """
+    from perfc.frontend.reading.folder import models_in
     from perfc.review.check import built_in, run
     from perfc.review.check.lock import digests, lock_file
     from perfc.review.check.lock.baseline import Baseline
@@ -42,12 +43,12 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
     modules, proposed = modules_of(options, files, here)
     # the arguments that are files; all others are modules
     names = [f for f in files if f not in {m.name for m in modules}]
-    models = below(names, here) if files else built_in.models_in(here)
+    models = below(names, here) if files else models_in(here)
     if not models and not modules:
         hint = "name models: perfc init FILES"
         if proposed:
             hint = f"PyTorch modules: perfc init {proposed[0]} --input 8x3x224x224"
-        raise ModelError("no .onnx or .onnx.gz files below this folder", where=str(here), hint=hint)
+        raise ModelError("no models below this folder", where=str(here), hint=hint)
     target = options.deployment().target
     text = built_in.file_text(models, options.typed(), target, modules, proposed)
     # the text is parsed before it is written, so that a faulty text leaves no file behind
@@ -80,8 +81,8 @@ def modules_of(
     """
     import sys
 
+    from perfc.frontend.reading.folder import is_foreign
     from perfc.frontend.reading.module_name import NamedModule, is_named, require_code
-    from perfc.review.check.built_in import is_foreign
     from perfc.review.code.entry_points import entry_points
 
     modules = [
@@ -126,12 +127,12 @@ def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
 
 
 def below(files: Sequence[str], here: Path) -> list[str]:
-    """Return the model files among files and folders, relative to ``here`` as budgets name them.
+    """Return files and the models of folders, relative to ``here`` as budgets name them.
 
     Raises:
-        ModelError: a file is outside of the folder or not a model.
+        ModelError: a file is outside of the folder, or more models than allowed.
     """
-    from perfc.review.check.built_in import is_model, models_in
+    from perfc.frontend.reading.folder import models_in
 
     names: list[str] = []
     for file in files:
@@ -141,8 +142,6 @@ def below(files: Sequence[str], here: Path) -> list[str]:
         name = path.relative_to(here.resolve()).as_posix()
         if path.is_dir():
             names += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
-        elif not is_model(path.name):
-            raise ModelError("neither .onnx nor .onnx.gz", where=file)
         else:
             names.append(name)
     return sorted(dict.fromkeys(names))

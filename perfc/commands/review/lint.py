@@ -84,7 +84,7 @@ def command(
     from perfc.review.lint.formats.output import statistics as counted
     from perfc.review.lint.formats.rendered import LintFormat, rendered
     from perfc.review.lint.settings import parse_share, read_settings
-    from perfc.review.lint.work import LintWork, models_in
+    from perfc.review.lint.work import LintWork
 
     if explain is not None:
         return explained(explain, files, form, output)
@@ -109,7 +109,7 @@ def command(
             target=near.deployment().target if near.is_stated("target") else "",  # as traces name
         )
 
-    projects = by_project(options, models_in(list(map(slashed, files))), is_nearest)
+    projects = by_project(options, models_of(files, is_fix=fix), is_nearest)
     groups = [(work_of(near), paths) for near, paths in projects]
     if fix:
         return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
@@ -175,6 +175,13 @@ def require(files: Sequence[str]) -> None:
     if not files:
         ctx = click.get_current_context()
         raise click.MissingParameter(ctx=ctx, param=ctx.command.params[0])
+
+
+def models_of(files: Sequence[str], *, is_fix: bool) -> list[str]:
+    """Return files and the models of folders, of which fixes are for ONNX files only."""
+    from perfc.frontend.reading.folder import ONNX, SUFFIXES, expanded
+
+    return expanded(map(slashed, files), ONNX if is_fix else SUFFIXES)
 
 
 def is_nearest(_path: Path, _file: str) -> bool:

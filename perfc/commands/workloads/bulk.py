@@ -12,13 +12,9 @@ from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 
 from ..shared.prelude import (
-    DefaultGroup,
     DeploymentOptions,
-    color_option,
     deployment_options,
-    examples,
-    format_options,
-    show_document,
+    grouped_command,
 )
 from ..shared.progress import ProgressLine
 from ..shared.table import table_options
@@ -29,39 +25,15 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3
 """Exit code under ``--strict`` if a model has no answer."""
-FORMATS = ("text", "markdown", "html")
-"""Output formats, the default first."""
+FAILED, ALL_FAILED = 1, 2
+"""Exit codes if some models, or all, have no answer."""
 
 
-class RunOrReport(DefaultGroup):
-    """Group whose default subcommand is ``run``."""
-
-    default, usage = "run", "perfc bulk MODELS"
-
-
-@click.group(
-    "bulk",
-    cls=RunOrReport,
-    epilog=examples(
-        "bulk 'models/**/*.onnx' -t a100,h100 --batch 1,8,64 -o out",
-        "bulk report out -o zoo.html",
-    ),
-)
-def command() -> None:
-    """Analyze many models: `perfc bulk 'models/**/*.onnx' -t a100,h100 --batch 1,8 -o out`."""
-
-
-@command.command(
-    "run",
-    epilog=examples(
-        "bulk run model.onnx new.onnx -t a100,l4 --dtype f32,f16 -o out2",
-        "bulk run 'models/**/*.onnx' --shard 3/16 --no-predict -o out3",
-    ),
-)
+@grouped_command("bulk")
 @click.argument("models", metavar="MODELS...", nargs=-1, required=True)
 @deployment_options
-@table_options("bulk-run")
-def run(
+@table_options("bulk")
+def command(
     options: DeploymentOptions,
     models: tuple[str, ...],
     folder: Path,
@@ -73,12 +45,13 @@ def run(
     no_predict: bool,
     strict: bool,
 ) -> int:
-    """Analyze MODELS, which are files or patterns, in every setting.
+    """Analyze many MODELS: `perfc bulk models -t a100,h100 --batch 1,8 -o out`.
 
-    --target, --runtime and --dtype take several names, --batch, --seq and --dim ranges. Each row
-    has what `perfc compare` prints of one model in one setting, or the error. The same command
-    continues an interrupted run, and adds models and settings to a finished one. Runs into one
-    folder wait for each other.
+    They are files, folders or patterns. --target, --runtime and --dtype take several names,
+    --batch, --seq and --dim ranges. Each row has what `perfc compare` prints of one model in one
+    setting, or the error. The same command continues an interrupted run, and adds models and
+    settings to a finished one. Runs into one folder wait for each other. The exit code is 1 if a
+    model failed, 2 if all did.
     """
     from perfc.common.plain_text import say
     from perfc.study.bulk.jobs import Shard
@@ -98,19 +71,12 @@ def run(
             options=shared_options(options, not no_predict),
             on_model=line.show,
         )
+    for path, reason in outcome.failures:
+        say(f"error: {reason if path in reason else f'{path}: {reason}'}", is_error=True)
     say(summary(outcome))
-    return INCOMPLETE if strict and outcome.failed else 0
-
-
-@command.command("report", epilog=examples("bulk report out", "bulk report out -o zoo.md"))
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@format_options(*FORMATS)
-@color_option
-def report(folder: Path, form: str, output: Path | None) -> None:
-    """Report on FOLDER: what limits the models, which are fastest, and which stand out."""
-    from perfc.study.bulk.zoo import Zoo, document
-
-    show_document(document(folder, Zoo.read(folder)), form, output)
+    if strict and outcome.failed:
+        return INCOMPLETE
+    return 0 if not outcome.failed else FAILED if outcome.has_answers else ALL_FAILED
 
 
 def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:

@@ -7,17 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from perfc.deployment import Deployment
-from perfc.errors import ModelError
+from perfc.frontend.reading.folder import SUFFIXES
 from perfc.frontend.reading.module_name import NamedModule
 
 from .config import LIMITS, LOCK, METRICS, Budget, Config, default_rules
 
-SUFFIXES = (".onnx", ".onnx.gz")
-"""Suffixes of the files that are searched for; models of other formats need a budget by name."""
 MOST_FOLDERS = 4
 """Maximum folders listed in a file; above that it uses one glob for all."""
-MOST_MODELS = 10_000
-"""Maximum models in a project."""
 
 
 def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
@@ -50,45 +46,20 @@ def root_of(files: Iterable[str], start: Path) -> Path:
     return next((f for f in (here, *here.parents) if (f / LOCK).is_file()), here)
 
 
-def models_in(root: Path) -> list[str]:
-    """Return the models below a folder, sorted, without hidden folders and packages.
+def globs_of(models: Sequence[str]) -> list[str]:
+    """Return globs for models, one per folder and suffix; one for all folders if there are many.
 
-    Raises:
-        ModelError: too many models.
+    Suffixes that other files have too stand for their model alone.
     """
-    models: list[str] = []
-    for here, folders, names in os.walk(root):
-        # os.walk descends into the folders that remain in this list
-        folders[:] = [f for f in folders if not is_foreign(Path(here, f))]
-        models += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
-        if len(models) > MOST_MODELS:
-            message = f"more than {MOST_MODELS:,} models below this folder"
-            raise ModelError(message, where=str(root), hint="name some, or write a perfc.toml")
-    return sorted(models)
-
-
-def is_model(name: str) -> bool:
-    """Return True if a file name is that of a model."""
-    return name.endswith(SUFFIXES) and not name.startswith(".")
-
-
-def is_foreign(folder: Path) -> bool:
-    """Return True if a folder is hidden, installed, or a Python environment."""
-    name = folder.name
-    hidden = name.startswith(".") or name in ("node_modules", "site-packages", "__pycache__")
-    return hidden or (folder / "pyvenv.cfg").is_file()  # a virtual environment
-
-
-def globs_of(models: Iterable[str]) -> list[str]:
-    """Return globs for models, one per folder and suffix; one for all folders if there are many."""
-    pairs = sorted({(m.rpartition("/")[0], ending(m)) for m in models})
+    alone = sorted(escaped(m) for m in models if not m.endswith(SUFFIXES))
+    pairs = sorted({(m.rpartition("/")[0], ending(m)) for m in models if m.endswith(SUFFIXES)})
     if len({folder for folder, _ in pairs}) > MOST_FOLDERS:
-        return [f"**/*{end}" for end in SUFFIXES if any(e == end for _, e in pairs)]
-    return [f"{escaped(folder)}/*{end}" if folder else f"*{end}" for folder, end in pairs]
+        return [f"**/*{end}" for end in SUFFIXES if any(e == end for _, e in pairs)] + alone
+    return [f"{escaped(folder)}/*{end}" if folder else f"*{end}" for folder, end in pairs] + alone
 
 
 def ending(model: str) -> str:
-    """Return the longest suffix of a model's name."""
+    """Return the longest of the suffixes that a model's name has."""
     return max((end for end in SUFFIXES if model.endswith(end)), key=len)
 
 

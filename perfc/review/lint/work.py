@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 HEAD = "HEAD"
 """Default revision, which a new repository does not have."""
-SUFFIXES = (".onnx", ".onnx.gz")
-"""Suffixes of models that are searched for in folders."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
 """Suffixes of files that may be traces, without ``.gz``."""
 
@@ -125,27 +122,3 @@ def named(error: PerfcError, path: str) -> str:
     """Format an error in one line with the file."""
     text = message_line(error)
     return text if path in text else f"{path}: {text}"
-
-
-def models_in(files: Iterable[str]) -> list[str]:
-    """Expand folders to the models in them.
-
-    Raises:
-        ModelError: a folder without models.
-    """
-    models: list[str] = []
-    for name in files:
-        path = Path(name)
-        if not path.is_dir():
-            models.append(name)
-            continue
-        inside = sorted(
-            os.path.join(folder, f)
-            for folder, _, names in os.walk(path)
-            for f in names
-            if f.endswith(SUFFIXES)
-        )
-        if not inside:
-            raise ModelError("no .onnx files in this folder", where=name)
-        models += inside
-    return list(dict.fromkeys(models))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from perfc.errors import ModelError, ParseError
+from perfc.frontend.reading.folder import expanded
 from perfc.ir import frozen
 
 if TYPE_CHECKING:
@@ -101,19 +102,20 @@ def model_paths(patterns: Sequence[str]) -> Iterator[str]:
     """Yield the files that match the patterns, each once, in alphabetical order.
 
     Args:
-        patterns: paths, or patterns with ``*``, ``?``, ``[…]`` and ``**``.
+        patterns: paths of files and folders, or patterns with ``*``, ``?``, ``[…]`` and ``**``.
 
     Raises:
-        ModelError: a pattern without any file.
+        ModelError: a pattern without any file, or a folder without models.
     """
     paths: set[str] = set()
     for pattern in patterns:
-        # a path that exists is taken literally; a missing one is reported as the failure of its job
+        # a path that exists is taken literally, a folder as its models; a missing one is reported
+        # as the failure of its job
         is_pattern = not WILDCARDS.isdisjoint(pattern) and not Path(pattern).exists()
         matching = [p for p in glob(pattern, recursive=True) if os.path.isfile(p)]
         if is_pattern and not matching:
             raise ModelError("no such files", hint="check the pattern", where=pattern)
-        paths.update(matching if is_pattern else (pattern,))
+        paths.update(matching if is_pattern else expanded([pattern]))
     yield from sorted(paths)
 
 

@@ -30,7 +30,8 @@ class BulkResult:
         file: file of the shard.
         models: number of models of the shard.
         analyzed: number of models analyzed in this run.
-        failed: number of models of this run with a failure.
+        failures: path and reason of each failure of these models, in this run or an earlier one.
+        has_answers: whether a model has an answer.
         rows: number of rows of the file.
         time_s: duration of this run.
     """
@@ -38,7 +39,8 @@ class BulkResult:
     file: Path
     models: int
     analyzed: int
-    failed: int
+    failures: tuple[tuple[str, str], ...]
+    has_answers: bool
     rows: int
     time_s: float
 
@@ -46,6 +48,11 @@ class BulkResult:
     def models_per_s(self) -> float:
         """Return the models per second of this run."""
         return self.analyzed / self.time_s if self.time_s else 0.0
+
+    @property
+    def failed(self) -> int:
+        """Return the number of models with a failure."""
+        return len({path for path, _ in self.failures})
 
 
 def bulk(
@@ -78,28 +85,32 @@ def bulk(
         table = ShardTable(folder, shard, options)
         # models whose file changed since their answer are answered again
         todo = list(jobs(paths, settings, table.done()))
-        failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
+        written(table, run(todo), lambda count: on_model(count, len(todo)))
         # an interrupted run may have left parts
         has_parts = todo or table.part_files()
         rows = table.merge() if has_parts else sum(b.num_rows for b in table.batches())
+        # rows of this run's models and settings alone: the folder may have others
+        errors = table.errors(set(paths), {setting.name for setting in settings})
+        failures = dict.fromkeys((path, text) for path, text in errors if text is not None)
+        has_answers = any(text is None for _, text in errors)
     seconds = time.monotonic() - begin_s
-    return BulkResult(table.file, len(paths), len(todo), failures, rows, seconds)
+    file, count = table.file, len(paths)
+    return BulkResult(file, count, len(todo), tuple(failures), has_answers, rows, seconds)
 
 
 def written(
     table: ShardTable,
     answers: Iterator[tuple[ModelJob, list[Answer]]],
     on_model: Callable[[int], None],
-) -> int:
-    """Write answers as parts, also when interrupted; return the number of failed models."""
+) -> None:
+    """Write answers as parts, also when interrupted."""
     waiting: list[Answer] = []
-    last_write_s, waiting_models, failures = time.monotonic(), 0, 0
+    last_write_s, waiting_models = time.monotonic(), 0
     on_model(0)
     try:
         for count, (_, rows) in enumerate(answers, 1):
             waiting += rows
             waiting_models += 1
-            failures += any(row["error"] is not None for row in rows)
             if waiting_models >= PART_MODELS or time.monotonic() - last_write_s > PART_S:
                 table.add(waiting)
                 waiting, waiting_models, last_write_s = [], 0, time.monotonic()
@@ -107,4 +118,3 @@ def written(
     # also on Ctrl-C or an error: finished answers are never lost
     finally:
         table.add(waiting)
-    return failures

@@ -13,6 +13,7 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ IDENTITY = {
 in place of an answer, with their types of Parquet."""
 TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
 """Types of Parquet by the annotations of the columns of ``perfc compare``."""
+FAILURE = ["path", "setting", "error"]
+"""Columns of a model, a setting, and the reason of a failure."""
 VERSION = ["path", "setting", "file_bytes", "modified_ns"]
 """Columns of a model, a setting, and the version of the file that was answered."""
 
@@ -106,9 +109,20 @@ class ShardTable:
         """Return the versions of files that have an answer, by model and setting."""
         versions: Done = {}
         for batch in self.batches(VERSION):
-            for path, setting, nbytes, modified_ns in versions_in(batch):
+            for path, setting, nbytes, modified_ns in values_in(batch, VERSION):
                 versions.setdefault(path, {})[setting] = nbytes, modified_ns
         return versions
+
+    def errors(
+        self, paths: AbstractSet[str], settings: AbstractSet[str]
+    ) -> dict[tuple[str, str | None], None]:
+        """Return path and error of rows of models and settings, once each; None for an answer."""
+        return {
+            (path, error): None
+            for batch in self.batches(FAILURE)
+            for path, setting, error in values_in(batch, FAILURE)
+            if path in paths and setting in settings
+        }
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of the file and of its parts in batches."""
@@ -139,7 +153,7 @@ class ShardTable:
             for batch in self.batches():
                 keep = [
                     newest.get(path, {}).get(setting) == (nbytes, modified_ns)
-                    for path, setting, nbytes, modified_ns in versions_in(batch)
+                    for path, setting, nbytes, modified_ns in values_in(batch, VERSION)
                 ]
                 table = batch.filter(boolean(keep))
                 count += table.num_rows
@@ -212,9 +226,9 @@ def locked(folder: Path, shard: Shard) -> Iterator[None]:
         yield
 
 
-def versions_in(batch: pyarrow.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of `VERSION` of each row."""
-    return zip(*(batch.column(name).to_pylist() for name in VERSION), strict=True)
+def values_in(batch: pyarrow.RecordBatch, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of columns of each row."""
+    return zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
 def boolean(values: Sequence[bool]) -> pyarrow.BooleanArray:

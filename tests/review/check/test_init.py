@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+from perfc.frontend.reading.folder import ONNX, models_in
 from perfc.review.check import built_in, hook
 from perfc.review.check.config import Level, load
 
@@ -100,11 +102,33 @@ def test_hidden_and_installed_folders_are_not_looked_into(bare: Path) -> None:
         shutil.copy(bare / "models" / "a.onnx", bare / name / "c.onnx")
     (bare / "env" / "pyvenv.cfg").write_text("")
     shutil.copy(MODELS / "resnet50.onnx.gz", bare / "r.onnx.gz")
-    models = built_in.models_in(bare)
+    models = models_in(bare)
     assert models == ["models/a.onnx", "models/b.onnx", "r.onnx.gz"]
     assert built_in.globs_of(models) == ["*.onnx.gz", "models/*.onnx"]
     assert built_in.globs_of([f"{k}/m.onnx" for k in range(9)]) == ["**/*.onnx"]
     assert built_in.globs_of(["a[1]/m.onnx"]) == ["a[[]1]/*.onnx"]
+    # other files end so, too
+    assert built_in.globs_of(["a/m[1].xml", "b.pt2"]) == ["*.pt2", "a/m[[]1].xml"]
+
+
+@pytest.mark.parametrize("suffix", [*ONNX, ".pt2", ".txt"])
+def test_every_door_has_the_same_models(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """These are read by their content, which is ONNX text, whatever the name."""
+    monkeypatch.chdir(tmp_path)
+    Path("models").mkdir()
+    model = Path(f"models/m{suffix}")
+    text = '<ir_version: 8, opset_import: ["": 18]> g (float[4] x) => (float[4] y) {y = Relu(x)}'
+    model.write_text(text)
+    if suffix.endswith(".gz"):
+        model.write_bytes(gzip.compress(onnx.parser.parse_model(text).SerializeToString()))
+    asked = ["-t", "t4"]
+    for name in str(model), "models":
+        code = 2 if (name, suffix) == ("models", ".txt") else 0
+        for words in ["init", "--force"], ["lint"], ["bulk", "-o", "out"]:
+            assert said(capsys, words[0], name, *words[1:], *asked)[0] == code, words
+    assert said(capsys, "check", str(model))[0] == 0
 
 
 def test_the_file_written_is_what_is_built_in(
@@ -167,7 +191,7 @@ def test_a_folder_without_models_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = said(capsys, "init")
-    assert (code, err.count("\n"), "no .onnx" in err) == (2, 1, True)
+    assert (code, err.count("\n"), "no models" in err) == (2, 1, True)
     (tmp_path / "model.py").write_text("import torch\n")
     for command in (("check",), ("check", "--write-baseline")):
         code, _, err = said(capsys, *command)

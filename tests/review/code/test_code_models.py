@@ -430,7 +430,7 @@ def test_a_revision_without_the_module_is_an_error(
 
 
 def test_entry_points_are_modules_that_no_other_creates(tmp_path: Path) -> None:
-    from perfc.review.check.built_in import is_foreign
+    from perfc.frontend.reading.folder import is_foreign
     from perfc.review.code.entry_points import EntryPoint, entry_points
 
     (tmp_path / "src" / "pkg").mkdir(parents=True)

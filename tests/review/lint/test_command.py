@@ -219,7 +219,7 @@ def test_a_bad_configuration_gives_one_line_with_the_key(
         (["m.onnx", "--select", "XX1"], "no rule 'XX1'"),
         (["m.onnx", "--min-gain", "-1"], "no share"),
         (["m.onnx", "--in-place"], "--in-place needs --fix"),
-        (["empty"], "no .onnx files"),
+        (["empty"], "no models in this folder"),
     ],
 )
 def test_bad_input_gives_one_line_and_two(

@@ -24,7 +24,6 @@ from perfc.study.bulk.jobs import BulkSetting, ModelJob, Shard, model_paths
 from perfc.study.bulk.pool import PoolWorker, WorkerLimits
 from perfc.study.bulk.run import BulkResult
 from perfc.study.bulk.table import locked
-from perfc.study.bulk.zoo import SettingRows, outliers
 
 pytest.importorskip("pyarrow")
 EXAMPLES = Path("examples/models").resolve()
@@ -59,7 +58,8 @@ def models(tmp_path: Path) -> Path:
 
 def test_rows_are_those_of_compare_and_failures_have_a_row(models: Path, tmp_path: Path) -> None:
     said = bulk(f"{models}/*.gz", "-t", "a100,h100", "--batch", "1,8", "-o", tmp_path / "out")
-    assert "0: 3 models in" in said
+    assert "1: error: " in said
+    assert "3 models in" in said
     assert "1 failed; 12 rows" in said
     rows = rows_in(tmp_path / "out")
     assert Counter((row["model"], row["error"] is None) for row in rows) == {
@@ -162,7 +162,7 @@ def test_runs_into_one_folder_wait_for_each_other(models: Path, tmp_path: Path) 
     out = tmp_path / "out"
     words = [sys.executable, "-m", "perfc", "bulk", "--no-predict", "-t", "a100", "-o", str(out)]
     runs = [subprocess.Popen([*words, str(path)]) for path in sorted(models.glob("*.gz"))]
-    assert [run.wait(120) for run in runs] == [0, 0, 0]
+    assert [run.wait(120) for run in runs] == [0, 2, 0]
     assert len(rows_in(out)) == 3
     with locked(out, Shard.parse("1/1")):
         late = subprocess.Popen([*words, str(models / "bert.onnx.gz")], stderr=subprocess.PIPE)
@@ -178,7 +178,7 @@ def test_a_lock_that_a_killed_run_left_is_taken_over(models: Path, tmp_path: Pat
     (tmp_path / "out").mkdir()
     lock = tmp_path / "out" / ".shard-1-of-1.lock"
     lock.write_text("process 1 on elsewhere since 2020-01-01 00:00:00")
-    assert bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out").startswith("0: ")
+    assert bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out").startswith("2: ")
     assert f"process {os.getpid()} on " in lock.read_text()
     lock.unlink()
     (tmp_path / "precious").write_text("content")
@@ -205,31 +205,6 @@ def test_models_of_a_dask_cluster_survive_a_worker(models: Path, tmp_path: Path)
     assert errors == {True: 2, False: 13}
 
 
-def test_the_report_names_what_limits_and_what_failed(models: Path, tmp_path: Path) -> None:
-    bulk(f"{models}/*.gz", "-t", "a100", "--no-predict", "-o", tmp_path / "out")
-    said = bulk("report", tmp_path / "out")
-    for words in "what limits the models", "resnet50.onnx.gz", "models without an answer":
-        assert words in said
-    page = tmp_path / "zoo.html"
-    bulk("report", tmp_path / "out", "-o", page)
-    assert "<table" in page.read_text()
-    assert "bert.onnx.gz" in page.read_text()
-
-
-def test_no_report_of_another_folder(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no finished shard"):
-        bulk("report", tmp_path)
-    (tmp_path / "shard-1-of-1.parquet").write_text("no table")
-    with pytest.raises(ModelError, match="no result of perfc bulk"):
-        bulk("report", tmp_path)
-
-
-def test_a_slow_model_stands_out() -> None:
-    times = [1.0 + 0.01 * i for i in range(20)] + [9.0]
-    rows = SettingRows([str(i) for i in range(21)], times, [0.5] * 21)
-    assert [path for _, path, _, _ in outliers(rows)] == ["20"]
-
-
 def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said = bulk(models / "bert.onnx.gz", "-t", "a100", "--value", "nothing=1", "-o", out)
@@ -240,6 +215,27 @@ def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path
     assert caught.value.where == "--timeout"
 
 
+def test_a_folder_is_its_models_and_each_failure_has_its_line(models: Path, tmp_path: Path) -> None:
+    (models / "notes.txt").write_text("no model")
+    (models / "inner").mkdir()
+    (models / "broken.onnx.gz").rename(models / "inner" / "broken.onnx.gz")
+    arguments = (models, models / "gone.onnx", "-t", "a100,t4", "--no-predict", "-o")
+    for count in "4 models", "0 models":  # later runs have the failures of earlier ones
+        *lines, last = bulk(*arguments, tmp_path / "out").splitlines()
+        assert last.startswith(count)
+        assert "2 failed; 8 rows" in last
+        assert lines[0].startswith("1: error: ")
+        assert sorted(re.findall(r"(?<=/)[a-z]+\.onnx.*: ", "\n".join(lines))) == [
+            "broken.onnx.gz: ",
+            "gone.onnx: ",
+        ]
+    assert bulk(models / "inner", *arguments[1:], tmp_path / "failed").startswith("2: ")
+    assert bulk(models / "bert.onnx.gz", *arguments[2:], tmp_path / "out").startswith("0: 0 models")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match="no models in this folder"):
+        bulk(tmp_path / "empty", *arguments[2:], tmp_path / "out")
+
+
 def test_patterns_name_files_once(models: Path) -> None:
     found = [*model_paths([f"{models}/*.gz", str(models / "bert.onnx.gz")])]
     assert len(found) == 3 == len(set(found))
@@ -248,6 +244,6 @@ def test_patterns_name_files_once(models: Path) -> None:
 
 
 def test_summary() -> None:
-    assert summary(BulkResult(Path("o"), 9, 4, 1, 8, 2.0)) == (
+    assert summary(BulkResult(Path("o"), 9, 4, (("m", "a"), ("m", "b")), True, 8, 2.0)) == (
         "4 models in 2.0 s (2.0/s), 1 failed; 8 rows in o"
     )
