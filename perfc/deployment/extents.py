@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from perfc.errors import ParseError, ShapeError, suggestion
-from perfc.frontend.lowering.roles import Roles, SymbolPlace
+from perfc.frontend.lowering.roles import SymbolPlace
 from perfc.ir import (
     UNKNOWN,
     Basis,
@@ -110,44 +110,46 @@ def places_of(module: Module) -> list[tuple[Value, SymbolPlace]]:
     ]
 
 
-def roles_of(module: Module) -> Roles:
-    """Return the meaning of the symbols of the inputs."""
-    places: dict[str, list[SymbolPlace]] = {}
-    for _, place in places_of(module):
-        for atom in symbols(place.shape[place.axis]):
-            places.setdefault(atom.key, []).append(place)
-    return Roles(places, {s.name: s for s in module.symbols})
-
-
 def axis_of(module: Module, name: str) -> NamedExtent:
     """Return the extents of a model for one name of ``AXES``."""
     _, basis, predicates = AXES[name]
     all_places = places_of(module)
+    matching: list[tuple[Value, SymbolPlace]] = []
     # token inputs come before embedded inputs: in a model with both, tokens are the sequence
     for predicate in predicates:
-        matching = [(v, p) for v, p in all_places if predicate(p)]
-        if name == SEQUENCE:
-            # masks and positions have the extents of their tokens
-            matching = [(v, p) for v, p in matching if not p.is_companion] or matching
-        if matching:
-            return _symbolic(module, matching, basis) or _fixed(all_places, matching, name)
-    return NamedExtent()
+        matching = matching or [(v, p) for v, p in all_places if predicate(p)]
+    if name == SEQUENCE:
+        # masks and positions have the extents of their tokens
+        matching = [(v, p) for v, p in matching if not p.is_companion] or matching
+    usual = _symbolic(module, matching, (basis, Basis.NOTHING))
+    if usual and _symbolic(module, matching, (basis,)):
+        return usual
+    # the axis that the role of its symbol names, wherever it is: the second of [time, batch, width]
+    named_by_role = _symbolic(module, all_places, (basis,), is_plain=True)
+    fixed = _fixed(all_places, matching, name) if matching else NamedExtent()
+    return named_by_role or usual or fixed
 
 
 def _symbolic(
-    module: Module, matching: Sequence[tuple[Value, SymbolPlace]], basis: Basis
+    module: Module,
+    matching: Sequence[tuple[Value, SymbolPlace]],
+    counted: Sequence[Basis],
+    *,
+    is_plain: bool = False,
 ) -> NamedExtent | None:
-    """Return the symbols in some extents that may count ``basis``; None without such a symbol."""
-    roles = roles_of(module)
+    """Return the symbols in some extents that count one of ``counted``; None without such a symbol.
+
+    ``is_plain`` leaves out multiples of symbols.
+    """
     declared = {s.name: s for s in module.symbols}
     extents: dict[str, Dim] = {}
     for _, place in matching:
         extent = place.shape[place.axis]
-        # a plain symbol has to count ``basis``, or something unknown; in a multiple of a symbol, as
-        # 2 * batch, the product counts ``basis``, whatever the symbol itself counts
+        # in a multiple of a symbol, as 2 * batch, the product counts, whatever the symbol itself is
         key, *others = [a.key for a in symbols(extent)] or [""]
-        may_count = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
-        if key in declared and not others and may_count:
+        if key not in declared or others:
+            continue
+        if declared[key].basis in counted if key == str(extent) else not is_plain:
             extents.setdefault(key, extent)
     # an extent that is tied to another one gets its size from the other; the first one stays if
     # all are tied to each other
@@ -364,6 +366,6 @@ def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, NamedExte
 
 
 def batch_symbol(source: Module) -> str | None:
-    """Return the leading symbol of the first input's shape; None if it leads with a number."""
-    leading = next((v.shape[0] for v in source.graph.inputs if v.shape), None)
-    return next((s.name for s in source.symbols if s.name == str(leading)), None)
+    """Return the symbol that counts examples; None without one."""
+    is_named = any(s.name == BATCH for s in source.symbols)
+    return BATCH if is_named else next(iter(axis_of(source, BATCH).keys), None)

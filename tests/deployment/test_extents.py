@@ -219,6 +219,32 @@ def test_sweep_diff_and_predict_take_them(
     assert re.search(r"a100, batch 8, s70 \d+, ", perfc.predict(model, batch=8).how)
 
 
+@pytest.mark.parametrize("shape", ["t, b, 128", "10, b, 128", "parts, b, 128"])
+def test_the_batch_is_the_axis_that_the_header_calls_so(
+    shape: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+    steps (float[SHAPE] x) => (float[SHAPE] y) { y = MatMul (x, w) }"""
+    model = stored(tmp_path / "steps.onnx", text.replace("SHAPE", shape), w=(128, 128))
+    _, out, _ = said(capsys, "analyze", model, "--batch", "16")
+    assert " · batch b 16 · " in out.splitlines()[0]
+    assert perfc.predict(model, batch=16).batch == 16
+    if shape[0] == "t":
+        assert work(capsys, model, "--batch", "4", "--seq", "8") == 4 * 8 * 128 * 128
+    result = ("--output-format", "json", "--no-predict")
+    _, out, _ = said(capsys, "compare", model, "-t", "a100,h100", "--batch", "16")
+    assert "batch b = 16" in out
+    _, out, _ = said(capsys, "sweep", model, "--batch", "4:16:*4", *result)
+    assert [p["dims"] for p in json.loads(out)["points"]] == [{"batch": 4}, {"batch": 16}]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perfc.toml").write_text('[[budget]]\nbatch = 16\nflop = "1 Gflop"\n')
+    code, out, err = said(capsys, "check")
+    assert code == 0, out + err
+
+
 def test_a_file_with_a_number_is_not_measured_at_another(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

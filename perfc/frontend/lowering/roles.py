@@ -38,8 +38,10 @@ Reports always print them. The side of an image is that of ImageNet's crops, the
 that of Stable Diffusion: 512 pixels over 8.
 """
 
+BATCH = r"batch|^n$|^b$|^bs$"
+"""Names of batches."""
 NAMES: tuple[tuple[str, Basis], ...] = (
-    (r"batch|^n$|^b$|^bs$", Basis.BATCH),
+    (BATCH, Basis.BATCH),
     (r"past|cache|history", Basis.CACHE),
     (r"audio|wave|sample|sound", Basis.SOUND),
     (r"seq|len|token|time|^s$|^t$|^l$", Basis.SEQUENCE),
@@ -159,7 +161,13 @@ class Roles:
                     pass
             if named is not None:
                 return named
-        return Basis.NOTHING if place is None else by_place(place)
+        placed = Basis.NOTHING if place is None else by_place(place)
+        # the first axis is no batch where the name of another one says that it is
+        if placed is Basis.BATCH and place is not None:
+            others = {a.key for d in place.shape for a in symbols(d)} - {key}
+            if any(re.search(BATCH, symbol_name(other).lower()) for other in others):
+                return Basis.NOTHING
+        return placed
 
     def assumed(self, key: str) -> Assumption:
         """Return the assumed size of a symbol."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfc.deployment.extents import batch_symbol
 from perfc.errors import PerfcError
-from perfc.ir import Poly, TensorType
+from perfc.ir import TensorType
 from perfc.ir.syntax.names import symbol_key
 from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Severity, Subject
 from perfc.view.report.units import share
@@ -21,8 +22,8 @@ class SmallBatch(Rule):
 
     What it does:
         Compares the time per item at the given batch size with that at eight times the size, and
-        reports it if at least a fifth is saved. The batch is the symbol that is the first dimension
-        of all inputs. A default batch size is not reported.
+        reports it if at least a fifth is saved. The batch is a symbol of all inputs.
+        A default batch size is not reported.
 
     Why is this bad:
         With few items, weights are read for little work, matrix products have few rows, waves are
@@ -44,11 +45,10 @@ class SmallBatch(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield a finding if the batch size is too small."""
         report = subject.report
-        # one symbol for all inputs; an input with another first axis has no batch to change
-        firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
-        if len(firsts) != 1:
+        name = batch_symbol(report.source)
+        # an input without the symbol has no batch to change
+        if any(name not in axes for v in subject.graph.inputs if (axes := _axes(v.type))):
             return
-        name = firsts.pop()
         given = {symbol_key(k): n for k, n in report.given.items()}
         if name is None or given.get(name, 0) < 1:
             return
@@ -72,14 +72,11 @@ class SmallBatch(Rule):
         )
 
 
-def _first(type_: object) -> str | None:
-    """Return the symbol of the first axis; "" for a number or a formula, None without axes."""
-    if not isinstance(type_, TensorType) or not type_.shape:
-        return None
-    d = type_.shape[0]
-    return str(d) if isinstance(d, Poly) and str(d).isidentifier() else ""
+def _axes(type_: object) -> list[str]:
+    """Return the extents of a tensor as text."""
+    return [*map(str, (type_.shape or ()) if isinstance(type_, TensorType) else ())]
 
 
 def _holder(subject: Subject, name: str) -> str:
-    """Return the first input whose first axis is a symbol."""
-    return next(v.name for v in subject.graph.inputs if _first(v.type) == name)
+    """Return the first input that has a symbol as an axis."""
+    return next(v.name for v in subject.graph.inputs if name in _axes(v.type))
