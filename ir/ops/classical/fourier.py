@@ -20,6 +20,8 @@ from ... import (
     single,
     tensor,
 )
+from ...tensors.contents import elements, or_data
+from ...traffic import first_once
 from ..movement.view import View
 from .signal import log2_floor
 
@@ -69,12 +71,12 @@ class Fourier(Op):
 
     mnemonic = "fourier"
     onnx = "aten::fourier"
-    operands = "X"
+    operands = "X sizes"
     kind = Kind.SIGNAL
+    traffic = first_once
     # e/2 * l butterflies of 10 real operations each
     formulas = {"alu": "5*e*l//d"}
     axes: tuple[int, ...] = ()
-    sizes: tuple[int, ...] = ()
     inverse: int = 0
     onesided: int = 0
 
@@ -86,8 +88,9 @@ class Fourier(Op):
         if x.shape is None:
             return single(dtype, None)
         shape: list[Dim] = list(x.shape)
-        for axis, size in zip(self.axes, self.sizes, strict=False):
-            shape[normal_axis(axis, len(shape))] = size
+        sizes = elements(ins, 1) or (None,) * len(self.axes)
+        for axis, size in zip(self.axes, sizes, strict=True):
+            shape[normal_axis(axis, len(shape))] = or_data(size)
         return single(dtype, tuple(shape))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:

@@ -29,6 +29,9 @@ Size = int | str | tuple[Any, ...] | None
 """A number, a symbol, an operation with its operands, or None for anything else."""
 OPSET = 23
 """Version of ONNX's operators in the messages."""
+LONGEST_REMAINDER = 1024
+"""Maximum characters of the dividend and divisor of a remainder in a dimension; a longer one is an
+unknown extent. Sizes padded to a multiple have about 20."""
 
 
 @record
@@ -369,8 +372,7 @@ def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
         return names.get(size, size)
     operation, *terms = size
     written = [text_of(t, names) for t in terms]
-    # a remainder has no notation in a dimension
-    if None in written or operation == "%":
+    if None in written:
         return None
     if operation == "+":
         # the first term of a dimension has no sign
@@ -379,6 +381,11 @@ def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
             ordered.insert(0, "0")
         return " + ".join(ordered).replace("+ -", "- ")
     parts = [f"({t})" if isinstance(t, str) and not t.isidentifier() else str(t) for t in written]
+    if operation == "%":
+        # a dimension has no remainders; written with its dividend twice, one in another doubles
+        number, divisor = parts
+        is_short = len(number) + len(divisor) <= LONGEST_REMAINDER
+        return f"{number} - {divisor}*({number}//{divisor})" if is_short else None
     return str(operation).join(parts)
 
 

@@ -30,15 +30,12 @@ def transformed(
     c: AtenCall, value: str, axes: Sequence[int], *, inverse: bool, onesided: bool
 ) -> str:
     """Return a transform of a value, whose extents along the axes become those of the result."""
-    sizes = [size for axis in axes if isinstance(size := c.result.sizes[axis], int)]
-    if len(sizes) < len(axes):
-        raise ValueError("a transform of symbolic extents")
     return c.emit(
         "fourier",
         value,
+        c.extents([c.result.sizes[axis] for axis in axes]),
         domain="aten",
         axes=tuple(axes),
-        sizes=tuple(sizes),
         inverse=int(inverse),
         onesided=int(onesided),
     )

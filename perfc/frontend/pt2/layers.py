@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..lowering.builder import Meta, pooling_window
-from ..lowering.elements import DataType
+from ..lowering.builder import Meta, Size, pooling_window
 from .call import AtenCall, lowers
+from .movement import places_of
 
 
 @lowers(
@@ -362,12 +362,11 @@ def _grid_sampler(c: AtenCall) -> str:
 
 @lowers("col2im")
 def _col2im(c: AtenCall) -> str:
-    sizes = [c.integers(n, (), 2) for n in ("output_size", "kernel_size")]
     return c.emit(
         "Col2Im",
         c.x,
-        c.ints(*sizes[0]),
-        c.ints(*sizes[1]),
+        c.extents(c.value("output_size")),
+        c.ints(*c.integers("kernel_size", (), 2)),
         strides=tuple(c.integers("stride", [1], 2)),
         dilations=tuple(c.integers("dilation", [1], 2)),
         pads=tuple(c.integers("padding", [0], 2)) * 2,
@@ -383,15 +382,17 @@ def _im2col(c: AtenCall) -> str:
     # windows at the border read zeros
     if any(pads):
         value = c.emit("Pad", value, c.ints(0, 0, *pads, 0, 0, *pads), mode="constant")
-    counts: list[int] = []
+    counts: list[Size] = []
     for axis, extent in enumerate(extents):
-        if not isinstance(extent, int):
-            raise ValueError("windows of symbolic extents")
-        reach = extent + 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1
-        counts.append(reach // strides[axis] + 1)
+        added = 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1
+        if isinstance(extent, int):
+            counts.append((extent + added) // strides[axis] + 1)
+        else:
+            counts.append(("+", ("//", ("+", extent, added), strides[axis]), 1))
         # windows are lookups, each of which replaces an axis by two: the elements of a window and
-        # the windows. The contents of the index do not change shapes or costs
-        places = c.scope.builder.filled((kernel[axis], counts[axis]), DataType.INT64)
-        value = c.emit("Gather", value, places, axis=2 + 2 * axis)
+        # the windows
+        value = c.emit(
+            "Gather", value, places_of(c, (kernel[axis], counts[axis])), axis=2 + 2 * axis
+        )
     value = c.emit("Transpose", value, perm=(0, 1, 2, 4, 3, 5))
     return c.reshaped(value, (batch, channels, *kernel, *counts), c.result.sizes)

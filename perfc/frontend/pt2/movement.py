@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ..lowering.builder import Size
 from ..lowering.elements import DataType
 from .call import LOWERINGS, AtenCall, Lowering, lowers, times
+from .sizes import scaled
 
 END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""
@@ -264,17 +265,22 @@ def _replaced(c: AtenCall) -> str:
     size = 1 if is_one else c.meta("src").sizes[axis]
     # the source of select_scatter lacks the axis, which has extent 1 in the part
     value = c.emit("Unsqueeze", value, c.ints(axis)) if is_one else value
-    if c.integer("step", 1) != 1 or not (isinstance(start, int) and isinstance(size, int)):
-        raise ValueError("a part with gaps or of symbolic extents")
-    if start < 0 and isinstance(extent, int):
-        start += extent
+    if c.integer("step", 1) != 1:
+        raise ValueError("a part with gaps")
+    if isinstance(start, int) and start < 0:
+        start = start + extent if isinstance(extent, int) else ("+", extent, start)
+    end: Size = ("+", start, size)
+    if isinstance(start, int) and isinstance(size, int):
+        end = start + size
+    elif start == 0:
+        end = size
     parts = [
-        c.emit("Slice", c.x, c.ints(first), c.ints(last), c.ints(axis))
-        for first, last in ((0, start), (start + size, END))
-        if first < last and first != extent
+        c.emit("Slice", c.x, c.extents([first]), c.extents([last]), c.ints(axis))
+        for first, last in ((0, start), (end, END))
+        if last != 0 and first != extent
     ]
     # after the elements before it, if there are any
-    parts.insert(int(start > 0), value)
+    parts.insert(int(start != 0), value)
     return c.emit("Concat", *parts, axis=axis) if len(parts) > 1 else c.emit("Identity", value)
 
 
@@ -290,9 +296,10 @@ def _replaced(c: AtenCall) -> str:
     "_pad_enum",
 )
 def _pad(c: AtenCall) -> str:
-    given = c.integers("pad" if "pad" in c.args else "padding", ())
+    given: Sequence[Size] = c.value("pad" if "pad" in c.args else "padding", ())
     rank = c.given.rank
-    before, after = [0] * rank, [0] * rank
+    before: list[Size] = [0] * rank
+    after = [*before]
     # PyTorch lists begin and end of the last axis first
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]
@@ -303,7 +310,7 @@ def _pad(c: AtenCall) -> str:
     return c.emit(
         "Pad",
         c.x,
-        c.ints(*before, *after),
+        c.extents([*before, *after]),
         c.scalar(value, c.result.dtype) if value else "",
         mode=mode,
     )
@@ -311,14 +318,15 @@ def _pad(c: AtenCall) -> str:
 
 @lowers("roll")
 def _roll(c: AtenCall) -> str:
-    value, shifts = c.x, c.integers("shifts", ())
-    for shift, axis in zip(shifts, c.axes("dims"), strict=True):
+    value = c.x
+    for shift, axis in zip(c.value("shifts"), c.axes("dims"), strict=True):
         if not shift:
             continue
         # the last elements come first
+        back = c.extents([scaled(-1, shift)])
         ends = [
-            c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
-            for a, b in ((-shift, END), (0, -shift))
+            c.emit("Slice", value, a, b, c.ints(axis))
+            for a, b in ((back, c.ints(END)), (c.ints(0), back))
         ]
         value = c.emit("Concat", *ends, axis=axis)
     return value
@@ -347,6 +355,14 @@ def _flip(c: AtenCall) -> str:
     return reversed_along(c, c.x, axes)
 
 
+def places_of(c: AtenCall, sizes: Sequence[Size]) -> str:
+    """Return an index of these extents: its contents do not change shapes or costs."""
+    numbers = [s for s in sizes if isinstance(s, int)]
+    if len(numbers) == len(sizes):
+        return c.builder.filled(numbers, DataType.INT64)
+    return expanded(c, c.scalar(0, DataType.INT64), (), sizes)
+
+
 def reversed_along(c: AtenCall, value: str, axes: Sequence[int]) -> str:
     """Return a value with its elements in the opposite order along axes."""
     # from the last element to before the first, in steps of -1
@@ -368,12 +384,9 @@ def _pixel_shuffle(c: AtenCall) -> str:
 
 @lowers("unfold")
 def _unfold(c: AtenCall) -> str:
-    axis, size = c.axis("dimension"), c.integer("size", 1)
-    count = c.result.sizes[axis]
-    if not isinstance(count, int):
-        raise ValueError("a symbolic number of windows")
-    # windows are a lookup: the contents of the index do not change shapes or costs
-    places = c.scope.builder.filled((count, size), DataType.INT64)
+    axis = c.axis("dimension")
+    # windows are a lookup
+    places = places_of(c, (c.result.sizes[axis], c.integer("size", 1)))
     windows = c.emit("Gather", c.x, places, axis=axis)
     rank = c.result.rank
     order = [*range(axis + 1), *range(axis + 2, rank), axis + 1]

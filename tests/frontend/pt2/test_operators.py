@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import perfc
+from perfc.ir.symbolic.evaluate import evaluate
 from tests.frontend.pt2.programs import C64, F32, I64, Type, graph, node, program, report_of
 
 Call = tuple[str, dict[str, Any], dict[str, Type], Type]
@@ -285,3 +286,37 @@ def test_operators_are_those_of_pytorch() -> None:
     assert [list(v.type.shape) for v in report.source.graph.outputs] == expected  # type: ignore
     assert 2 * report.cost.work.mac == counted.get_total_flops()
     assert not report.cost.uncounted
+
+
+def varying(torch: Any) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
+    """Return functions whose arguments follow from extents that vary, with a shape."""
+    f = torch.nn.functional
+    return [
+        (lambda a: f.pad(a, (0, 0, 0, (16 - a.shape[1] % 16) % 16)), (3, 21, 6)),
+        (lambda a: torch.roll(a, a.shape[1] // 2, 1), (3, 21, 6)),
+        (lambda a: torch.view_as_real(torch.fft.rfft(a)), (3, 21)),
+        (lambda a: torch.fft.irfft2(torch.fft.rfft2(a), s=a.shape[-2:]), (3, 21, 12)),
+        (lambda a: f.fold(f.unfold(a, 3, padding=1), a.shape[-2:], 3, padding=1), (2, 3, 9, 10)),
+        (lambda a: a.unfold(1, 4, 3), (2, 21, 8)),
+        (lambda a: torch.slice_scatter(a, a[:, :5], 1, a.shape[1] - 9, a.shape[1] - 4), (2, 21)),
+        (lambda a: torch.slice_scatter(a, a[:, : a.shape[1] // 2], 1, 0, a.shape[1] // 2), (2, 21)),
+    ]
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_sizes_given_resolve_arguments_that_follow_from_them(at: int) -> None:
+    torch = pytest.importorskip("torch")
+    call, shape = varying(torch)[at]
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, a: Any) -> Any:
+            return call(a)
+
+    given, data = torch.zeros(shape), io.BytesIO()
+    vary = (dict.fromkeys(range(len(shape)), torch.export.Dim.AUTO),)
+    torch.export.save(torch.export.export(Net(), (given,), dynamic_shapes=vary), data)
+    dims = dict(zip(perfc.analyze(data.getvalue(), "a100").env, shape, strict=True))
+    report = perfc.analyze(data.getvalue(), "a100", dims=dims)
+    assert not report.cost.uncounted
+    (made,) = report.source.graph.outputs
+    assert [evaluate(d, dims) for d in made.type.shape] == [*Net()(given).shape]  # type: ignore
