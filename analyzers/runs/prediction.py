@@ -114,13 +114,15 @@ class PredictionTable:
         """Return the time of the run by measured runs over that of its timeline."""
         return self.total.time_s / self.timeline.time_s if self.timeline.time_s else 1.0
 
-    def at_factor_of(self, other: PredictionTable) -> tuple[Estimate, ...]:
-        """Return the kernels scaled by the run factor of another run of the same kind.
+    def at_scale(self, scale: float) -> tuple[Estimate, ...]:
+        """Return the kernels at another factor of the run than their own.
 
         Their own factor is divided out; kernels without time stay.
         """
+        if scale == self.scale:
+            return self.kernels
         return tuple(
-            k.scaled(other.scale / ratio).above(k.floor_s) if (ratio := _ratio(k, alone)) else k
+            k.scaled(scale / ratio).above(k.floor_s) if (ratio := _ratio(k, alone)) else k
             for k, alone in zip(self.kernels, self.launched, strict=True)
         )
 

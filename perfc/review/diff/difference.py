@@ -146,9 +146,9 @@ def compare(
 def is_comparable(old: Report, new: Report) -> bool:
     """Return True if only the model differs, and one predictor gives the time of both runs.
 
-    If so, kernels of both sides are scaled by the run factor of the old run: the time of a run over
-    that of its timeline of kernels. Two factors would differ by the error of a whole-run predictor,
-    which on two nearly equal runs may exceed the effect of an edit.
+    If so, kernels of both sides are scaled by one run factor, the geometric mean of both: the time
+    of a run over that of its timeline of kernels. Two factors would differ by the error of a
+    whole-run predictor, which on two nearly equal runs may exceed the effect of an edit.
     """
     ours, theirs = old.prediction.total.predictor, new.prediction.total.predictor
     return bool(ours) and ours == theirs and not settings(old, new)

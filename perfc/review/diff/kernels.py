@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -162,9 +163,13 @@ def kernel_pairs(
         old: old analysis.
         new: new analysis.
         alignment: alignment of their nodes.
-        is_comparable: whether the run factor of the old run holds for the new one.
+        is_comparable: whether one run factor, the geometric mean of both, holds for both runs.
     """
-    left, right = timed(old), timed(new, old if is_comparable else new)
+    scales = [report.prediction.scale for report in (old, new)]
+    if is_comparable:
+        # one factor that does not depend on the order of the two runs
+        scales = [math.sqrt(scales[0] * scales[1]) if scales[0] != scales[1] else scales[0]] * 2
+    left, right = timed(old, scales[0]), timed(new, scales[1])
     # both sides in one list, old kernels first; kernels with aligned nodes join into one group
     parent = list(range(len(left) + len(right)))
     of_old = {n: i for i, b in enumerate(left) for n in b.kernel.nodes}
@@ -206,11 +211,10 @@ def helpers(kernels: Sequence[TimedKernel]) -> dict[str, dict[tuple[str, int], i
     return by_node
 
 
-def timed(report: Report, base: Report | None = None) -> list[TimedKernel]:
-    """Return the kernels of an analysis with their predictions, at the run factor of a base."""
+def timed(report: Report, scale: float) -> list[TimedKernel]:
+    """Return the kernels of an analysis with their predictions, at a factor of the run."""
     table = report.prediction
-    if base is not None and base is not report:
-        table = replace(table, kernels=table.at_factor_of(base.prediction))
+    table = replace(table, kernels=table.at_scale(scale))
     kernels = table.kernels
     energies = table.energies or (None,) * len(kernels)
     rows = zip(report.roofline.kernels, kernels, energies, strict=True)

@@ -166,8 +166,8 @@ class DiffViews:
         fixed_s_old: predicted time of the old run that is of no kernel.
         fixed_s_new: predicted time of the new run that is of no kernel.
         is_equal: True if all totals are equal, and complete if nodes changed.
-        factor_s: time that the run factor of the new run adds. ``kernels`` of both sides have the
-            factor of the old run if only the model differs.
+        factor_s: time that the difference of run factors adds. ``kernels`` of both sides have the
+            geometric mean of both if only the model differs.
     """
 
     old: str
@@ -217,7 +217,12 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
         is_equal=d.is_empty,
         fixed_s_old=d.old.prediction.total.fixed_s,
         fixed_s_new=d.new.prediction.total.fixed_s,
-        factor_s=d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
+        factor_s=math.fsum(
+            [
+                d.new.prediction.kernels_s - math.fsum(k.after.time_s for k in d.kernels),
+                math.fsum(k.before.time_s for k in d.kernels) - d.old.prediction.kernels_s,
+            ]
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import onnx
@@ -44,6 +45,7 @@ def test_the_time_of_either_side_is_what_analyze_prints() -> None:
         assert low <= found.kernel_changes[metric] <= high, "what kernels say lies in it too"
     alone = perfc.analyze(with_wider_stem(), "a100", predictor="kernels", **SETTING)
     moved_s = old.prediction.time_of(alone.prediction) - old.prediction.total.time_s
+    moved_s *= math.sqrt(new.prediction.scale / old.prediction.scale)  # one factor for both runs
     assert found.kernel_changes[Metric.TIME] == pytest.approx(moved_s), "changed kernels only"
     assert 0 < found.surely[Metric.TIME] < found.kernel_changes[Metric.TIME]
 
@@ -58,6 +60,17 @@ def test_a_run_factor_changes_no_kernel_that_is_the_same() -> None:
     assert old.prediction.run_factor != new.prediction.run_factor
     assert 0 < sum(not p.is_same for p in found.kernels) <= 2
     assert collect(found).factor_s != 0
+
+
+def test_there_and_back_is_the_opposite_difference() -> None:
+    reports = [perfc.analyze(model, "a100", **SETTING) for model in (MODEL, with_wider_stem())]
+    there, back = compare(*reports), compare(*reversed(reports))
+    assert len({report.prediction.run_factor for report in reports}) == 2
+    for metric, change in there.kernel_changes.items():
+        assert back.kernel_changes[metric] == pytest.approx(-change, rel=1e-12)
+        low, high = there.intervals[metric]
+        assert back.intervals[metric] == pytest.approx((-high, -low), rel=1e-9)
+    assert collect(back).factor_s == pytest.approx(-collect(there).factor_s)
 
 
 def test_machines_are_compared_by_what_is_printed_of_each() -> None:
@@ -76,19 +89,17 @@ def test_kernels_and_the_fixed_time_add_up_to_the_totals() -> None:
     assert after is not None
     assert old.prediction.run_factor != 1
     views = collect(found)
-    assert sum(p.before.time_s for p in found.kernels) == pytest.approx(old.prediction.kernels_s)
-    assert sum(p.before.time_s for p in found.kernels) + views.fixed_s_old == (
-        pytest.approx(before.value)
-    )
-    assert sum(p.after.time_s for p in found.kernels) + views.fixed_s_new + views.factor_s == (
-        pytest.approx(after.value)
+    moved_s = sum(p.delta.time_s for p in found.kernels)
+    assert moved_s + views.fixed_s_new - views.fixed_s_old + views.factor_s == (
+        pytest.approx(after.value - before.value)
     )
     assert all(p.delta.time_s == 0 for p in found.kernels if p.is_same)
     rows = kernel_rows(old, predict=True)
     by_place = {(r.label, r.anchor): r.predicted.time_s for r in rows if r.predicted}
     for row in views.kernels:
         if row.launches_old == 1 and (row.label, row.node) in by_place:
-            assert row.time_s_old == by_place[row.label, row.node], "a kernel has one number"
+            both = math.sqrt(new.prediction.scale / old.prediction.scale)
+            assert row.time_s_old == pytest.approx(both * by_place[row.label, row.node])
 
 
 def test_kernels_of_two_machines_have_the_times_of_either_analysis() -> None:
