@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from perfc.common.toml_file import line_of, parse, read_text
+from perfc.common.repository import from_here
+from perfc.common.toml_file import TableReader, line_of, parse, read_text
 from perfc.deployment.keywords import with_axes
 from perfc.errors import ParseError, suggestion
+from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 
 NAME = "perfc.toml"
@@ -122,6 +126,58 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     if isinstance(target, str):
         values["target"] = target_of(target, path)
     return ProjectValues(values, place)
+
+
+class ModelReader(TableReader):
+    """Parser of ``[[models]]`` tables, with line numbers for messages."""
+
+    def tables(self, tree: Mapping[str, object], name: str) -> list[dict[str, Any]]:
+        """Return the tables of a list."""
+        entries = tree.get(name, [])
+        if not isinstance(entries, list):
+            raise self.fault(name, f"{name} is not a list of tables", hint=f"write [[{name}]]")
+        for index, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                raise self.fault(name, f"{name} is not a table", index)
+        return entries
+
+    def module(self, index: int, entry: Mapping[str, Any]) -> tuple[str, NamedModule]:
+        """Return one table's PyTorch module, by source and name."""
+        source, inputs = entry.get("source"), entry.get("input", [])
+        inputs = [inputs] if isinstance(inputs, str) else inputs
+        if not isinstance(source, str) or not is_named(source):
+            hint = 'source = "package.module:Name"'
+            raise self.fault("source", "source names no PyTorch module", index, hint=hint)
+        name = entry.get("name")
+        if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
+            raise self.fault("name", "name is not a word", index, hint='name = "large"')
+        model_name = source if name is None else f"{source}/{name}"
+        if not isinstance(inputs, list) or not all(isinstance(i, str) for i in inputs):
+            hint = 'input = "8x3x224x224"'
+            raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
+        kwargs = entry.get("kwargs", {})
+        if not isinstance(kwargs, dict):
+            hint = "kwargs = { width = 64 }"
+            raise self.fault("kwargs", "kwargs is not a table", index, hint=hint)
+        text = json.dumps(kwargs, default=str) if kwargs else ""
+        if not isinstance(is_jax := entry.get("jax", False), bool):
+            raise self.fault("jax", "jax is not true or false", index)
+        folder = str(self.path.parent)
+        place = f"{from_here(self.path.parent, self.path.name)}:{self.line('source', index)}"
+        module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax, place=place)
+        return model_name, module
+
+
+def modules_in(path: Path) -> dict[str, NamedModule]:
+    """Return the PyTorch modules of the ``[[models]]`` of a file, by source and name.
+
+    Raises:
+        ParseError: an invalid value; names its line.
+    """
+    tree, text, prefix = read_project(path)
+    reader = ModelReader(path, text, f"{prefix}models")
+    entries = reader.tables(tree, "models") if isinstance(tree, dict) else []
+    return dict(reader.module(i, entry) for i, entry in enumerate(entries))
 
 
 def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:

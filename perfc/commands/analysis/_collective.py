@@ -70,7 +70,7 @@ def bytes_of(text: str) -> int:
     Raises:
         ParseError: not a size.
     """
-    from perfc.review.check.limits import parse_limit
+    from perfc.view.report.limit import parse_limit
     from perfc.view.report.units import Unit
 
     try:

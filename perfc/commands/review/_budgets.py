@@ -128,9 +128,9 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
     from perfc.frontend.reading.folder import models_in
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.review.check import built_in
-    from perfc.review.check.config import Budget, default_rules
+    from perfc.review.check.config import Budget, default_rules, load
 
-    config = options.budgets() if options.file is not None else None
+    config = load(options.file, options.typed()) if options.file is not None else None
     from_line = {f: m for f in files if isinstance(m := options.named(f), NamedModule)}
     if config is None or not config.budgets:
         root = config.root if config is not None else built_in.root_of(files, Path.cwd())

@@ -268,6 +268,7 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
         ParseError: no module, or several, fit a revision.
     """
     from perfc.common.repository import is_revision
+    from perfc.deployment.project_file import modules_in
     from perfc.frontend.reading.module_name import is_named
 
     # a revision alone, as ``HEAD~1``: neither a file nor a model at a revision
@@ -278,7 +279,7 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
         if other is not None and name is old and (is_named(other) or Path(other).is_file()):
             return f"{name}:{other}", other
         # without NEW: the only module of the project, at the revision and as it is now
-        modules = [*options.budgets().modules] if options.file and other is None else []
+        modules = [*modules_in(options.file)] if options.file and other is None else []
         if len(modules) == 1:
             return f"{name}:{modules[0]}", modules[0]
         # the hint has the model if one is known

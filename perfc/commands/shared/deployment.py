@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.machine import Machine, Reserve
     from perfc.passes.manager import Instrument
-    from perfc.review.check.config import Config
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -299,17 +298,6 @@ class DeploymentOptions:
     def is_stated(self, field: str) -> bool:
         """Return True if the command line or the project file sets a field."""
         return field in self.typed() or field in self.of_file.values
-
-    def budgets(self) -> Config:
-        """Load the budgets of the project file, which exists, overridden by the command line.
-
-        Raises:
-            ParseError: the budgets are malformed.
-        """
-        from perfc.review.check import config as configs
-
-        assert self.file is not None
-        return configs.load(self.file, self.typed())
 
     @property
     def contents(self) -> dict[str, object]:

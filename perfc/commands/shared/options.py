@@ -100,9 +100,9 @@ def named_model(
         given = NamedModule(model, inputs, kwargs, is_jax=is_jax)
         if inputs or kwargs or file is None:
             return given
-        from perfc.review.check import config
+        from perfc.deployment.project_file import modules_in
 
-        return config.load(file).modules.get(model, given)
+        return modules_in(file).get(model, given)
     if inputs or kwargs or is_jax:
         what = (
             "--jax needs the name of a function"

@@ -12,10 +12,10 @@ from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
 from perfc.review.diff.figures import BY_KEY, signed
 from perfc.view.report.formats.markdown import escaped
+from perfc.view.report.limit import written
 from perfc.view.report.units import DASH, Unit, plural
 
 from . import views
-from .limits import written
 from .views import FIGURES, SCHEMA, FigureRow
 
 MARKER = "<!-- perfc-comment -->"

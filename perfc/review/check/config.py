@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import product
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from perfc.common.repository import from_here
-from perfc.common.toml_file import TableReader
 from perfc.deployment import Deployment, project_file
 from perfc.deployment.keywords import KEYS, with_axes
 from perfc.errors import ParseError
@@ -19,9 +17,9 @@ from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.review.diff.figures import BY_KEY, Metric
+from perfc.view.report.limit import Limit, parse_limit
 
 from .globs import is_match
-from .limits import Limit, parse_limit
 
 LOCK = "perfc.lock"
 """Default name of the baseline file."""
@@ -196,7 +194,7 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
 
 
 @dataclass(frozen=True)
-class BudgetReader(TableReader):
+class BudgetReader(project_file.ModelReader):
     """Parser of budget tables, with line numbers for messages."""
 
     defaults: project_file.ProjectValues
@@ -212,44 +210,16 @@ class BudgetReader(TableReader):
             raise self.fault("lock", f"lock = {name!r} leads out of the project", hint=hint)
         return root / name
 
-    def tables(self, tree: Mapping[str, object], name: str) -> list[object]:
-        """Return the tables of a list."""
-        entries = tree.get(name, [])
-        if not isinstance(entries, list):
-            raise self.fault(name, f"{name} is not a list of tables", hint=f"write [[{name}]]")
-        return entries
-
-    def of_module(self, index: int, entry: object, before: Sequence[Budget]) -> Iterator[Budget]:
+    def of_module(
+        self, index: int, entry: Mapping[str, Any], before: Sequence[Budget]
+    ) -> Iterator[Budget]:
         """Yield the budgets of one ``[[models]]`` table, one per combination of its lists."""
-        if not isinstance(entry, dict):
-            raise self.fault("models", "models is not a table", index)
         fields = tuple(name.replace("_", "-") for name in KEYS)
         allowed = ("source", "name", "input", "kwargs", "jax", *fields, *BY_KEY)
         for key in entry:
             if key not in allowed:
                 raise self.fault(key, f"no key {key!r} in a model", index, known=allowed)
-        source, inputs = entry.get("source"), entry.get("input", [])
-        inputs = [inputs] if isinstance(inputs, str) else inputs
-        if not isinstance(source, str) or not is_named(source):
-            hint = 'source = "package.module:Name"'
-            raise self.fault("source", "source names no PyTorch module", index, hint=hint)
-        name = entry.get("name")
-        if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
-            raise self.fault("name", "name is not a word", index, hint='name = "large"')
-        model_name = source if name is None else f"{source}/{name}"
-        if not isinstance(inputs, list) or not all(isinstance(i, str) for i in inputs):
-            hint = 'input = "8x3x224x224"'
-            raise self.fault("input", "input is not a shape or a list of them", index, hint=hint)
-        kwargs = entry.get("kwargs", {})
-        if not isinstance(kwargs, dict):
-            hint = "kwargs = { width = 64 }"
-            raise self.fault("kwargs", "kwargs is not a table", index, hint=hint)
-        text = json.dumps(kwargs, default=str) if kwargs else ""
-        if not isinstance(is_jax := entry.get("jax", False), bool):
-            raise self.fault("jax", "jax is not true or false", index)
-        folder = str(self.path.parent)
-        place = f"{from_here(self.path.parent, self.path.name)}:{self.line('source', index)}"
-        module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax, place=place)
+        model_name, module = self.module(index, entry)
         # the baseline has entries by name: one name is one module with one set of inputs
         if any(b.module not in (None, module) for b in before if b.covers(model_name)):
             hint = 'give each set of inputs a name, as in name = "large"'
@@ -270,10 +240,8 @@ class BudgetReader(TableReader):
                 module,
             )
 
-    def budget(self, index: int, entry: object) -> Budget:
+    def budget(self, index: int, entry: Mapping[str, Any]) -> Budget:
         """Parse one ``[[budget]]`` table."""
-        if not isinstance(entry, dict):
-            raise self.fault("budget", "budget is not a table", index)
         allowed = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
         for key in entry:
             if key not in allowed:

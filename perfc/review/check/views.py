@@ -24,9 +24,9 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
+from perfc.view.report.limit import written
 from perfc.view.report.units import plural
 
-from .limits import written
 from .lock.baseline import KEYS
 from .run import CheckResult
 from .verdict import BaselineStatus, LimitExceeded, Outcome, Result

@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 
 from perfc.ir.record import record
-from perfc.review.check.limits import Limit, parse_limit, scale, written
 from perfc.review.check.sizing import SHOWN, guess, size_line
 from perfc.review.check.verdict import UNDECIDED, LimitExceeded, Outcome
 from perfc.review.check.why import decided, hidden
 from perfc.review.diff.figures import Figure, Metric
+from perfc.view.report.limit import Limit, parse_limit, scale, written
 from perfc.view.report.units import Unit
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from perfc.ir.facts import Origin
 from perfc.review.check.config import Level, LimitRule
-from perfc.review.check.limits import parse_limit
 from perfc.review.check.lock.baseline import BaselineCase, Entry
 from perfc.review.check.verdict import BaselineStatus, Outcome, judge
 from perfc.review.diff.figures import Figure, Metric
+from perfc.view.report.limit import parse_limit
 from perfc.view.report.units import Unit
 
 from .projects import BUDGETS, models, said

@@ -9,8 +9,8 @@ import pytest
 from perfc.errors import ParseError
 from perfc.review.check.config import load
 from perfc.review.check.globs import is_match
-from perfc.review.check.limits import parse_limit
 from perfc.review.diff.figures import Metric
+from perfc.view.report.limit import parse_limit
 from perfc.view.report.units import Unit
 
 from .projects import BUDGETS, said

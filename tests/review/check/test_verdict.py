@@ -9,7 +9,6 @@ import pytest
 
 from perfc.ir.facts import Origin
 from perfc.review.check.config import Level, LimitRule
-from perfc.review.check.limits import parse_limit
 from perfc.review.check.lock.baseline import BaselineCase, Entry
 from perfc.review.check.verdict import (
     UNDECIDED,
@@ -26,6 +25,7 @@ from perfc.review.check.verdict import (
     worst,
 )
 from perfc.review.diff.figures import Figure, Metric
+from perfc.view.report.limit import parse_limit
 
 CASE: Any = BaselineCase("m.onnx", "a100", "ort", "", (), ())
 FLOP, TIME = Metric.FLOP, Metric.TIME
