@@ -57,7 +57,7 @@ ABOVE = {
         "perfc/frontend/config",
         "perfc/frontend/checkpoints",
         "perfc/frontend/diffusion",
-        "perfc/commands/shared/parallel",
+        "perfc/commands/workloads/_parallel",
     ),
     "trace": ("perfc/measuring/trace", "perfc/measuring/ncu"),
     "measuring": ("perfc/measuring",),

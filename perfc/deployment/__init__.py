@@ -165,9 +165,9 @@ class Deployment:
         """
         if self.table.framework is not Framework.TORCH or self.table.is_trainer:
             return None
-        from perfc.frontend.config import code_of
+        from perfc.frontend.formats import configurations
 
-        return code_of(self.version if self.table.is_library else None)
+        return configurations().code_of(self.version if self.table.is_library else None)
 
     @property
     def is_step(self) -> bool:

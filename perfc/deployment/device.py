@@ -54,15 +54,15 @@ def usual_engine(model: object) -> str:
 
     llama.cpp for a GGUF file, PyTorch for a model that generates no tokens, else a serving engine.
     """
-    from perfc.frontend.checkpoints.sources import is_gguf
-    from perfc.frontend.config import read_config
+    from perfc.frontend.formats import by_name, configurations, head_of
 
     if not isinstance(model, str | os.PathLike):
         return SERVING_DEFAULT
-    if is_gguf(path := os.fspath(model)):
+    path = os.fspath(model)
+    if by_name("gguf").reads(path, head_of(path)):
         return LOCAL_DEFAULT
     try:
-        return SERVING_DEFAULT if read_config(path).decoder is not None else TRAINING_DEFAULT
+        return SERVING_DEFAULT if configurations().generates(path) else TRAINING_DEFAULT
     except ModelError:
         # the command that reads the model next reports the error
         return SERVING_DEFAULT

@@ -140,15 +140,15 @@ def of_configuration(how: Deployment) -> Deployment:
     On GPUs these are kernels of trainers, products in the machine's 16-bit type and f32 master
     weights; under another runtime or autocast, those of PyTorch's modules.
     """
-    from perfc.frontend.config.precision import SINGLE_TYPES, usual_type
+    from perfc.frontend.formats import configurations
 
     machine, table = load_machine(how.target), runtime(how.runtime or TRAINER)
     is_trainer = table.is_trainer and table.runs_on(machine.kind, machine.vendor)
     if not is_trainer or how.dtype.startswith("amp-"):
         return replace(how, runtime=how.stated_runtime)
     # fields that the user gives stay; other fields get the defaults, and `usual` lists their names
-    dtype = how.dtype or usual_type(machine.takes)
-    keeps = dtype not in SINGLE_TYPES if how.master_weights is None else how.master_weights
+    dtype, keeps = configurations().usual_training(machine.takes, how.dtype)
+    keeps = keeps if how.master_weights is None else how.master_weights
     step = replace(how, runtime=table.name, dtype=dtype, master_weights=keeps)
     fields = ("runtime", "dtype", "master_weights")
     chosen = [n for n in fields if getattr(how, n) != getattr(step, n)]
@@ -196,6 +196,6 @@ def trained_in(how: Deployment) -> ServingPrecision | None:
     """Return the element types of a step that runs as trainers' kernels; None for other runs."""
     if not how.train or not how.table.is_trainer:
         return None
-    from perfc.frontend.config.precision import training_precision, type_named
+    from perfc.frontend.formats import configurations
 
-    return training_precision(type_named(how.dtype), load_machine(how.target).takes)
+    return configurations().trained_in(how.dtype, load_machine(how.target).takes)

@@ -56,15 +56,13 @@ def is_configuration(model: object) -> bool:
     """Return True if a model is given by its configuration; imports the reader only if needed."""
     if not isinstance(model, str | os.PathLike):
         return False
-    from .formats import format_of, head_of, onnx
+    from .formats import CONFIGURATIONS, by_name, format_of, head_of, onnx
 
     path = os.fspath(model)
     if format_of(path) is onnx:
         return False
-    from .formats import config, gguf, safetensors
-
     head = head_of(path)
-    return any(form.reads(path, head) for form in (config, gguf, safetensors))
+    return any(by_name(name).reads(path, head) for name in CONFIGURATIONS)
 
 
 def format_name(model: object) -> str:

@@ -38,6 +38,8 @@ FINDINGS = 1
 """Exit code if a measured kernel is above a ceiling, which no execution can be."""
 
 
+MEASURED = "perfc.measuring.ncu.overlay:read"
+"""Function of the room of traces that reads measured kernels."""
 DOCUMENTS = {"roofline": "perfc.view.chart.json_form:RooflineView"}
 """JSON document of the command, and the type that defines its schema."""
 
@@ -87,9 +89,7 @@ def command(
     elif options.sizes or options.values:
         raise click.UsageError("sizes and --value need a --model")
     for path in measured:
-        from perfc.measuring.ncu.overlay import read
-
-        overlay = read(path, machine, table)
+        overlay = _names.imported(MEASURED)(path, machine, table)
         marks += overlay.marks
         notes += overlay.notes
     drawn = chart(title, roofs_of(machine), marks, notes)

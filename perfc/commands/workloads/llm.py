@@ -15,7 +15,6 @@ from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
 
 from ..shared import names as _names
-from ..shared.parallel import parallel_options
 from ..shared.prelude import (
     DefaultGroup,
     DeploymentOptions,
@@ -31,8 +30,9 @@ from ..shared.prelude import (
     reads,
     show_result,
 )
-from ..shared.step import option_value
 from ..shared.table import table_options
+from ._parallel import parallel_options
+from ._step import option_value
 
 if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs

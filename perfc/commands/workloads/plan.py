@@ -11,8 +11,8 @@ import click
 from perfc.errors import ParseError
 
 from ..shared.prelude import DeploymentOptions, grouped_command, show_result
-from ..shared.step import step_of, step_options
 from ..shared.table import table_options
+from ._step import step_of, step_options
 
 DOCUMENTS = {
     "plan": "perfc.distributed.plan:PlanView",

@@ -13,9 +13,9 @@ from typing import Any, TypeGuard
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints.json_file import loaded, parsed
 from perfc.ir import record
 
-from ..reading.json_file import loaded, parsed
 from ..source import one_line, open_file, unreadable
 
 INDEX = "model.safetensors.index.json"

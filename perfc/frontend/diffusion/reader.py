@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ModelError, suggestion
+from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import FILE
-from perfc.frontend.reading.json_file import loaded
 
 from .pipeline import DiffusionPipeline, PartRole, Picture, PipelinePart
 

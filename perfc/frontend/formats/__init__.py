@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from perfc.common.declared import modules
 from perfc.ir import Known, Module, record
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PLAIN = (b"\x08", b"\x1f")
 """First bytes of ONNX files, plain and compressed by gzip: they are recognised without importing
 other formats."""
+CONFIGURATIONS = ("config", "gguf", "safetensors")
+"""Formats that describe a language model instead of listing its operators."""
 
 
 @record
@@ -64,6 +67,48 @@ class ModelFormat(Protocol):
         Raises:
             ModelError: the model cannot be read.
         """
+
+
+class ConfigurationFormat(ModelFormat, Protocol):
+    """Functions of the format of configurations, whose models run as a deployment has it."""
+
+    def generates(self, path: str) -> bool:
+        """Return True for a model that generates tokens.
+
+        Raises:
+            ModelError: the configuration cannot be read.
+        """
+
+    def code_of(self, version: tuple[int, int] | None) -> ModuleCode:
+        """Return the code of transformers that runs a model, of the newest version for None."""
+
+    def usual_training(self, takes: Callable[[str], bool], dtype: str) -> tuple[str, bool]:
+        """Return the type of products in training, and whether an optimizer keeps f32 copies.
+
+        Args:
+            takes: whether the machine multiplies a type.
+            dtype: the given type; "" for the usual one of the machine.
+        """
+
+    def trained_in(self, dtype: str, takes: Callable[[str], bool]) -> ServingPrecision:
+        """Return the element types of a step whose products have a type, on a machine.
+
+        Raises:
+            ParseError: an unknown format, autocast, or one whose weights have no gradient.
+        """
+
+    def shipped(self, name: str) -> dict[str, Any] | None:
+        """Return the keys of a configuration that perfc ships; None if none has that name."""
+
+
+def by_name(name: str) -> Any:
+    """Return the format of a name, which is that of its module."""
+    return import_module(f".{name}", __name__)
+
+
+def configurations() -> ConfigurationFormat:
+    """Return the format of configurations."""
+    return cast("ConfigurationFormat", by_name(CONFIGURATIONS[0]))
 
 
 def format_of(model: str | bytes | os.PathLike[str]) -> ModelFormat:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from perfc.errors import ModelError
 from perfc.ir import Module
 
 from ..reading.module_name import is_named
 from . import ReadOptions
+
+if TYPE_CHECKING:
+    from ..config import ModuleCode, ServingPrecision
 
 
 def reads(path: str, head: bytes) -> bool:
@@ -34,3 +40,51 @@ def lower(model: str | bytes, options: ReadOptions) -> Module:
         code=options.code,
         trained_in=options.trained_in,
     )
+
+
+def generates(path: str) -> bool:
+    """Return True for a model that generates tokens.
+
+    Raises:
+        ModelError: the configuration cannot be read.
+    """
+    from ..config import read_config
+
+    return read_config(path).decoder is not None
+
+
+def code_of(version: tuple[int, int] | None) -> ModuleCode:
+    """Return the code of transformers that runs a model, of the newest version for None."""
+    from ..config.lowering import module_code
+
+    return module_code.code_of(version)
+
+
+def usual_training(takes: Callable[[str], bool], dtype: str) -> tuple[str, bool]:
+    """Return the type of products in training, and whether an optimizer keeps f32 copies."""
+    from ..config.precision import SINGLE_TYPES, usual_type
+
+    usual = dtype or usual_type(takes)
+    return usual, usual not in SINGLE_TYPES
+
+
+def trained_in(dtype: str, takes: Callable[[str], bool]) -> ServingPrecision:
+    """Return the element types of a step whose products have a type, on a machine.
+
+    Raises:
+        ParseError: an unknown format, autocast, or one whose weights have no gradient.
+    """
+    from ..config.precision import training_precision, type_named
+
+    return training_precision(type_named(dtype), takes)
+
+
+def shipped(name: str) -> dict[str, Any] | None:
+    """Return the keys of a configuration that perfc ships; None if none has that name."""
+    from perfc.frontend.checkpoints.json_file import loaded
+
+    from ..checkpoints.sources import located, nearest
+
+    plain = name.lower().rpartition("/")[2]
+    # `nearest` returns the name itself only if it is shipped, else similar names
+    return loaded(located(plain)[0]) if nearest(plain) == (plain,) else None

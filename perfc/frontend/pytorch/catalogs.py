@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import Parameter, signature
@@ -80,15 +79,12 @@ def shipped(name: str) -> dict[str, Any]:
     Raises:
         ModelError: none has that name.
     """
-    from ..checkpoints.sources import located, nearest
-    from ..reading.json_file import content_of
+    from ..formats import configurations
 
-    plain = name.lower().rpartition("/")[2]
-    # `nearest` returns the name itself only if it is shipped, else similar names
-    if nearest(plain) != (plain,):
+    content = configurations().shipped(name)
+    if content is None:
         hint = "a configuration that perfc knows: perfc llm --help"
         raise ModelError(f"no configuration of {name} in the local cache", hint=hint)
-    content: dict[str, Any] = json.loads(content_of(located(plain)[0]))
     return {k: v for k, v in content.items() if k != "transformers_version"}
 
 

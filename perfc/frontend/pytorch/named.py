@@ -125,14 +125,14 @@ def module_from(model: NamedModule, entry: bytes) -> Module:
     Raises:
         ModelError: its archive is damaged.
     """
-    from ..formats import ReadOptions, format_of, stablehlo
+    from ..formats import ReadOptions, by_name, format_of
     from .torch_program import module_of, with_examples
 
     # JSON has no line break, an archive may have many
     head, _, archive = entry.partition(b"\n")
     answer, name = json.loads(head), model.name.rpartition(":")[2]
     if model.is_jax:
-        module = stablehlo.lower_functions(answer["functions"], model.name)
+        module = by_name("stablehlo").lower_functions(answer["functions"], model.name)
         module = with_examples(module, {}, answer.get("batch"))
     elif answer.get("is_relax"):
         module = format_of(archive).lower(archive, ReadOptions())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -58,10 +59,10 @@ def by_tokens(
 def _generates(model: object) -> bool:
     """Return True if a model is the configuration of a language model that generates tokens."""
     from perfc.frontend import is_configuration
-    from perfc.serving.service import decoder_of
+    from perfc.frontend.formats import configurations
 
     try:
-        return is_configuration(model) and bool(decoder_of(model))  # type: ignore[arg-type]
+        return is_configuration(model) and configurations().generates(os.fspath(model))  # type: ignore[call-overload]
     except PerfcError:
         return False
 
@@ -70,7 +71,7 @@ def _served(
     setting: ModelSetting, machine: Machine, prices: Prices, osl: int | None
 ) -> ServingReport | None:
     """Return the report of `perfc.llm` for a deployment; None if no engine runs so."""
-    from perfc.serving.service import llm
+    from perfc import llm
 
     how = setting.deployment.for_model(setting.model, setting.predictor)
     options: ServingOptions = {

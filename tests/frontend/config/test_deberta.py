@@ -9,10 +9,10 @@ import pytest
 
 import perfc
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
-from perfc.frontend.reading.json_file import loaded
 from perfc.ir.symbolic.evaluate import evaluate
 
 NAME = "deberta-v3-base"

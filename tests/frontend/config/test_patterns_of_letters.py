@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention, Experts, Mamba2, Mlp
 from perfc.frontend.config.model import mixers
 from perfc.frontend.config.reader import described
-from perfc.frontend.reading.json_file import loaded
 
 PATH, _ = located("nemotron-h-8b")
 

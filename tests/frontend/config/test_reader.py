@@ -14,11 +14,11 @@ import perfc
 from perfc import cli
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
+from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import is_config, load_config, lower, read_config, reader, shipped
 from perfc.frontend.config.model import Attention, Experts, mixers
 from perfc.frontend.config.reader import families
-from perfc.frontend.reading.json_file import loaded
 from perfc.view.report import Grade
 
 CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"

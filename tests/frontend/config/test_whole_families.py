@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import PerfcError
+from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import located
 from perfc.frontend.config import LanguageModel, read_config, shipped
 from perfc.frontend.config.facts import cache_bytes, parameters, state_bytes
 from perfc.frontend.config.precision import precision_of
 from perfc.frontend.config.reader import described as read_tree
-from perfc.frontend.reading.json_file import loaded
 
 GOLDEN = Path(__file__).with_name("whole_families.txt")
 CHANGES = Path(__file__).with_name("whole_families_keys.txt")

@@ -15,7 +15,7 @@ import click
 from perfc.common.fitted import data_next_to
 from perfc.machine.parallel import KEYS, Parallel
 
-from .deployment import DeploymentOptions
+from ..shared.deployment import DeploymentOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")

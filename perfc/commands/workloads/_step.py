@@ -14,12 +14,12 @@ from perfc.ir import record
 from perfc.machine import Reserve
 from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 
-from .deployment import DeploymentOptions, model_options
-from .deployment_option import by_default, reads
-from .options import names_in
-from .output import format_options
-from .parallel import degree_options
-from .report import color_option
+from ..shared.deployment import DeploymentOptions, model_options
+from ..shared.deployment_option import by_default, reads
+from ..shared.options import names_in
+from ..shared.output import format_options
+from ..shared.report import color_option
+from ._parallel import degree_options
 
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Default cluster and optimizer."""

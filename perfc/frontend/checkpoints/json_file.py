@@ -8,9 +8,8 @@ from os import stat as status
 from typing import Any
 
 from perfc.errors import ModelError, reason_of
-
-from ..source import is_deeper, one_line
-from .magic import refuse_trace
+from perfc.frontend.reading.magic import refuse_trace
+from perfc.frontend.source import is_deeper, one_line
 
 LONGEST_BYTES = 1 << 20
 """Maximum bytes of a configuration file; the longest published file is below 100 kB."""
