@@ -32,8 +32,8 @@ from benchmarks.fusion_modules import FAMILIES
 from perfc.errors import PerfcError
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.runtimes import runtime
-from perfc.study.fusion_oracle import OracleRequest, compared
-from perfc.study.fusion_oracle.oracles import names, oracle_of
+from perfc_lab.fusion import OracleRequest, compared
+from perfc_lab.fusion.oracles import names, oracle_of
 
 IMAGE = ("1x3x224x224",)
 OF_TESTS = ("inductor", "tvm")

@@ -53,7 +53,7 @@ class Commands(click.Group):
 
             args = former.new_sides(args)
             say(f"note: it is now perfc {' '.join(args)}")
-        is_former = args[:2] in (["bulk", "run"], ["bulk", "report"])
+        is_former = args[:2] in (["bulk", "run"], ["bulk", "report"], ["dev", "fusion"])
         is_known = not args or args[0].startswith("-") or listing.module_of(args[0]) is not None
         if is_known and not is_former:
             return super().resolve_command(ctx, args)

@@ -35,7 +35,6 @@ CALLS: Mapping[str, str] = {
     "eval trees": "--data .",
     "explain": "model.onnx relu",
     "fit": "model.onnx -t a100 --batch 4",
-    "dev fusion": "model.onnx --oracle tensorrt --engine layers.json",
     "dev ir": "model.onnx",
     "lint": "model.onnx",
     "llm search": "llama-3.1-8b -t h100 --dtype f8 --isl 64 --osl 8",
@@ -120,7 +119,6 @@ def write(folder: Path) -> None:
     (folder / "perfc.toml").write_text(BUDGETS)
     (folder / "rows.csv").write_text(ROWS)
     (folder / "report.csv").write_bytes(NCU.read_bytes())
-    (folder / "layers.json").write_text('{"Layers": [{"Name": "product + relu"}]}')
     (folder / "trace.json").write_bytes(TRACE.read_bytes())
     assert cli.run(["check", "--write-baseline", "--config", str(folder / "perfc.toml")]) == 0
     assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0

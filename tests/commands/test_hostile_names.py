@@ -114,7 +114,6 @@ CALLS: dict[str, tuple[str, ...]] = {
     "explain": (MODEL, "1"),
     "fit": (MODEL, "-t", "a100", "--batch", "4"),
     "dev ir": (MODEL,),
-    "dev fusion": ("layered.onnx", "--oracle", "tensorrt", "--engine", "layers.json"),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
     "llm search": (CONFIG, "-t", "h100", "--dtype", "half", "--isl", "64", "--osl", "8"),
@@ -183,10 +182,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     del plain.graph.node[-1], plain.opset_import[1:]
     plain.graph.output[0].name = named("y")
     (path / "plain.onnx").write_bytes(plain.SerializeToString())
-    plain.graph.node[0].name = "product"
-    (path / "layered.onnx").write_bytes(plain.SerializeToString())
-    layer = {"Name": named("layer"), "Metadata": "[ONNX Layer: product]"}
-    (path / "layers.json").write_text(json.dumps({"Layers": [layer]}))
     model.graph.node[1].op_type = "Erf"
     (path / "changed.onnx").write_bytes(model.SerializeToString())
     budgets = BUDGETS.replace('flop = { fail = "+5%" }', 'flop = { max = "1" }\ntime = "1 ns"')

@@ -54,7 +54,6 @@ CASES = (
     ("ncu", "trace report.csv"),
     ("ncu", "trace report.csv --target v100-16gb"),
     ("trace", "trace trace.json"),
-    ("fusion", "dev fusion model.onnx --oracle tensorrt --engine layers.json"),
     ("trace-diff", "diff trace.json trace.json"),
     ("trace-ranks", "trace trace.json trace.json"),
     ("roofline", "roofline a100 --model model.onnx"),

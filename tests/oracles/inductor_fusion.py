@@ -14,7 +14,7 @@ from perfc.ir import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import runtime
-from perfc.study.fusion_oracle import OracleAnswer, OracleGroup
+from perfc_lab.fusion import OracleAnswer, OracleGroup
 
 TABLE = runtime("inductor")
 

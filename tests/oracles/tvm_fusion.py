@@ -15,7 +15,7 @@ from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import runtime
-from perfc.study.fusion_oracle import OracleAnswer, OracleGroup, OracleRequest
+from perfc_lab.fusion import OracleAnswer, OracleGroup, OracleRequest
 
 TABLE = runtime("tvm")
 

@@ -13,7 +13,7 @@ from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import runtime
-from perfc.study.fusion_oracle import OracleRequest, compared, is_executed, operators
+from perfc_lab.fusion import OracleRequest, compared, is_executed, operators
 from tests.oracles import tvm_fusion
 
 TABLE = runtime("tvm")

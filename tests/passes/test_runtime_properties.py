@@ -29,8 +29,8 @@ HEAD = "base = {!r}\ntitle = 'ACME'\nsource = '...'\n"
 Adding = Callable[[str, str, str], None]
 READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
-    "perfc/study/fusion_oracle/oracles/ort.py": "whose graphs an oracle writes",
-    "perfc/study/fusion_oracle/oracles/tensorrt.py": "whose layers an oracle reads",
+    "lab/perfc_lab/fusion/oracles/ort.py": "whose graphs an oracle writes",
+    "lab/perfc_lab/fusion/oracles/tensorrt.py": "whose layers an oracle reads",
     "perfc/common/extras.py": "an extra of the package",
     "perfc/deployment/step.py": "what a model is",
     "perfc/frontend/pytorch/trainers.py": "what a switch of trainers asks for",

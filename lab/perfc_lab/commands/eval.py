@@ -17,6 +17,7 @@ from perfc.errors import PerfcError
 from perfc_lab.commands._table import lab_options
 
 from ._board_options import complain, graphs_option, tables_option, written_by
+from ._fusion import fusion_command
 from ._gnn_llm import eval_command
 from ._papers import papers_command
 
@@ -260,4 +261,5 @@ def graph(
 
 
 command.add_command(eval_command)
+command.add_command(fusion_command)
 command.add_command(papers_command)

@@ -88,8 +88,6 @@ runtimes = called("perfc.passes.runtimes:runtimes")
 """The runtimes with a fusion table."""
 conventions = called("perfc.passes.conventions:conventions")
 """The conventions of other FLOP counters."""
-oracles = called("perfc.study.fusion_oracle.oracles:names")
-"""The compilers that report which operators they fuse."""
 serving_predictors = called("perfc.serving.output.published:names")
 """The installed published predictors of language models."""
 regions = called("perfc.deployment.prices:regions")

@@ -34,7 +34,7 @@ LAZY = re.compile(
 """Files of perfc that are requested when they are read."""
 LEFT_OUT = re.compile(
     r"(^|/)(__pycache__|tests?)(/|$)|\.(pyi|pxd|c|h|cu|typed|a|pc|ini)$"
-    r"|^perfc/(measuring|kernels/backends|study/fusion_oracle|frontend/(openvino|stablehlo))/"
+    r"|^perfc/(measuring|kernels/backends|frontend/(openvino|stablehlo))/"
     r"|^perfc/review/(check|rules|lint)/|^perfc/commands/web/(page/|samples/README|lock|server)"
     r"|^numpy/(f2py|random|fft|ma|polynomial|testing|distutils|doc|_pyinstaller)(/|$)"
     r"|/(RECORD|METADATA)$"

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 from perfc import cli
 from perfc.errors import MissingExtraError, ModelError, PerfcError
-from perfc.study.fusion_oracle import Agreement, FusionComparison, OracleRequest, compared
-from perfc.study.fusion_oracle.oracles import oracle_of
+from perfc_lab.fusion import Agreement, FusionComparison, OracleRequest, compared
+from perfc_lab.fusion.oracles import oracle_of
 from tests.oracles import inductor_fusion, tvm_fusion
 
 
@@ -95,7 +95,7 @@ def test_the_command_prints_groups_and_agreement(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = [
-        "dev",
+        "eval",
         "fusion",
         model,
         "--oracle",
