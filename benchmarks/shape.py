@@ -49,29 +49,8 @@ LAYOUT = {
     tokenize.ENDMARKER,
 }
 SCRIPTS = {".j2", ".js", ".mjs", ".html", ".css", ".jinja"}
-FORMATS = ("openvino", "tflite", "stablehlo", "relax")
-ABOVE = {
-    "distributed": ("perfc/distributed", "perfc/commands/workloads/plan"),
-    "serving": (
-        "perfc/serving",
-        "perfc/frontend/config",
-        "perfc/frontend/checkpoints",
-        "perfc/frontend/diffusion",
-        "perfc/commands/workloads/_parallel",
-    ),
-    "trace": ("perfc/measuring/trace", "perfc/measuring/ncu"),
-    "measuring": ("perfc/measuring",),
-    "review": ("perfc/review",),
-    "formats": (
-        *(f"perfc/frontend/{name}" for name in FORMATS),
-        *(f"perfc/frontend/formats/{name}" for name in FORMATS),
-        "perfc/frontend/conversion",
-    ),
-    "desk": ("perfc/commands/web", "perfc/commands/help", "perfc/study/bulk"),
-}
-"""Rooms above the core, with where they stand; the first that matches is the room."""
-COMMANDS = ("workloads", "measurement", "review")
-"""Folders of commands of rooms above the core."""
+WALL = "the core imports no room above it"
+"""Contract of import-linter whose sources are the core; what it forbids are the rooms above."""
 DOORS = {"perfc", "perfc.errors", "perfc.cli", "perfc.api", "perfc.testing"}
 """Modules that users import."""
 TESTED = ("view", "study", "commands", "review")
@@ -195,19 +174,27 @@ def sizes() -> dict[str, int]:
     return dict(total)
 
 
-def room_of(place: str) -> str:
-    """Return the room above the core that has a file, or "core"."""
-    match place.split("/"):
-        case ["perfc", "commands", folder, *_] if folder in COMMANDS:
-            return folder
-    return next(
-        (
-            r
-            for r, at in ABOVE.items()
-            if any(place.startswith(f"{f}/") or place == f"{f}.py" for f in at)
-        ),
-        "core",
-    )
+@cache
+def placed() -> dict[str, str]:
+    """Return "core" or "above" of each package and module that the contract of the wall lists."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    wall = next(c for c in contracts if c["name"] == WALL)
+    core, above = wall["source_modules"], wall["forbidden_modules"]
+    # a package whose modules are of several rooms is not listed; what it imports itself is core's
+    inner = (m.rsplit(".", n)[0] for m in core for n in range(1, m.count(".") + 1))
+    return {
+        **dict.fromkeys(inner, ""),
+        **dict.fromkeys(core, "core"),
+        **dict.fromkeys(above, "above"),
+    }
+
+
+def room_of(name: str) -> str:
+    """Return "core" or "above" by the longest name that is listed; "" for a module of no room."""
+    holders = (name.rsplit(".", n)[0] if n else name for n in range(name.count(".") + 1))
+    holder = next(h for h in holders if h in placed())
+    return placed()[holder] or ("core" if holder == name else "")
 
 
 def name_of(path: Path) -> str:
@@ -272,9 +259,9 @@ def at_run_time(parsed: ast.AST) -> Iterator[ast.AST]:
 
 
 def edges() -> set[tuple[str, str]]:
-    """Return the pairs of files of the product of which the first imports the second."""
+    """Return the pairs of modules of the product of which the first imports the second."""
     return {
-        (place_of(path), place_of(named()[name]))
+        (name_of(path), name)
         for path in modules(*PRODUCT)
         for name in imports(path, list(at_run_time(tree(path))))
         if name in named()
@@ -283,12 +270,12 @@ def edges() -> set[tuple[str, str]]:
 
 def walls() -> dict[str, int]:
     """Return imports upwards out of the core, and modules of the core that others import."""
-    between = [(a, b, room_of(a), room_of(b)) for a, b in edges()]
+    upwards = [(a, b) for a, b in edges() if room_of(a) == "core" and room_of(b) == "above"]
+    doors = {b for a, b in edges() if room_of(a) == "above" and room_of(b) == "core"}
     return {
-        "imports from the core to a room above it": sum(a == "core" != b for _, _, a, b in between),
-        "modules of the core that rooms above import": len(
-            {b for _, b, above, below in between if above != "core" and below == "core"}
-        ),
+        "modules of no room": sum(not room_of(name) for name in named()),
+        "imports from the core to a room above it": len(upwards),
+        "modules of the core that rooms above import": len(doors),
     }
 
 
