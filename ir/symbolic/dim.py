@@ -266,6 +266,14 @@ def _is_atom(d: Poly, kind: AtomKind | None = None) -> bool:
     return not rest and c == 1 and len(monomial) == 1 and kind in (None, monomial[0].kind)
 
 
+def lone_atom(d: Dim) -> tuple[Atom | None, int]:
+    """Return the atom and the number of ``atom + number``; (None, 0) for any other extent."""
+    rest = [t for t in _terms(d) if t[0]]
+    if len(rest) != 1 or rest[0][1] != 1 or len(rest[0][0]) != 1:
+        return None, 0
+    return rest[0][0][0], sum(c for m, c in _terms(d) if not m)
+
+
 def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
     """Return True if ``x`` cannot be the extremum because of ``y``."""
     return bool(at_most(y, x)) if kind is AtomKind.MIN else bool(at_most(x, y))
@@ -344,10 +352,17 @@ def at_most(a: Dim, b: Dim) -> bool | None:
 
 def _structurally_at_most(a: Dim, b: Dim) -> bool:
     """Return True if an argument of a minimum or maximum proves ``a <= b``."""
+    if isinstance(b, Poly) and _is_atom(b, AtomKind.MIN):
+        return all(at_most(a, x) for x in b.terms[0][0][0].args)
     if isinstance(a, Poly) and _is_atom(a, AtomKind.MIN):
         return any(at_most(x, b) for x in a.terms[0][0][0].args)
     if isinstance(b, Poly) and _is_atom(b, AtomKind.MAX):
         return any(at_most(a, x) for x in b.terms[0][0][0].args)
+    # quotients by one number are in the order of their dividends
+    (x, added_x), (y, added_y) = lone_atom(a), lone_atom(b)
+    if x and y and x.kind is y.kind is AtomKind.FLOOR and x.args[1] == y.args[1]:
+        ahead = y.args[0] - x.args[0] + (added_y - added_x) * y.args[1]
+        return ahead >= 0 if isinstance(ahead, int) else False
     return False
 
 

@@ -206,3 +206,12 @@ def test_expressions_that_would_explode_are_refused() -> None:
         parse_dim("*".join([wide] * 6), table)
     with pytest.raises(ParseError, match="too large"):
         parse_dim("*".join(["9999999999"] * 600), table)
+
+
+def test_quotients_by_one_number_are_in_the_order_of_their_dividends() -> None:
+    s = SYMBOLS["S"]
+    assert at_most((s + 1) // 2 - 1, s // 2)
+    assert at_most(s // 3, s // 3)
+    assert at_most(s // 2, (s + 1) // 2 - 1) is None
+    assert at_most(s // 3, s // 2) is None
+    assert str(dim_max(dim_min(s // 2, 4), dim_min((s + 3) // 2, 4))) == "min(((S + 1)//2) + 1, 4)"

@@ -139,7 +139,7 @@ class Conv(FilteredMaps):
         for i, span in enumerate(spans):
             self._check_window(x[i + 2], span, pads[i])
         return tuple(
-            output_extent(x[i + 2], spans[i], strides[i], pads[i], self.auto_pad)
+            output_extent(x[i + 2], spans[i], strides[i], pads[i], self.auto_pad, fits=True)
             for i in range(rank)
         )
 

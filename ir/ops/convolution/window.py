@@ -23,6 +23,7 @@ from ... import (
     storage_bytes,
 )
 from ...problem.window import SlidingWindow, WindowOperation
+from .fitting import Fitting, through
 
 Spatial = tuple[Dim, ...]
 
@@ -88,30 +89,33 @@ def pad_pairs(pads: Sequence[int], rank: int) -> tuple[tuple[int, int], ...]:
     return tuple(zip(pads[:rank], pads[rank:], strict=True))
 
 
-def windows(extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: bool) -> Dim:
+def windows(
+    extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: bool, fits: bool = False
+) -> Dim:
     """Return the number of windows of ``span``: ``(extent + pads - span)//stride + 1``.
 
     With ``ceil`` a last, partly filled window is added unless it would start in the trailing pad.
+    With ``fits`` symbolic extents hold a window, as a run refuses smaller ones.
     Source: ONNX Conv-22, MaxPool-22 and pull request onnx/onnx#5741.
 
     Raises:
         ShapeError: the window is so much larger than the padded input that the count is negative.
     """
     before, after = pad
-    room = extent + before + after - span
     if not ceil:
-        if isinstance(room, int) and room < 0:
-            # as ONNX Runtime, which truncates the quotient toward zero, though the definition
-            # rounds down: the room becomes the next multiple of the stride toward zero
-            room = -(-room // stride) * stride
-        fitting = room // stride + 1
+        rule = Fitting(before + after - span, stride)
+        fitting = (
+            through(extent, rule.down) if fits and isinstance(extent, Poly) else rule.of(extent)
+        )
     else:
         # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): the sign of `slack`, their
         # difference before the division, decides which, whatever the extent
         slack = after - span + stride
         if isinstance(slack, Poly):
+            room = extent + before + after - span
             return dim_min(ceil_div(room, stride) + 1, ceil_div(extent + before, stride))
-        fitting = (extent + before + stride - 1 + min(slack, 0)) // stride
+        added = before + stride - 1 + min(slack, 0)
+        fitting = through(extent, lambda d: (d + added) // stride)
     if isinstance(fitting, int) and fitting < 0:
         raise ShapeError(
             f"window of {span} on an extent of {extent} padded by {before} and {after}"
@@ -127,19 +131,17 @@ def output_extent(
     auto_pad: str,
     *,
     ceil: bool = False,
+    fits: bool = False,
 ) -> Dim:
-    """Return the extent of the result along one axis, with ``auto_pad`` applied.
+    """Return the extent of the result along one axis, with ``auto_pad`` applied, as `windows`.
 
     Raises:
         ShapeError: the window is far larger than the padded input.
     """
-    match auto_pad:
-        case "SAME_UPPER" | "SAME_LOWER":
-            return ceil_div(extent, stride)
-        case "VALID":
-            return windows(extent, span, stride, (0, 0), ceil=ceil)
-        case _:
-            return windows(extent, span, stride, pad, ceil=ceil)
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        return through(extent, lambda d: ceil_div(d, stride))
+    used = (0, 0) if auto_pad == "VALID" else pad
+    return windows(extent, span, stride, used, ceil=ceil, fits=fits)
 
 
 def span_of(kernel: Dim, dilation: int) -> Dim:

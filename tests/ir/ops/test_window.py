@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perfc.errors import ShapeError
+from perfc.ir.graph import Value
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.convolution.fitting import LONGEST
+from perfc.ir.ops.convolution.pool import LpPool, MaxPool, Pool
 from perfc.ir.ops.convolution.window import output_extent, per_axis, span_of, touched, windows
-from perfc.ir.symbolic.dim import substitute, symbol
+from perfc.ir.symbolic.dim import Dim, substitute, symbol
+from perfc.ir.tensors.types import DType, TensorType
 
 H = symbol("H")
 
@@ -118,3 +127,65 @@ def test_rounding_up_never_counts_fewer_windows(stride: int) -> None:
 def test_an_attribute_of_another_length_is_refused() -> None:
     with pytest.raises(ShapeError, match="strides has 1 values for 2 spatial axes"):
         per_axis((2,), 2, 1, "strides")
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> Pool | Conv:
+    kernel = draw(st.integers(1, 7))
+    pads = draw(st.sampled_from(((), (0, 1), (1, 0), (2, 2))))
+    padding = draw(st.sampled_from(("NOTSET", "VALID", "SAME_UPPER")))
+    shared: dict[str, Any] = {"kernel_shape": (kernel,), "pads": pads, "auto_pad": padding}
+    shared["strides"] = (draw(st.integers(1, 4)),)
+    match draw(st.integers(0, 2)):
+        case 0:
+            return Conv(**shared)
+        case 1:
+            return LpPool(**shared)
+    # where SAME and dilations meet, implementations differ and the extent is left open
+    dilation = draw(st.integers(1, 2)) if padding != "SAME_UPPER" else 1
+    return MaxPool(**shared, dilations=(dilation,), ceil_mode=draw(st.integers(0, 1)))
+
+
+def behind(network: Sequence[Pool | Conv], extent: Dim) -> Dim:
+    """Return the extent behind the layers of a network; ONNX Runtime refuses empty inputs."""
+    for op in network:
+        if extent == 0:
+            raise ShapeError("an empty input")
+        x = Value("x", TensorType(DType.F32, (1, 1, extent)))
+        w = Value("w", TensorType(DType.F32, (1, 1, *op.kernel_shape)))
+        y = Value("y", op.infer((x, w) if isinstance(op, Conv) else (x,))[0])
+        assert y.shape is not None
+        extent = y.shape[2]
+    return extent
+
+
+@given(st.lists(layers(), min_size=1, max_size=4), st.lists(st.integers(1, 90), min_size=8))
+def test_formulas_are_right_at_any_size(network: list[Pool | Conv], sizes: list[int]) -> None:
+    try:
+        formula = behind(network, H)
+    except ShapeError:
+        return  # an extent before it is always smaller than a window
+    for size in sizes:
+        try:
+            found = behind(network, size)
+        except ShapeError:
+            continue  # no run is possible
+        assert substitute(formula, {"H": size}) == found, (formula, size)
+
+
+def test_small_inputs_of_pools_have_one_short_term() -> None:
+    """As in ONNX Runtime, a window may be larger than its input; in a convolution it may not."""
+    halves = MaxPool(kernel_shape=(2,), strides=(2,))
+    assert [str(behind([halves] * n, H)) for n in (1, 3)] == ["max((H//2), 1)", "max((H//8), 1)"]
+    assert str(behind([MaxPool(kernel_shape=(3,), strides=(2,), pads=(1, 1))], H)) == "((H + 1)//2)"
+    assert str(behind([Conv(strides=(2,), kernel_shape=(2,))], H)) == "(H//2)"
+    wide = LpPool(kernel_shape=(4,), strides=(2,))
+    assert str(behind([wide], H)) == "max((H//2) - 1, min(((H + 1)//2) - 1, 1))"
+    assert [behind([wide], n) for n in (2, 3, 4, 6)] == [0, 1, 1, 2]
+
+
+def test_formulas_of_endless_layers_stay_bounded() -> None:
+    extent: Dim = H
+    for _ in range(60):
+        extent = windows(2 * extent + 1, 9, 3, (0, 0), ceil=False)
+    assert len(str(extent)) < 20 * LONGEST
