@@ -232,14 +232,19 @@ class _RowReader:
         """Return the layers; equal ones are one object."""
         bound = self.scope.bound
         distinct: dict[Layer, Layer] = {}
-        result = []
-        for i, layer_kind in enumerate(self.kinds(count)):
+        made: dict[tuple[str, int], Layer] = {}
+        # without the number of a layer in its expressions, layers of one kind are equal
+        rest = {name: entry for name, entry in self.row.items() if name != "layer_kind"}
+        is_numbered = any("i" in names_of(text) for text in _expressions(rest))
+        for i, layer_kind in enumerate(kinds := self.kinds(count)):
             bound |= {"i": i, "layer": layer_kind}
+            if (layer_kind, i * is_numbered) in made:
+                continue
             layer = tuple(self.residual(entry, norm) for entry in self.row["residuals"])
             # a layer may lack a part, as an MLP; its residual is then empty
             layer = tuple(r for r in layer if r.branches)
-            result.append(distinct.setdefault(layer, layer))
-        return tuple(result)
+            made[layer_kind, i * is_numbered] = distinct.setdefault(layer, layer)
+        return tuple([made[kind, i * is_numbered] for i, kind in enumerate(kinds)])
 
     def kinds(self, count: int) -> tuple[str, ...]:
         """Return the kind of each layer, which the configuration may list."""
