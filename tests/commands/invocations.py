@@ -37,7 +37,7 @@ CALLS: Mapping[str, str] = {
     "fit": "model.onnx -t a100 --batch 4",
     "dev ir": "model.onnx",
     "lint": "model.onnx",
-    "llm search": "llama-3.1-8b -t h100 --dtype f8 --isl 64 --osl 8",
+    "llm search": "llama-3.1-8b -t l4 --dtype f8 --isl 2048 --osl 8",
     "llm serve": "llama-3.1-8b -t h100 --isl 64 --osl 8",
     "mig": "model.onnx -t a100",
     "measure": "model.onnx --target a100 --repeat 1 --min-time 0",

@@ -116,7 +116,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "dev ir": (MODEL,),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
-    "llm search": (CONFIG, "-t", "h100", "--dtype", "half", "--isl", "64", "--osl", "8"),
+    "llm search": (CONFIG, "-t", "l4", "--dtype", "half", "--isl", "2048", "--osl", "8"),
     "llm serve": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
     "trace --arch sm_80": ("report.csv", "--target", "a100"),

@@ -73,7 +73,7 @@ CASES = (
     ("scale", "plan --curve gpt2 -t dgx-a100 --seq 256 --gpus 1,8"),
     ("scale", "plan --curve llama-3.2-1b -t h100 --seq 256 --tp 2 --gpus 2,3,4"),
     ("llm-published", "llm llama-3.1-8b -t h100 --isl 64 --osl 8 --predictor trees"),
-    ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
+    ("llm-search", "llm search llama-3.1-8b -t l4 --isl 2048 --osl 8"),
 )
 ELSEWHERE = {"schema", "eval"}
 """Commands whose JSON is no document: a schema, another program's format, rows of a scoreboard."""

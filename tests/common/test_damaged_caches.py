@@ -82,7 +82,8 @@ def test_the_file_of_this_machine(
     assert len(made) == 2
 
 
-def test_compiled_kernels(damaged: Callable[[Path], None]) -> None:
+def test_compiled_kernels(damaged: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-O0"))  # a third of the time
     try:
         compiled.load()
     except compiled.NoCompilerError:

@@ -8,7 +8,7 @@ from perfc.analyzers.runs.run_law import RunLaw
 from perfc.distributed.service import work_of
 from perfc.distributed.step import peak_flop_per_s, step_cost
 from perfc.distributed.training import Training
-from perfc.frontend.config import ServingPrecision, read_config, shipped
+from perfc.frontend.config import ServingPrecision, read_config
 from perfc.frontend.config.lowering.parts import layer_part
 from perfc.frontend.config.model import Experts, LanguageModel, Layer, mixers
 from perfc.ir.symbolic.evaluate import evaluate
@@ -18,6 +18,8 @@ from perfc.machine.parallel import Parallel
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost
+
+from .shipped_models import shipped_models
 
 TARGET, SEQ = "dgx-h100", 256
 TRAINING = Training(seq=SEQ, batch=192, micro_batch=3)
@@ -41,8 +43,7 @@ def experts_of(model: LanguageModel) -> list[Experts]:
 def families() -> list[str]:
     """Return the smallest shipped mixture of each family that a step is made of."""
     best: dict[str, tuple[int, str]] = {}
-    for name in shipped():
-        model = read_config(name)
+    for name, model in shipped_models().items():
         if len(model.stacks) == 1 and experts_of(model):
             size = len(model.stacks[0].layers), name
             best[model.family] = min(best.get(model.family, size), size)

@@ -15,13 +15,15 @@ from perfc.cli import run
 from perfc.distributed.costs.work import LanguageWork
 from perfc.distributed.step import step_cost
 from perfc.distributed.training import Training
-from perfc.frontend.config import lower, read_config, shipped
+from perfc.frontend.config import lower, read_config
 from perfc.frontend.config.lowering.step import ForwardStep
 from perfc.frontend.config.model import LanguageModel, TokenEmbedding
 from perfc.frontend.config.precision import training_precision
 from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.view.report.memory_sections.footprint import footprint
+
+from .shipped_models import shipped_models
 
 TARGET, SEQ = "a100-sxm4-80gb", 128
 SAMPLES = 3
@@ -31,8 +33,7 @@ SAMPLES = 3
 def families() -> list[str]:
     """Return the shipped model with the fewest layers of each family that `perfc plan` takes."""
     best: dict[str, tuple[int, str]] = {}
-    for name in shipped():
-        model = read_config(name)
+    for name, model in shipped_models().items():
         stacks = model.stacks
         is_text = len(stacks) == 1 and isinstance(stacks[0].embedding, TokenEmbedding)
         if is_text:

@@ -81,8 +81,10 @@ FEWER: Mapping[str, str] = {
     "-t all": "-t a100,t4",
     "-t h100,b200,l40s --slo": "-t l4 --dtype f8 --slo",
     "--target a100,h100,l4": "--target a100,l4",
+    "-t h100,l40s --rate 50": "-t h100 --dtype f8 --osl 8 --rate 50",
+    "--rate 3 --runtime sglang": "--rate 3",
 }
-"""Choices of many targets, each as long a run as the first, and the few that a line runs with."""
+"""Choices that take long, many of them targets each as long as the first, and what runs instead."""
 
 
 class Line(NamedTuple):

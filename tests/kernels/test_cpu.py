@@ -140,6 +140,7 @@ def test_a_chase_goes_on_where_it_ended(cpu: Cpu) -> None:
 @needs_compiler
 def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-O0"))
     compiled.load()
     (library,) = cache_folder("kernels").iterdir()
     monkeypatch.setattr(compiled, "_build", lambda *_: pytest.fail("compiled again"))
@@ -150,6 +151,7 @@ def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @needs_compiler
 def test_other_flags_make_another_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-O0"))
     compiled.load()
     monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-DANOTHER"))
     compiled.load()

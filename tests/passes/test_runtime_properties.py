@@ -22,6 +22,7 @@ from perfc.passes.runtimes import (
     recorded,
     standing_for,
 )
+from tests.project.sources import tree_of
 
 ROOT = Path(__file__).parents[2]
 RESNET = ROOT / "examples/models/resnet50.onnx.gz"
@@ -196,7 +197,7 @@ def test_no_file_knows_a_runtime_by_name() -> None:
         for folder in READ
         for path in sorted((ROOT / folder).rglob("*.py"))
         if "runtimes" not in path.parts and not path.is_relative_to(ROOT / "perfc" / "passes")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Constant)
         and node.value in names
         and path.relative_to(ROOT).as_posix() not in NOT_OF_RUNTIMES

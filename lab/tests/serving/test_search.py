@@ -22,13 +22,21 @@ from perfc.serving.search import USERS, Slo, search
 from .test_service import LLAMA
 
 
+@pytest.fixture
+def few_users(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Search a few numbers of users, as runs of many take long, and return how many there are."""
+    few = USERS[: USERS.index(64) : 2]
+    monkeypatch.setattr("perfc.serving.search.USERS", few)
+    return len(few)
+
+
 def test_what_does_not_fit_says_so_and_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     assert perfc(["llm", "llama-3.1-70b", "-t", "l4", "--isolated"]) == 1
     assert "does not fit" in capsys.readouterr().out
 
 
 def test_a_search_is_drawn_and_its_json_keeps_its_schema(
-    capsys: pytest.CaptureFixture[str],
+    few_users: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["llm", "search", "llama-3.2-1b", "-t", "h100,l4", "--isl", "64", "--osl", "8"]
     words += ["--dtype", "half"]
@@ -111,7 +119,7 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_search_lists_is_what_llm_says(
-    model: str, target: str, runtime: str, seed: int
+    few_users: int, model: str, target: str, runtime: str, seed: int
 ) -> None:
     draw = random.Random(seed)
     sizes = {
@@ -166,13 +174,13 @@ def test_what_a_search_lists_is_what_llm_says(
         assert other.price_per_million == same.expenses.price_per_million
 
 
-def test_a_search_chooses_among_the_formats_of_each_board() -> None:
+def test_a_search_chooses_among_the_formats_of_each_board(few_users: int) -> None:
     machines = [load_machine(n) for n in ("t4", "a100", "h100", "b200", "mi300x")]
     formats = []
     for machine in machines:
         one = search(read_config("llama-3.2-1b"), [machine], Load(64, 8), Slo(), ranks=(1,))
         assert {s.weights for s in one.others} <= {"", "f8", "nvfp4"}
-        formats.append(one.settings // len(USERS))
+        formats.append(one.settings // few_users)
     assert formats == [1, 1, 2, 3, 2]
     half = search(
         read_config("llama-3.2-1b"), machines, Load(64, 8), Slo(), ranks=(1,), dtypes=("half",)
@@ -180,7 +188,7 @@ def test_a_search_chooses_among_the_formats_of_each_board() -> None:
     assert {s.weights for s in half.others} == {"half"}
 
 
-def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest() -> None:
+def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest(few_users: int) -> None:
     found = search(
         read_config("llama-3.2-1b"),
         [load_machine(n) for n in ("h100", "titan-rtx")],

@@ -18,10 +18,11 @@ import pytest
 from perfc.errors import PerfcError
 from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import located
-from perfc.frontend.config import LanguageModel, read_config, shipped
+from perfc.frontend.config import LanguageModel, read_config
 from perfc.frontend.config.facts import cache_bytes, parameters, state_bytes
 from perfc.frontend.config.precision import precision_of
 from perfc.frontend.config.reader import described as read_tree
+from tests.distributed.shipped_models import shipped_models
 
 GOLDEN = Path(__file__).with_name("whole_families.txt")
 CHANGES = Path(__file__).with_name("whole_families_keys.txt")
@@ -71,8 +72,7 @@ def described(model: LanguageModel) -> Iterator[str]:
 def one_of_each_family() -> list[str]:
     """The shipped configuration with the fewest layers of each family."""
     best: dict[str, tuple[int, str]] = {}
-    for name in shipped():
-        model = read_config(name)
+    for name, model in shipped_models().items():
         size = sum(len(s.layers) for s in model.stacks), name
         best[model.family] = min(best.get(model.family, size), size)
     return sorted(name for _, name in best.values())
