@@ -40,8 +40,19 @@ class CodeModel:
         return f"{name} with a patch" if self.patch else name
 
     def patched(self, patch: str) -> CodeModel:
-        """Return the module with a patch."""
-        return replace(self, patch=patch)
+        """Return the module with a patch.
+
+        Raises:
+            ModelError: it does not apply.
+        """
+        result = replace(self, patch=patch)
+        try:
+            # before either side is exported, which takes seconds
+            with patched(folder_of(self.module), patch):
+                return result
+        except ModelError as error:
+            error.where = str(result)
+            raise
 
     def read(self, dims: Mapping[str, int]) -> Module:
         """Return the module in the IR.

@@ -105,6 +105,16 @@ def test_a_patch_of_other_code_is_refused(tmp_path: Path) -> None:
             pass
 
 
+def test_a_patch_that_does_not_apply_is_refused_before_an_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "one.patch").write_text("no patch")
+    monkeypatch.chdir(tmp_path)
+    assert run(["diff", "net.py:Net", "--patch", "one.patch"]) == 2
+    assert "net.py:Net with a patch: the patch does not apply" in capsys.readouterr().err
+
+
 def test_patches_are_priced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
