@@ -128,8 +128,8 @@ def test_what_is_retained_is_bounded(tmp_path: Path) -> None:
 
     tracemalloc.start()
     try:
-        middle = sizes(2, 200)
-        assert sizes(200, 400) - middle < 500_000
+        middle = sizes(2, 100)
+        assert sizes(100, 200) - middle < 250_000
     finally:
         tracemalloc.stop()
     assert len(LAST_READ) <= MOST_MODULES
