@@ -10,6 +10,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.view.report import Verdict
+from perfc.view.report.sections.plain_export import plain_export
 
 MODELS = Path(__file__).parents[2] / "examples/models"
 BERT = MODELS / "bert-base.onnx.gz"
@@ -22,7 +23,21 @@ def test_the_optimizer_of_a_plain_export_is_the_first_help(
     title, *lines = capsys.readouterr().out.splitlines()
     assert "ONNX Runtime, plain export" in title
     helping = next(i for i, line in enumerate(lines) if "what would help" in line)
-    assert "transformers optimizer (--runtime ort-optimized)" in lines[helping + 1]
+    remedy = "export without SDPA, transformers optimizer (--runtime ort-optimized)"
+    assert remedy in lines[helping + 1]
+
+
+@pytest.mark.parametrize(
+    ("frames", "how"),
+    [
+        (["timm/layers/attention.py:90"], "timm.layers.set_fused_attn(False)"),
+        (["run.py:1", "transformers/models/bert.py:9"], "attn_implementation='eager'"),
+        (["torch/nn/modules/transformer.py:3", "mytimm/net.py:3"], "export without SDPA"),
+        ([], "export without SDPA"),
+    ],
+)
+def test_the_remedy_is_an_argument_of_the_package(frames: list[str], how: str) -> None:
+    assert plain_export(frames) == how
 
 
 @pytest.mark.parametrize(

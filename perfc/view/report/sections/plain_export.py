@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from perfc.ir import Kind
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 
 OPTIMIZER = "transformers optimizer"
 """``python -m onnxruntime.transformers.optimizer --input MODEL --output FILE``."""
+PLAIN = {
+    "transformers": "attn_implementation='eager'",
+    "timm": "timm.layers.set_fused_attn(False)",
+}
+"""How a package's attention is exported as products and a softmax, by its folder."""
 
 
 def optimizer_of(report: Report) -> Runtime | None:
@@ -39,10 +45,20 @@ def optimizer_title(report: Report) -> str:
     ``scaled_dot_product_attention``, which splits its scale.
     """
     # eager PyTorch runs as one kernel what was exported from `scaled_dot_product_attention`
-    is_fused = merges_attention(report, of_steps(Steps.EAGER))
-    return (
-        f"attn_implementation='eager', {OPTIMIZER}" if is_fused else f"ONNX Runtime's {OPTIMIZER}"
-    )
+    if not merges_attention(report, of_steps(Steps.EAGER)):
+        return f"ONNX Runtime's {OPTIMIZER}"
+    nodes = (n for k in report.kernels.kernels if k.kind is Kind.SOFTMAX for n in k.nodes)
+    return f"{plain_export(f for n in nodes for f in n.loc.frames)}, {OPTIMIZER}"
+
+
+def plain_export(frames: Iterable[str]) -> str:
+    """Return how attention whose code has these frames is exported without the fused function.
+
+    >>> plain_export(["net.py:3", "timm/layers/attention.py:90"]), plain_export(["net.py:3"])
+    ('timm.layers.set_fused_attn(False)', 'export without SDPA')
+    """
+    folders = {frame.partition("/")[0] for frame in frames}
+    return next((PLAIN[f] for f in PLAIN if f in folders), "export without SDPA")
 
 
 def merges_attention(report: Report, table: Runtime) -> bool:
