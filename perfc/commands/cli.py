@@ -215,11 +215,12 @@ def describe(error: Exception, args: Sequence[str]) -> str:
     match error:
         case PerfcError():
             text = str(error)
-        case click.NoSuchOption() if hint := renamed(error, args):
-            text = f"no option {typed(error.option_name, args)!r}: {hint}"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "perfc"
-            text = f"{error.format_message().rstrip('.')}{wanted(error)} (see '{path} --help')"
+            text = renamed(error, args)
+            if not text:
+                line = error.format_message().rstrip(".")
+                text = f"{line}{wanted(error)} (see '{path} --help')"
         case click.ClickException():
             text = error.format_message()
         case MemoryError():
@@ -234,34 +235,57 @@ def describe(error: Exception, args: Sequence[str]) -> str:
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
 
 
-def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
-    """Return a replacement for an unknown option, "" if there is none."""
-    from perfc.commands.shared.former import OPTIONS
-    from perfc.common.other_names import answer_for, options_for
+def renamed(error: click.UsageError, args: Sequence[str]) -> str:
+    """Return a line for an option of another tool in ``args``, "" if there is none."""
+    if isinstance(error, click.NoSuchOption):
+        name = typed(error.option_name, args)
+    elif "extra argument" in error.message:
+        # -tb 8 is an option of llama.cpp, and -t of perfc takes the b
+        name = next((word for word in args if re.fullmatch("-[a-z]{2,}", word)), "")
+    else:
+        return ""
+    hint = replaced(error, name, args) if name else ""
+    return f"no option {name!r}: {hint}" if hint else ""
 
-    name = typed(error.option_name, args)
+
+def replaced(error: click.UsageError, name: str, args: Sequence[str]) -> str:
+    """Return what stands for an unknown option, "" if nothing does or it is a typing error."""
+    from perfc.commands.shared.former import OPTIONS
+    from perfc.common.other_names import answer_for, is_near, options_for, same_in
+
     if error.ctx is None or name in OPTIONS:
         return OPTIONS.get(name, "")
     if error.ctx.command is cli:
         return f"options follow a command, as in perfc analyze {' '.join(args)}"
-    known = listing.flags_of(error.ctx.command)
+    command, path = error.ctx.command, error.ctx.command_path
+    known = listing.flags_of(command)
     value = next((after for word, after in pairwise(args) if word == name), "")
     others = options_for(name, value)
+    if same := same_in(known, name):
+        others.insert(0, same)
     for spelled in others:
-        if listing.takes(error.ctx.command, spelled):
-            return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
-    # click also suggests options that the command refuses and its help hides
-    if error.possibilities:
-        error.possibilities[:] = [flag for flag in error.possibilities if flag in known]
+        if listing.takes(command, spelled):
+            return f"it is {spelled} here (see '{path} --help')"
     if answer := answer_for(name):
         return answer
-    owners = {f"perfc {path}": command for path, command in listing.all_commands()}
+    # a letter means another thing to every command, and extents of `op` have common names
+    owners = {
+        f"perfc {c}": owner
+        for c, owner in listing.all_commands()
+        if len(name) > 2 and c.startswith("op ") == path.startswith("perfc op ")
+    }
     for spelled in (*others, name):
-        if calls := [c for c, command in owners.items() if listing.takes(command, spelled)]:
+        if calls := [c for c, owner in owners.items() if listing.takes(owner, spelled)]:
             more = " and others" if len(calls) > MOST_CALLS else ""
             what = "an option" if spelled == name else f"it is {spelled}"
             return f"{what} of {', '.join(calls[:MOST_CALLS])}{more}"
-    return ""
+    # click suggests words of little likeness, and options that the command hides
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        near = [flag for flag in error.possibilities if flag in known and is_near(flag, name)]
+        error.possibilities[:] = near
+        if near:
+            return ""
+    return answer_for(name, by_word=True)
 
 
 def typed(option: str, args: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from perfc.common.fitted import data_next_to
 
@@ -11,7 +11,8 @@ _NAMES = data_next_to(__file__)
 OPTIONS: Mapping[str, list[str]] = _NAMES["options"]
 """Options of other tools, by the perfc option; a command suggests the first that it has."""
 ANSWERS: Mapping[str, list[str]] = _NAMES["answers"]
-"""Options of other tools that no perfc option corresponds to, by what to do instead."""
+"""Options of other tools that no perfc option corresponds to, or a word of theirs without dashes,
+by what to do instead."""
 COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
@@ -43,16 +44,42 @@ def options_for(other: str, value: str = "") -> list[str]:
     return matching
 
 
-def answer_for(other: str) -> str:
-    """Return what to do instead of an option of another tool that perfc does not have, else ""."""
-    key = _spelled(other.partition("=")[0])
-    return next((text for text, others in ANSWERS.items() if key in map(_spelled, others)), "")
+def answer_for(other: str, *, by_word: bool = False) -> str:
+    """Return what to do instead of an option of another tool that perfc does not have, else "".
+
+    Args:
+        other: the option as typed.
+        by_word: whether one word of the option decides, for all options about the same thing.
+
+    >>> answer_for("--no-tokenizer-cache"), answer_for("--no-tokenizer-cache", by_word=True)[:22]
+    ('', 'text has no part in th')
+    """
+    name = other.partition("=")[0]
+    parted = re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+    keys = {*re.split("[-_]+", parted)} - {""} if by_word else {_spelled(name)}
+    for text, others in ANSWERS.items():
+        if keys & {o if by_word else _spelled(o) for o in others if by_word or o[0] == "-"}:
+            return text
+    return ""
+
+
+def same_in(known: Iterable[str], other: str) -> str:
+    """Return the option that differs from another one in dashes and capitals alone, else ""."""
+    return next((flag for flag in known if _spelled(flag) == _spelled(other)), "")
+
+
+def is_near(option: str, other: str) -> bool:
+    """Return True if an option is likely a typing error of another one."""
+    from difflib import SequenceMatcher
+
+    # above three quarters: bacth is near batch, print-time is not near runtime
+    return SequenceMatcher(None, _spelled(option)[2:], _spelled(other)[2:]).ratio() > 0.78
 
 
 def _spelled(option: str) -> str:
-    """Return an option in lower case without its inner dashes, as ``--batchSize`` has none."""
-    dashes = "--" if option.startswith("--") else "-"
-    return dashes + re.sub("[-_]", "", option).lower()
+    """Return an option in lower case without inner dashes: ``--batchsize``; a letter as typed."""
+    bare = option.lstrip("-")
+    return option if len(bare) == 1 else "--" + re.sub("[-_]", "", bare).lower()
 
 
 def command_for(other: str) -> str:

@@ -41,6 +41,17 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("llm llama-3.1-8b --decode", "prefill by --isl N and decode by --osl N"),
         ("llm llama-3.1-8b --enforce-eager", "it is --runtime eager of perfc analyze"),
         ("analyze m.onnx --mode2 x", "No such option '--mode2' (see"),
+        ("plan m.json --lr 1", "every run or step costs the same"),
+        ("llm m.json --lrx 1", "No such option '--lrx' (see"),
+        ("check --baselines", "No such option '--baselines' (see"),
+        ("analyze m.onnx --n 4", "No such option '--n' (see"),
+        ("analyze m.onnx -c 4", "No such option '-c' (see"),
+        ("analyze m.onnx -X 4", "No such option '-X' (see"),
+        ("analyze m.onnx -layout nhwc", "no option '-layout': it is --layout here"),
+        ("llm m.gguf -tb 8", "no option '-tb': it is --threads N of perfc analyze"),
+        ("analyze m.onnx -op f32", "no option '-op': it is --dtype NAME here"),
+        ("llm m.json --my-tokenizer x", "text has no part in the cost"),
+        ("analyze m.onnx --noTacticCheck", "it allocates and compiles nothing"),
         ("analyze m.onnx -o a.html -o b.json", "one file per run: run again for another"),
         (
             "analyze m.onnx --batch 1..8",
@@ -75,7 +86,8 @@ def test_options_of_other_tools_are_answered(tool: str, capsys: pytest.CaptureFi
     for command in PEERS[tool]["commands"]:
         here = flags["llm serve" if command == "llm" else command]
         for option in PEERS[tool]["options"]:
-            if re.split("[ =]", option)[0] in here:
+            name = re.split("[ =]", option)[0]
+            if name in here:
                 continue
             assert cli.run([*command.split(), *option.split(), "no-such.onnx"]) == 2
             error = capsys.readouterr().err
@@ -83,7 +95,10 @@ def test_options_of_other_tools_are_answered(tool: str, capsys: pytest.CaptureFi
             said = re.search(
                 r"no option '\S+: (?:(?:it is (-\S+).*?|an option) (here|of (.+))|(.+))", error
             )
-            assert said, (command, option, error)
+            if said is None:
+                # a letter has a meaning in few commands
+                assert len(name) == 2, (command, option, error)
+                continue
             flag, place, owners, answer = said.groups()
             if answer:
                 assert answer in ANSWERS, (command, option, error)
@@ -91,8 +106,7 @@ def test_options_of_other_tools_are_answered(tool: str, capsys: pytest.CaptureFi
                 assert flag in here, (command, option, error)
             else:
                 names = owners.removesuffix(" and others").split(", ")
-                name = flag or re.split("[ =]", option)[0]
-                assert all(name in flags[n.removeprefix("perfc ")] for n in names), error
+                assert all((flag or name) in flags[n.removeprefix("perfc ")] for n in names), error
 
 
 def test_options_that_are_suggested_are_there() -> None:
