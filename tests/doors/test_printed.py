@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from perfc.view.report.units import Unit, quantity, span
 from tests.doors.questions import Question, analyzed, answer, check_of, drawn, printed
@@ -55,3 +58,40 @@ def test_every_page_prints_the_same_digits_to_many_questions(
     question: Question, tmp_path: Path
 ) -> None:
     assert not list(differing_pages(question, tmp_path))
+
+
+RATIO = re.compile(r"([\d.]+) ?×(?! [\da-z]*-)")
+"""A ratio; machines of a name follow their count."""
+
+
+def test_no_page_prints_a_ratio_above_a_hundred_or_a_time_below_a_nanosecond(
+    tmp_path: Path,
+) -> None:
+    tiny, big = (written(tmp_path / f"{size}.onnx", size) for size in (1, 2048))
+    calls = [
+        ("analyze", tiny, "-t", "b200"),
+        ("analyze", tiny, "-t", "b200", "--full"),
+        ("diff", tiny, big, "-t", "a100"),
+        ("diff", big, tiny, "-t", "a100"),
+        ("sweep", tiny, "--batch", "1:65536:*16", "-t", "a100"),
+        ("llm", "llama-3.1-8b", "-t", "h100", "--rate", "0.001"),
+        ("fit", tiny, "-t", "a100"),
+    ]
+    for call in calls:
+        page = printed(*call)
+        assert "<1 ns" in page or call[0] == "fit", page
+        assert not re.search(r"\d ps\b|≥ <|[+-]<|\d{5} %", page), page
+        assert all(float(times) <= 100 for times in RATIO.findall(page)), page
+
+
+def written(path: Path, size: int) -> str:
+    """Write a product with a square of weights."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
+    weights = [numpy_helper.from_array(np.ones((size, size), np.float32), "w")]
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size]) for name in "xy"
+    )
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path)
+    return str(path)

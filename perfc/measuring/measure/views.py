@@ -21,7 +21,7 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
-from perfc.view.report.units import Unit, plural, share, size_text, time_text
+from perfc.view.report.units import Unit, change_text, plural, share, size_text, time_text
 
 from .json_form import SCHEMA, MeasurementView
 from .matching.compare import FASTER, Compared, Measurement
@@ -115,10 +115,10 @@ def summary(m: Measurement) -> Section:
 
 
 def signed(a: float, b: float) -> str:
-    """Format the deviation of ``a`` from ``b`` in percent, ``+3.2 %``."""
+    """Format the deviation of ``a`` from ``b`` in percent, ``+3.2 %``; ``>100 ×``."""
     if b <= 0:
         return "—"
-    return f"{(a - b) / b:+.1%}".replace("%", " %")
+    return change_text(a / b)
 
 
 def classes(m: Measurement) -> Section:

@@ -8,7 +8,15 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir import Origin, record
-from perfc.view.report.units import DASH, LOWER_BOUND, Unit, quantity, share
+from perfc.view.report.units import (
+    DASH,
+    LOWER_BOUND,
+    MOST_TIMES,
+    Unit,
+    change_text,
+    quantity,
+    share,
+)
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -135,7 +143,11 @@ def signed(value: float | None, unit: Unit) -> str:
     # the figures are far larger than this: what remains is the rounding of sums
     if abs(value) < 1e-15:
         return "0"
+    if unit is Unit.SHARE and value > MOST_TIMES - 1:
+        return change_text(1 + value)
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
+    if unit is Unit.SECOND and not text[0].isdigit():
+        return text
     # beyond its range `share` prints a limit, as "< 0.1 %": a difference has its digits
     if unit is Unit.SHARE and not text[0].isdigit():
         # two digits of a small share; of 100 % and more `.2g` would print an exponent

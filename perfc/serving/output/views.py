@@ -20,7 +20,15 @@ from perfc.view.report.formats.document import (
     in_seconds,
     tabulate,
 )
-from perfc.view.report.units import Unit, plural, share, size_text, time_range, time_text
+from perfc.view.report.units import (
+    Unit,
+    plural,
+    ratio_text,
+    share,
+    size_text,
+    time_range,
+    time_text,
+)
 
 from ..search import SearchResult
 from ..served import SimulationView
@@ -302,7 +310,7 @@ def _joules(r: ServingReport) -> str:
 def _headroom(r: ServingReport) -> str:
     """Return the sustained rate over that of the load."""
     capacity = r.simulated and r.simulated.capacity_requests_per_s
-    return f"{(capacity or 0.0) / r.load.rate:.2f} ×"
+    return f"{ratio_text((capacity or 0.0) / r.load.rate, 2)} ×"
 
 
 def _tails(name: str) -> Column:

@@ -22,7 +22,7 @@ from perfc.view.report.formats.document import (
 )
 from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
-from perfc.view.report.units import DASH, Unit, size_text
+from perfc.view.report.units import DASH, Unit, change_text, size_text
 
 from .search import Fit, FitChoice
 
@@ -152,7 +152,7 @@ def table(fit: Fit) -> Table:
         # the run as given is the reference
         if c is first or not first.time_s.mid:
             return ""
-        return f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %"
+        return change_text(c.time_s.mid / first.time_s.mid, 0)
 
     columns = (
         Column("title", "change"),

@@ -108,6 +108,7 @@ def table(shown: Table) -> Json:
                 "legend": c.legend,
                 "factor": scales[i].factor,
                 "digits": scales[i].digits,
+                "most": number(scales[i].most),
                 "is_numeric": is_numeric(shown, i),
                 "is_name": c.is_name,
             }

@@ -75,7 +75,7 @@ class Scale:
             return f">{self.most:g}"
         text = f"{scaled:.{self.digits}f}"
         least = 10.0**-self.digits
-        return f"<{least:.{self.digits}f}" if 0 < scaled < least / 2 else text
+        return f"<{least:.{self.digits}f}" if 0 < abs(scaled) < least / 2 else text
 
 
 def digits_of(scaled: float) -> int:
@@ -143,7 +143,7 @@ def quantity(value: float | None, unit: Unit) -> str:
             return f"{value:.{digits_of(value)}f} flop/B"
         case Unit.NONE:
             return f"{value:g}"
-        case Unit.SECOND if 0 < value < LEAST_S:
+        case Unit.SECOND if 0 < abs(value) < LEAST_S:
             return "<1 ns"
         case Unit.COUNT if abs(value) < 100_000:
             return f"{value:.0f}"
@@ -155,6 +155,11 @@ def ratio_text(ratio: float, digits: int | None = None) -> str:
     """Format a ratio without its sign, by default with three digits: ``1.31``, ``>100``."""
     places = digits_of(ratio) if digits is None else digits
     return f">{MOST_TIMES}" if ratio > MOST_TIMES else f"{ratio:.{places}f}"
+
+
+def change_text(times: float, digits: int = 1) -> str:
+    """Format a ratio as a change in percent: ``+3.2 %``, ``>100 ×``."""
+    return f"{ratio_text(times)} ×" if times > MOST_TIMES else f"{100 * (times - 1):+.{digits}f} %"
 
 
 def time_text(seconds: float | None) -> str:

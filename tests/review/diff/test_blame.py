@@ -11,7 +11,7 @@ from perfc.ir.graph import Node
 from perfc.ir.syntax.parse import parse
 from perfc.review.diff.blame import Culprit, by_edit, by_kernel, in_words, merged, ranked, whole_of
 from perfc.review.diff.changes import MANY, Causes, Change, Edit, Status, changes
-from perfc.review.diff.figures import Metric, signed
+from perfc.review.diff.figures import Metric, percent, signed
 from perfc.review.diff.gaps import LARGEST_GAP, aligned, gaps, increasing
 from perfc.review.diff.kernels import NOTHING, KernelPair, TotalCost, known
 from perfc.review.diff.labels import DiffSide, Labels
@@ -345,4 +345,5 @@ def test_the_longest_chain_of_nothing_is_nothing() -> None:
 
 
 def test_rounding_of_sums_is_no_difference() -> None:
-    assert [signed(v, Unit.SECOND) for v in (-2e-21, 0.0, 3e-12)] == ["0", "0", "+<1 ns"]
+    assert [signed(v, Unit.SECOND) for v in (-2e-21, 0.0, -3e-12)] == ["0", "0", "<1 ns"]
+    assert list(map(percent, (0.5, 98.5, 99.5))) == ["+50.0 %", "+9850.0 %", ">100 ×"]

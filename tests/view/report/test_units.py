@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.view.report.units import Unit, quantity, scale_of, share
+from perfc.view.report.units import Unit, change_text, quantity, scale_of, share
 
 PREFIX = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 PREFIX |= {"T": 1e12, "P": 1e15, "E": 1e18}
@@ -37,11 +37,21 @@ PREFIX |= {"T": 1e12, "P": 1e15, "E": 1e18}
         (3853.2, Unit.RATIO, ">100×"),
         (100.0, Unit.RATIO, "100×"),
         (2.4e-13, Unit.SECOND, "<1 ns"),
+        (-2.4e-13, Unit.SECOND, "<1 ns"),
         (1e-9, Unit.SECOND, "1.00 ns"),
     ],
 )
 def test_quantity_has_three_digits_and_its_unit(value: float | None, unit: Unit, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+def test_a_change_of_more_than_a_hundred_times_is_a_limit() -> None:
+    assert list(map(change_text, (0.5, 1.0, 100, 101))) == [
+        "-50.0 %",
+        "+0.0 %",
+        "+9900.0 %",
+        ">100 ×",
+    ]
 
 
 @given(st.floats(1e-12, 1e20))

@@ -22,11 +22,12 @@ const at = (interned, i) => interned.texts[interned.which[i]];
 const UP = ["", "k", "M", "G", "T", "P", "E"];
 const DOWN = ["", "m", "µ", "n", "p"];
 const IEC = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const MOST_TIMES = 100;
 const digits = (size) => (size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 
 function quantity(value, unit) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "—";
-  if (unit === "s" && value > 0 && value < 1e-9) return "<1 ns";
+  if (unit === "s" && value && Math.abs(value) < 1e-9) return "<1 ns";
   let size = Math.abs(value);
   let step = 0;
   if (unit === "B") {
@@ -35,7 +36,7 @@ function quantity(value, unit) {
   }
   if (unit === "s" || (unit === "J" && size < 0.9995)) {
     for (; size > 0 && size < 0.9995 && step < DOWN.length - 1; step++) size *= 1000;
-    return written(value, size, DOWN[step] + unit, false);
+    return written(value, size, DOWN[step] + unit, step === 0 && Number.isInteger(value));
   }
   for (; size >= 999.5 && step < UP.length - 1; step++) size /= 1000;
   return written(value, size, UP[step] + unit, step === 0 && Number.isInteger(value));
@@ -52,8 +53,13 @@ function share(part, whole) {
   return `${percent.toFixed(1)} %`;
 }
 
+function ratio(value, places) {
+  return value > MOST_TIMES ? `>${MOST_TIMES}` : value.toFixed(places);
+}
+
 function signed(value, unit) {
-  return (value > 0 ? "+" : "") + quantity(value, unit);
+  const text = quantity(value, unit);
+  return (value > 0 && text[0] !== "<" ? "+" : "") + text;
 }
 
 const kernelName = (report, k) => at(report.kernels.label, k);

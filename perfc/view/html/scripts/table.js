@@ -56,6 +56,7 @@ grid.append(head, body);
 function cellText(column, value) {
   if (value === null) return "—";
   if (typeof value === "string") return value;
+  if (column.most !== null && value * column.factor > column.most) return `>${column.most}`;
   const text = (value * column.factor).toFixed(column.digits);
   const least = 10 ** -column.digits;
   if (column.name.startsWith("delta") && value > 0) return `+${text}`;

@@ -8,7 +8,7 @@ function whatIfCells(row, reported) {
   return [
     number(quantity(row.time_s, "s")), number(range), number(quantity(row.floor_s, "s")),
     number(`${quantity(row.per_s, "")} ${row.items}/s`),
-    number(reported && reported.per_s ? `${(row.per_s / reported.per_s).toFixed(2)}×` : "—"),
+    number(reported && reported.per_s ? `${ratio(row.per_s / reported.per_s, 2)}×` : "—"),
     row.fits === false ? element("td", { class: "number more" }, `${memory}, does not fit`) : number(memory),
     number(quantity(row.energy_j, "J")), element("td", {}, row.confidence), element("td", {}, row.limit),
   ];

@@ -35,7 +35,10 @@ class Amount:
 
     def __str__(self) -> str:
         text = quantity(self.value, self.unit)
-        return f"≥ {text}" if self.is_bound and self.value is not None else text
+        if not self.is_bound or self.value is None:
+            return text
+        # "≥ <1 ns" would be no bound, and zero is one
+        return f"≥ {quantity(0, self.unit) if text[0] == '<' else text}"
 
 
 def in_seconds(value: float | None) -> Amount:

@@ -8,7 +8,7 @@ from perfc.ir import record
 
 from ..amounts import title
 from ..formats.document import Column, Note, Section, tabulate
-from ..units import Unit, plural, share, size_text, time_text
+from ..units import Unit, plural, ratio_text, share, size_text, time_text
 from .kernels import KernelGroup, KernelRow, groups, title_of
 
 CARRIED = 0.6
@@ -75,8 +75,9 @@ def reason(row: KernelRow, launch_s: float) -> str:
 
     ``launch_s`` is the time between the starts of two empty kernels.
     """
-    is_above = row.margin and row.next_bound and row.held_by == row.bound
-    above = f", {row.margin:.1f} × as long as {title(row.next_bound)}" if is_above else ""
+    is_above = row.next_bound and row.held_by == row.bound
+    times = ratio_text(row.margin, 1) if row.margin and is_above else ""
+    above = f", {times} × as long as {title(row.next_bound)}" if times else ""
     limiting = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
     match row.held_by:

@@ -18,7 +18,7 @@ PLAIN = {
     "transformers": "attn_implementation='eager'",
     "timm": "timm.layers.set_fused_attn(False)",
 }
-"""How a package's attention is exported as products and a softmax, by its folder."""
+"""Argument by which a package exports attention as products and a softmax, by its folder."""
 
 
 def optimizer_of(report: Report) -> Runtime | None:
