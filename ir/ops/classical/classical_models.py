@@ -292,6 +292,7 @@ class TreeEnsemble(Model):
         return parts_once(ins, {1: rows_read(tensor(ins, 1), taken)})
 
 
+@frozen
 class TreeEnsembleRegressor(TreeEnsemble):
     """Regression by trees.
 
@@ -305,6 +306,8 @@ class TreeEnsembleRegressor(TreeEnsemble):
     onnx = "ai.onnx.ml::TreeEnsembleRegressor"
     leaf = "target"
     stores = {"parameters": f"{THRESHOLDS} target_weights target_weights_as_tensor {BASE}"}
+    post_transform: int | str = "NONE"
+    aggregate_function: int | str = "SUM"
 
     def infer(self, ins: Inputs) -> Types:
         return (self.scored(ins, self.n_targets),)
@@ -324,6 +327,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     onnx = "ai.onnx.ml::TreeEnsembleClassifier"
     leaf = "class"
     stores = {"parameters": f"{THRESHOLDS} class_weights class_weights_as_tensor {BASE}"}
+    post_transform: int | str = "NONE"
     classes: Natural = 0
     label: DType = DType.I64
 
