@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perfc.measuring.trace.difference import TraceDifference
     from perfc.measuring.trace.facts import DeviceTrace
     from perfc.review.code.model import CodeModel
-    from perfc.review.diff import SideSetting
+    from perfc.review.diff import Difference, SideSetting
 
 FINDINGS = 1
 """Exit code of a difference under ``--exit-code``, as of ``git diff``."""
@@ -85,8 +85,7 @@ def command(
     `perfc diff model.onnx --batch 1 --to batch=8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
-    from perfc.review.code.changed_lines import code_change
-    from perfc.review.diff import both, compare, document, to_csv, to_json, views_of
+    from perfc.review.diff import document, to_csv, to_json, views_of
     from perfc.review.diff.priced import patched
 
     limit = parse_top(top)
@@ -104,8 +103,7 @@ def command(
         # a patch applies to the working tree; both sides have the options of the second
         first = current(second)
         second = patched(first, patch.read_text("utf-8"))
-    labels = (str(first.model), str(second.model))
-    difference = compare(*both(first, second), labels, code_change(first.model, second.model))
+    difference = between(first, second)
     views = views_of(difference)
     if form == "html":
         from perfc.review.page import comparison_of, comparison_page
@@ -117,6 +115,18 @@ def command(
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not difference.is_empty else 0
+
+
+def between(first: SideSetting, second: SideSetting) -> Difference:
+    """Return the difference of two sides, with the changed lines of their code."""
+    from perfc.review.code.changed_lines import code_change
+    from perfc.review.diff import both, compare
+    from perfc.review.diff.blame import frames_in
+
+    reports = both(first, second)
+    labels = (str(first.model), str(second.model))
+    change = code_change(first.model, second.model, frames_in(reports))
+    return compare(*reports, labels, change)
 
 
 def sides(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def since(root: Path, result: Result, revision: str) -> Difference | None:
     """Compare the model with that at ``revision``; None if git does not have it."""
     from perfc.review.diff import SideSetting, both, compare
+    from perfc.review.diff.blame import frames_in
 
     case = result.case
     old = at_revision(root, result.module, result.former, revision)
@@ -45,7 +46,8 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     try:
         deployment = replace(case.deployment, dims=dims)
         sides = both(SideSetting(old, deployment), SideSetting(new, deployment))
-        return compare(*sides, change=code_change(old, new))
+        change = code_change(old, new, frames_in(sides), root)
+        return compare(*sides, change=change)
     except PerfcError:
         # a model that the revision does not have, or that cannot be read there
         return None

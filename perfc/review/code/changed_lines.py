@@ -9,26 +9,30 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from perfc.common.repository import git
+from perfc.common.repository import git, is_revision, root_of
 from perfc.ir import entity, record
 from perfc.ir.record import cached_entity
 
-from .imports import SETTINGS, content, folder_of, parsed, sources_of
+from ..diff.revision import revision_of
+from .imports import LARGEST_BYTES, SETTINGS, content, folder_of, parsed, sources_of
 from .model import CodeModel
 from .neutral import changed, units
+from .stack_files import files_of_frames, relative, settings_near, with_imports
 from .worktree import commit_of
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 """Head of a hunk of a unified diff; a number of lines of 1 is left out."""
 LONGEST_TEXT = 100
 """Maximum characters of a line of code in a report."""
+PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
+"""Prefixes of names in a diff, which a configuration may have changed."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 """Syntax of functions."""
 
@@ -124,6 +128,18 @@ class SourceSyntax:
         first, last = self.function(line) or self.statement(line)
         return {name for n, name in self.names if first <= n <= last}
 
+    def constructing(self, line: int) -> list[int]:
+        """Return lines of a class that give a value to attributes which a line of it uses."""
+        around = [*self.around(line)]
+        owner = next((node for *_, node in around if isinstance(node, ast.ClassDef)), None)
+        within = next((node for *_, node in around if isinstance(node, FUNCTIONS)), None)
+        if owner is None or within is None:
+            return []
+        nearest = around[0][2]
+        used = {n.attr for n in own_attributes(nearest)} or {n.attr for n in own_attributes(within)}
+        stored = (n for n in own_attributes(owner) if isinstance(n.ctx, ast.Store))
+        return [n.lineno for n in stored if n.attr in used]
+
     @cached_property
     def names(self) -> list[tuple[int, str]]:
         """Return the lines of names with the names."""
@@ -141,6 +157,13 @@ class SourceSyntax:
         return names | {n.arg for n in nodes if isinstance(n, ast.arg)}
 
 
+def own_attributes(node: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield attributes of ``self`` below a node."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self":
+            yield n
+
+
 @entity
 class CodeChange:
     """Changes in the code of a model.
@@ -149,12 +172,15 @@ class CodeChange:
         hunks: changed lines.
         folder: folder of the model, as it is now.
         imported: sources that the model imports, relative to it.
+        names: these sources by their names in the frames of a file of a model, whose frames do not
+            say which lines construct a module; None for a model in code.
         sources: their syntax, as far as it was read.
     """
 
     hunks: Sequence[ChangedLines]
     folder: Path
     imported: frozenset[str]
+    names: Mapping[str, str] | None = None
     sources: dict[str, SourceSyntax] = field(default_factory=dict)
 
     def source(self, file: str) -> SourceSyntax:
@@ -176,7 +202,8 @@ class CodeChange:
             new: lines that nodes come from now, as ``pkg/model.py:42``.
             old: lines of nodes that are gone.
         """
-        now, before = [*map(_split, new)], [*map(_split, old)]
+        now = [*self.located(new, is_now=True)]
+        before = [*self.located(old, is_now=False)]
         best = max(
             self.hunks,
             key=lambda h: max(self.relation(h, now), self.relation_before(h, before)),
@@ -187,6 +214,16 @@ class CodeChange:
         first, last = best.new
         inside = [n for file, n in now if file == best.file and first <= n <= last]
         return f"{best.file}:{inside[-1] if inside else first}"
+
+    def located(self, frames: Iterable[str], *, is_now: bool) -> Iterator[tuple[str, int]]:
+        """Yield file and line of frames, now with the lines that construct what they call."""
+        for file, line in map(_split, frames):
+            if self.names is None:
+                yield file, line
+            elif file in self.names:
+                here = self.names[file]
+                lines = self.source(here).constructing(line) if is_now else []
+                yield from ((here, n) for n in (*lines, line))
 
     def relation(self, hunk: ChangedLines, frames: Iterable[tuple[str, int]]) -> Relation:
         """Return how near changed lines are to the nearest of lines of code."""
@@ -227,26 +264,63 @@ def _split(place: str) -> tuple[str, int]:
     return file, int(line) if line.isdecimal() else 1
 
 
-def code_change(old: object, new: object) -> CodeChange | None:
-    """Return what changed between two versions of a model in code; None for other models.
+def code_change(
+    old: object, new: object, frames: Iterable[str] = (), folder: Path | None = None
+) -> CodeChange | None:
+    """Return what changed in the code of a model between two versions; None if nothing is known.
+
+    Args:
+        old: a model in code, or a file of a model, at a revision.
+        new: the model now, or at a later revision.
+        frames: lines of code that the files of both versions name.
+        folder: folder that lines are named from where the model is a file (default: the current).
 
     Raises:
         ModelError: git cannot be run.
     """
-    if not (isinstance(old, CodeModel) and isinstance(new, CodeModel)) or not old.revision:
-        return None
-    folder = folder_of(new.module)
-    commits = [commit_of(folder, r) for r in (old.revision, new.revision) if r]
+    match old, new:
+        case CodeModel(revision=before), CodeModel(revision=after) if before:
+            place = folder_of(new.module)
+            paths = [relative(path, place) for path in sources_of(new.module)]
+            return since(CodeChange([], place, frozenset(paths)), ["."], before, after)
+        case str(), str() if before := revision_of(old):
+            place, after = Path(os.path.abspath(folder or ".")), revision_of(new)
+            file = Path(os.path.abspath(new.removeprefix(f"{after}:")))
+            # a revision of the current folder says nothing about files of another repository
+            if root_of(file.parent) != root_of(place) or not is_revision(before, str(place)):
+                return None
+            names = files_of_frames(frames, place)
+            paths = with_imports(names, place)
+            change = CodeChange([], place, frozenset(paths), names)
+            limits = [*paths, *settings_near(paths, place)]
+            made = since(change, limits, before, after) if paths else change
+            # without a change of the sources the lines of the model's file say most
+            return made if made.hunks else None
+    return None
+
+
+def since(change: CodeChange, limits: Sequence[str], before: str, after: str) -> CodeChange:
+    """Return a change with its lines between two revisions of git, "" for the working tree.
+
+    Args:
+        change: folder and sources.
+        limits: files and folders whose changes count.
+        before: first revision.
+        after: second revision.
+    """
+    folder, sources = change.folder, sorted(change.imported)
+    top = root_of(folder) or folder
+    commits = [commit_of(folder, r) for r in (before, after) if r]
     # no context, and nothing that a user may have set; a renamed file is removed and added
-    command = ["diff", "-U0", "--no-color", "--no-renames", "--relative", *commits]
-    hunks = [*hunks_of(git([*command, "--"], folder=str(folder)).stdout.decode("utf-8", "replace"))]
-    sources = [os.path.relpath(s, folder).replace(os.sep, "/") for s in sources_of(new.module)]
-    if not new.revision:
+    command = ["diff", "-U0", "--no-color", "--no-renames", "--no-relative", *PREFIXES, *commits]
+    command += ["--", *(f":(literal){name}" for name in limits)]
+    diff = git(command, folder=str(folder)).stdout.decode("utf-8", "replace")
+    hunks = [replace(h, file=relative(top / h.file, folder)) for h in hunks_of(diff)]
+    if not after:
         tracked = git(["ls-files", "--", *sources], folder=str(folder)).stdout.decode().split("\n")
         # git diff leaves out untracked files: all of their lines are new, at most about a million
         hunks += [ChangedLines(s, (1, 0), (1, 1 << 20)) for s in sources if s not in tracked]
-    change = CodeChange(hunks, folder, frozenset(sources))
-    return replace(change, hunks=[*effective(change, commits[0])])
+    return replace(change, hunks=[*effective(replace(change, hunks=hunks), commits[0])])
 
 
 def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
@@ -261,7 +335,8 @@ def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
             yield from hunks  # not Python, or removed: every line counts
             continue
         shown = git(["show", f"{commit}:./{file}"], folder=str(change.folder)).stdout
-        old = parsed(shown)
+        # everything is new where the old source is too large
+        old = parsed(shown if len(shown) <= LARGEST_BYTES else b"")
         before, now = [*units(old.body if old else (), used)], [*units(new.body, used)]
         for h in hunks:
             lines = changed(now, before, h.new)

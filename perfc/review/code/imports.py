@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -67,13 +69,30 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
         waiting = waiting if is_there else []
         packages |= set() if waiting else {where.partition(".")[0]}
     # the module itself is the last file; the packages that hold it come before
-    waiting, seen = waiting[::-1], dict[Path, None]()
-    while waiting and len(seen) < MOST_FILES:
+    files, others = closure(waiting[::-1], places, root)
+    return files, packages | others
+
+
+def closure(
+    first: Sequence[Path], places: Sequence[Path], root: Path, most_bytes: float = math.inf
+) -> tuple[list[Path], set[str]]:
+    """Return sources with those they reach by imports, and the other packages that they import.
+
+    Args:
+        first: sources to begin with.
+        places: folders that packages are imported from.
+        root: folder of all sources.
+        most_bytes: size of the sources from which on no further one is read.
+    """
+    waiting, seen, packages, nbytes = [*first], dict[Path, None](), set[str](), 0
+    while waiting and len(seen) < MOST_FILES and nbytes < most_bytes:
         path = waiting.pop(0)
         if path in seen or not path.is_relative_to(root):
             continue
         seen[path] = None
-        for name in imported(path, content(path)):
+        source = content(path)
+        nbytes += len(source)
+        for name in imported(path, source):
             level = len(name) - len(name.lstrip("."))
             # one dot is the folder of the file, each further dot one folder up
             folders = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
@@ -104,7 +123,10 @@ def files_of(name: str, places: Sequence[Path]) -> list[Path]:
 def content(path: Path) -> bytes:
     """Return the content of a source file; empty for one that is too large or not readable."""
     try:
-        return path.read_bytes() if path.stat().st_size <= LARGEST_BYTES else b""
+        status = path.stat()
+        # a pipe would block, and a device never end
+        is_source = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES
+        return path.read_bytes() if is_source else b""
     except OSError:
         return b""
 

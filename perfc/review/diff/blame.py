@@ -14,6 +14,8 @@ from .figures import NANOSECOND, Metric
 from .kernels import NOTHING, KernelPair, TotalCost
 
 if TYPE_CHECKING:
+    from perfc.api import Report
+
     from ..code.changed_lines import CodeChange
 
 EXPLAINED = 0.9
@@ -133,6 +135,11 @@ def at_changed_lines(blame: Blame, change: CodeChange) -> Blame:
 def frames_of(nodes: Iterable[Node]) -> tuple[str, ...]:
     """Return the lines of code of nodes, each once."""
     return tuple(dict.fromkeys(frame for n in nodes for frame in n.loc.frames))
+
+
+def frames_in(reports: Iterable[Report]) -> tuple[str, ...]:
+    """Return the lines of code of all nodes of analyzed models, each once."""
+    return frames_of(n for report in reports for n in report.cost.nodes)
 
 
 def source_of(nodes: Iterable[Node]) -> str:

@@ -30,19 +30,22 @@ def opened(spec: str) -> Iterator[str]:
     Raises:
         ModelError: if the revision, the file or git does not exist.
     """
-    revision, colon, path = spec.partition(":")
-    # one letter before a colon is a drive of Windows, unless git has a revision of that name
-    if (
-        os.path.exists(spec)
-        or not (colon and revision)
-        or (len(revision) == 1 < len(path) and not is_revision(revision))
-    ):
+    if not revision_of(spec):
         yield spec
         return
+    path = spec.partition(":")[2]
     with TemporaryDirectory(prefix="perfc-") as folder:
         target = Path(folder) / (os.path.basename(path) or "model.onnx")
         blob(spec, target)
         yield str(stored(target) or target)
+
+
+def revision_of(spec: str) -> str:
+    """Return the revision of ``REVISION:FILE``; "" for a file, which takes precedence."""
+    revision, colon, path = spec.partition(":")
+    # one letter before a colon is a drive of Windows, unless git has a revision of that name
+    is_drive = len(revision) == 1 < len(path) and not is_revision(revision)
+    return "" if os.path.exists(spec) or not colon or is_drive else revision
 
 
 def last_commit(path: Path) -> str:
