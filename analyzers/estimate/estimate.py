@@ -10,6 +10,9 @@ from perfc.ir.record import changed
 
 from .interval import Interval
 
+ROUNDING = 1e-9
+"""Relative difference of two times up to which they count as equal, as floats are rounded."""
+
 
 class Predictor(Enum):
     """Predictors of a kernel's time, the most trusted first."""
@@ -66,6 +69,7 @@ class Estimate(Timed):
         in_run: narrower interval that enters the sum of a run, where errors of kernels cancel; None
             if ``time`` itself enters the sum.
         correction: factor in ``time``, fitted to kernels measured on this machine (`adapt`).
+        is_clipped: True if the predictor gave less than the lower bound, which replaced it.
     """
 
     predictor: Predictor
@@ -77,6 +81,7 @@ class Estimate(Timed):
     is_own: bool = False
     in_run: Interval | None = None
     correction: float = 1.0
+    is_clipped: bool = False
 
     @property
     def summed(self) -> Interval:
@@ -92,6 +97,29 @@ class Estimate(Timed):
     def device_s(self) -> float:
         """Return the part of the time in which the device is busy."""
         return self.time_s - self.idle_s
+
+    @classmethod
+    def bounded(
+        cls,
+        floor_s: float,
+        time: Interval,
+        predictor: Predictor,
+        class_name: str,
+        *,
+        is_measured: bool = True,
+        is_own: bool = False,
+    ) -> Estimate:
+        """Return the estimate of a predicted time, with every end at or above its lower bound."""
+        is_clipped = time.mid < floor_s * (1 - ROUNDING)
+        return cls(
+            floor_s,
+            time.at_least(floor_s),
+            predictor,
+            class_name,
+            is_measured=is_measured,
+            is_own=is_own,
+            is_clipped=is_clipped,
+        )
 
     def scaled(self, factor: float, least_s: float = 0.0) -> Estimate:
         """Return the estimate with every part of its time scaled, and no end below ``least_s``."""

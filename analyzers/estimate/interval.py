@@ -52,8 +52,16 @@ class Interval:
         return Interval(self.low * factor, self.mid * factor, self.high * factor)
 
     def at_least(self, least: float) -> Interval:
-        """Return the interval with every end raised to at least ``least``."""
-        return Interval(max(self.low, least), max(self.mid, least), max(self.high, least))
+        """Return the interval with every end raised to at least ``least``.
+
+        A raised middle raises the upper end by the same factor: what was predicted below a bound
+        is no more certain at the bound.
+
+        >>> Interval(1.0, 2.0, 4.0).at_least(3.0)
+        Interval(low=3.0, mid=3.0, high=6.0)
+        """
+        high = self.high * max(least / self.mid, 1.0) if self.mid > 0 else self.high
+        return Interval(max(self.low, least), max(self.mid, least), max(high, least))
 
     def slower_of(self, other: Interval) -> Interval:
         """Return the maximum of two quantities, end by end: the time until both are done.

@@ -15,7 +15,7 @@ from perfc.common.fitted import constants_next_to
 from perfc.ir import record
 
 from ..artefacts.implementations import known_framework
-from ..estimate.estimate import Estimate, Predictor
+from ..estimate.estimate import ROUNDING, Estimate, Predictor
 from ..estimate.interval import Interval
 from ..features.distance import VENDORS
 from ..features.lowering import Lowered
@@ -228,14 +228,17 @@ def predicted(
     estimates: list[Estimate] = []
     for index, bound in enumerate(distinct_bounds):
         ends = (float(t[index]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))
+        once = Interval(*ends)
         estimate = Estimate(
             bound.floor_s,
-            (Interval(*ends) * (bound.launches * times[index])).at_least(bound.floor_s),
+            (once * (bound.launches * times[index])).at_least(bound.floor_s),
             Predictor.LEARNED,
             class_name,
             is_extrapolating=bool(prediction.extrapolating[index]),
             is_measured=is_measured or is_adapted,
             is_own=is_own,
+            # raised by `predict_with`: weights give exactly the bound by no other way
+            is_clipped=bool(0 < once.mid <= floor_s[index] * (1 + ROUNDING)),
         )
         estimates.append(estimate)
     return {i: estimates[index] for index, (i, _) in zip(distinct_of, rows, strict=True)}

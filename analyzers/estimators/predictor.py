@@ -191,13 +191,17 @@ def predict_with(
     # times of rows for which the class itself has a law; NaN for other rows
     known_times = kind.stated_s(unique, sheet)
     if known_times is not None:
+        is_learned = np.isnan(known_times[1])
+        # a law raised to its bound keeps its upper error (`Interval.at_least`)
+        low_s, mid_s, high_s = known_times
+        known_times = low_s, mid_s, high_s * np.maximum(least_s / mid_s, 1.0)
         ends = tuple(
             [
-                np.where(np.isnan(law_s), end, np.maximum(law_s, least_s))
+                np.where(is_learned, end, np.maximum(law_s, least_s))
                 for end, law_s in zip(ends, known_times, strict=True)
             ]
         )
-        outside = outside & np.isnan(known_times[1])
+        outside = outside & is_learned
     low_s, time_s, high_s = ends
     return Estimates(
         time_s[back], low_s[back], high_s[back], least_s[back], outside[back], artefact.card.name

@@ -41,9 +41,11 @@ class SustainedRoofline(Estimator):
         result: dict[int, Estimate] = {}
         for i in wanted:
             floor_s, reason = execution.bounds.kernels[i].floor_s, self.why(execution, i)
-            time = (reason.ratio * reason.sustained_s).at_least(floor_s)
+            time = reason.ratio * reason.sustained_s
             kind = execution.bounds.kernels[i].kernel.kind
-            result[i] = Estimate(floor_s, time, self.predictor, kind.value, is_measured=False)
+            result[i] = Estimate.bounded(
+                floor_s, time, self.predictor, kind.value, is_measured=False
+            )
         return result
 
     def why(self, execution: Execution, index: int) -> SustainedShare:

@@ -22,7 +22,7 @@ from perfc.common.fitted import constants_next_to
 from perfc.errors import PerfcError
 from perfc.ir import entity, record
 
-from ..estimate.estimate import Estimate, Predictor
+from ..estimate.estimate import ROUNDING, Estimate, Predictor
 from ..estimate.interval import Interval
 from .offsets import Offsets
 
@@ -378,4 +378,5 @@ def corrected(
         is_measured=True,
         in_run=None,  # the interval of the correction holds inside a run as well
         correction=ratio,
+        is_clipped=estimate.time_s * ratio < estimate.floor_s * (1 - ROUNDING),
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from perfc.ir import frozen
 
-from ..estimate.estimate import Estimate, RunEstimate
+from ..estimate.estimate import ROUNDING, Estimate, RunEstimate
 from ..estimate.floors import above_floors
 from ..estimate.interval import Interval
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LEAST_S = 1e-15
 """Least denominator, for runs whose lower bounds are all 0."""
-ROUNDING = 1e-9
-"""Relative difference of two sums up to which they count as equal, as floats are rounded."""
 
 
 @frozen

@@ -40,7 +40,7 @@ def test_intervals_are_added_scaled_bounded_compared_and_widened() -> None:
     one = Interval(1.0, 2.0, 8.0)
     assert ends(one + Interval(10, 20, 40)) == (11, 22, 48)
     assert ends(one * 3) == (3, 6, 24)
-    assert ends(one.at_least(3)) == (3, 3, 8)
+    assert ends(one.at_least(3)) == (3, 3, 12)  # the upper end stays 4 times the middle
     assert ends(one.at_least(1.5)) == (1.5, 2, 8)
     assert ends(one.slower_of(Interval(0.5, 3, 4))) == (1, 3, 8)
     assert ends(one.slower_of(Interval(1.5, 1, 9))) == (1.5, 2, 9)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfc
-from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimators.laws.law import FILE as GPU_LAWS
 from perfc.analyzers.estimators.laws.law import KernelLaw, law_of, laws
 from perfc.analyzers.estimators.laws.laws import Subjects
+from perfc.analyzers.estimators.laws.processor_laws import FILE as PROCESSOR_LAWS
+from perfc.analyzers.estimators.laws.processor_laws import WHOLE
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
@@ -50,6 +53,28 @@ def test_more_of_a_resource_is_never_faster(
     for resource in amounts:
         more = replace(subject, seconds={**amounts, resource: factor * amounts[resource]})
         assert law.time_s(more) >= law.time_s(subject) * (1 - 1e-12)
+
+
+LAWS = [law for file in (GPU_LAWS, PROCESSOR_LAWS, WHOLE) for law in laws(file).values()]
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(LAWS), AMOUNTS, st.floats(0.1, 100.0), st.floats(0.5, 4.0))
+def test_no_interval_is_narrower_than_the_error_of_its_law(
+    law: KernelLaw, amounts: dict[Resource, float], bound: float, factor: float
+) -> None:
+    once = law.interval(KernelResources("any", "f32", amounts))
+    assume(once.mid > 0)
+    error = once.high / once.mid * (1 - 1e-9)
+    found = Estimate.bounded(bound * once.mid, once, Predictor.LAW, "any")
+    # a prediction that is its lower bound is not raised to it
+    assert found.is_clipped == (bound * (1 - 1e-9) > 1)
+    assert not Estimate.bounded(once.mid, once, Predictor.LAW, "any").is_clipped
+    # neither a bound nor a change of the run's time narrows it
+    raised = found.scaled(factor, found.floor_s).above(2 * found.floor_s)
+    for e in (found, raised):
+        assert e.floor_s <= e.low_s <= e.time_s
+        assert e.high_s >= error * e.time_s
 
 
 @pytest.mark.parametrize(("target", "lesser"), [("h200", "h100"), ("a100", "a30"), ("l40s", "l4")])

@@ -96,9 +96,9 @@ def subjects_of(execution: Execution) -> Subjects | ProcessorSubjects:
 def estimated(bound: KernelBound, name: str, nearness: Nearness, once: Interval) -> Estimate:
     """Return the estimate of all launches of a kernel from the interval of one launch."""
     time, floor_s = once.widened(nearness.width) * bound.launches, bound.floor_s
-    return Estimate(
+    return Estimate.bounded(
         floor_s,
-        time.at_least(floor_s),
+        time,
         Predictor.LAW,
         name,
         is_measured=nearness.is_measured,

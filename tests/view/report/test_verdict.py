@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.view.report import Grade, Item, Verdict
 from perfc.view.report.memory_sections.footprint import footprint
 from perfc.view.report.names import machine_title
+from perfc.view.report.sections.confidence import Confidence, confidence
 
 MODELS = "examples/models/{}.onnx.gz"
 
@@ -115,6 +117,20 @@ def test_a_grade_keeps_its_promise() -> None:
                 assert ratio <= 2.98
             case Grade.LOW:
                 assert ratio > 2.96
+
+
+def test_predictions_below_their_bounds_lower_the_grade() -> None:
+    setting = {"runtime": "cudagraph", "predictor": "kernels"}
+    report = perfc.analyze(MODELS.format("vit-b16"), "a100", dims={"batch": 8}, **setting)  # type: ignore[arg-type]
+    table = report.prediction
+
+    def raised(count: int) -> Confidence:
+        kernels = [replace(k, is_clipped=i < count) for i, k in enumerate(table.kernels)]
+        return confidence(report, replace(table, kernels=tuple(kernels)))
+
+    found = [raised(int(share * len(table.kernels))) for share in (0, 0.01, 0.25, 1)]
+    assert [f.grade for f in found] == [Grade.HIGH, Grade.HIGH, Grade.MEDIUM, Grade.LOW]
+    assert all("predicted below their lower bound" in f.reason for f in found[2:])
 
 
 def test_memory_is_weighed_against_the_machine() -> None:

@@ -6,7 +6,7 @@ import math
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.estimate import ROUNDING, Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.common.fitted import data_next_to
 from perfc.ir import record
@@ -16,7 +16,7 @@ from ..amounts import ratio
 from ..names import emulated, machine_title, runs_elsewhere
 from ..units import share, time_text
 from .coverage import listed
-from .uncertainty import in_doubt
+from .uncertainty import LEAST_SHARE, in_doubt
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LEAST_MEASURED = 0.5
 """Minimum share of the time in kernels of kinds measured on the machine, for that to be the reason
 of a high grade."""
+LEAST_CLIPPED = 0.5
+"""Share of the time predicted below its lower bound that makes the grade low: *assumed*, as
+`LEAST_IN_DOUBT`."""
 LEAST_RESIDUAL = 0.05
 """Relative difference of measured runs from the sum of their kernels, above which it is part of the
 words."""
@@ -66,9 +69,10 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
     The grade follows the median error implied by the prediction interval: at most 10 % is high, at
     most 25 % is medium. It is low above that, if the model's family is unknown or part of the costs
-    is, if the runtime does not run on the machine, or if the machine lacks units for a type of
-    products. If half of the time depends on rates that are assumed or were not reproducible, it is
-    at most medium.
+    is, if the runtime does not run on the machine, if the machine lacks units for a type of
+    products, or if half of the time is a lower bound in place of a prediction below it. It is at
+    most medium if a twentieth is, or if half of the time depends on rates that are assumed or were
+    not reproducible.
     """
     # reasons for a low grade come first, from the most to the least serious
     if report.module.origin.assumed:
@@ -84,13 +88,36 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     )
     if unsupported:
         return Confidence(Grade.LOW, unsupported)
+    raised, clipped_share = at_bound(report, table)
+    if clipped_share >= LEAST_CLIPPED:
+        return Confidence(Grade.LOW, raised)
     error = table.total.time.middle_error
     doubt = next(iter(table.outside), "") if table.total.predictor else in_doubt(report, table)
+    doubt = doubt or (raised if clipped_share >= LEAST_SHARE else "")
     if error <= HIGH_ERROR and not doubt:
         return Confidence(Grade.HIGH, known(report, table), residual(table))
     grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
     reason = doubt if doubt and not table.is_host_bound else unknown(report, table)
     return Confidence(grade, reason, residual(table))
+
+
+def at_bound(report: Report, table: PredictionTable) -> tuple[str, float]:
+    """Return which kernels were predicted below their bounds, and their share of the time."""
+    where, total = machine_title(report.machine), table.total
+    if total.predictor:
+        is_raised = 0 < total.time_s <= total.floor_s * (1 + ROUNDING)
+        return f"measured runs gave less than the lower bound on {where}", float(is_raised)
+    clipped = [k for k in table.kernels if k.is_clipped]
+    if not clipped:
+        return "", 0.0
+    noun = noun_of(max(clipped, key=lambda k: k.time_s))
+    clipped_share = math.fsum(k.time_s for k in clipped) / table.kernels_s
+    return f"{noun}s were predicted below their lower bound on {where}", clipped_share
+
+
+def noun_of(estimate: Estimate) -> str:
+    """Return the noun of a kernel's class."""
+    return NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
 
 
 def residual(table: PredictionTable) -> str:
@@ -156,7 +183,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
     """Return the reason for the uncertainty of one kernel."""
     where = machine_title(report.machine)
-    noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
+    noun = noun_of(estimate)
     match estimate.predictor:
         case Predictor.ROOFLINE:
             return f"no predictor covers {noun}s on {where}: roofline only"
