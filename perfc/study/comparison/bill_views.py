@@ -23,7 +23,7 @@ from perfc.view.report.units import DASH, INTERVAL, Unit
 from .amounts import figure, mass, span
 from .bills import Costs, Priced, item_of
 from .rows import TokenKind
-from .views import way
+from .views import target, way, what_ifs
 
 MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
@@ -31,7 +31,7 @@ MOST_OFFERS = 6
 
 # columns of both the table of bills and the table of offers
 ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
-TARGET = Column("target", cell=attrgetter("row.verdict.target"))
+TARGET = Column("target", cell=lambda r: target(r.row))
 
 
 def document(billed: Costs) -> Document:
@@ -172,6 +172,7 @@ def notes(billed: Costs) -> Iterator[Note]:
     if any(not r.row.fits for r in billed.rows):
         names = ", ".join(r.row.verdict.target for r in billed.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
+    yield from (Note(*words) for words in what_ifs(r.row for r in billed.rows))
     for load in dict.fromkeys(r.row.load for r in billed.rows if r.row.load):
         yield Note(
             f"output tokens under a load of {load}, prompts included, and input tokens of a prompt "

@@ -59,7 +59,7 @@ class Priced:
 
 @record
 class Costs:
-    """Bills of several rows, cheapest first, rows without a price last."""
+    """Bills of each model, cheapest first; rows without a price and what-ifs come last."""
 
     rows: tuple[Priced, ...]
     amounts: BilledAmount
@@ -104,10 +104,12 @@ def costs(
         # offers differ only in their price: one bill serves for all
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(offers))))
     kind_order = list(TokenKind)
-    # by kind of tokens, then by price
+    # by model and kind of tokens, then by price
     rows.sort(
         key=lambda r: (
+            comparison.models.index(r.row.verdict.model),
             kind_order.index(r.row.tokens),
+            bool(r.row.what_if),
             math.inf if r.bill.price is None else r.bill.price.mid,
         )
     )

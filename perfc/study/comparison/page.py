@@ -52,13 +52,12 @@ def cost_axis(comparison: Comparison) -> str:
 def payload(comparison: Comparison, axis: str) -> Json:
     """Return the data of the charts."""
     # labels name the model only if rows are of several models
-    models = {r.verdict.model for r in comparison.rows}
     return {
         "reports": [],
         "slo_s": comparison.slo_s,
         "cost": axis,
         "cost_unit": "J" if axis == "energy" else "",
-        "rows": [row(r, axis, has_model=len(models) > 1) for r in comparison.rows],
+        "rows": [row(r, axis, has_model=len(comparison.models) > 1) for r in comparison.rows],
     }
 
 
@@ -75,5 +74,5 @@ def row(r: Row, axis: str, *, has_model: bool) -> Json:
         "high_s": number(r.verdict.expected.high),
         "floor_s": number(r.verdict.floor_s),
         "cost": number(r.energy_j if axis == "energy" else r.price_per_million),
-        "fits": r.fits,
+        "remark": text(r.what_if or ("" if r.fits else "does not fit in memory")),
     }

@@ -22,6 +22,7 @@ from perfc.ir import record
 from perfc.machine import Machine, load_machine
 from perfc.view.presentation import Printed, data_frame
 from perfc.view.report import Verdict
+from perfc.view.report.names import runs_elsewhere
 
 from .bill import HOST, Bill, Host
 from .order import LimitStatus, Order
@@ -101,6 +102,7 @@ class Row:
         predictor: requested whole-run predictor; empty for the best available.
         tokens: kind of tokens, of a language model that generates.
         load: load under which it serves, in words; empty if it does not.
+        what_if: why the runtime does not run on the machine; empty if it does.
     """
 
     verdict: Verdict
@@ -115,6 +117,7 @@ class Row:
     predictor: str = ""
     tokens: TokenKind = TokenKind.ALL
     load: str = ""
+    what_if: str = ""
 
     @classmethod
     def of(
@@ -140,6 +143,7 @@ class Row:
             region=region,
             host_share=1.0 if part is None else part.card_share,
             predictor=report.predictor,
+            what_if=runs_elsewhere(report.kernels.runtime, report.machine),
         )
 
     @property
@@ -195,6 +199,10 @@ class Row:
         """Return the bill of a million images, tokens or runs."""
         return self.bill(MILLION / self.verdict.throughput.per_run)
 
+    def competes(self, slo_s: float = math.inf) -> bool:
+        """Return True if the row can be the best: it runs, fits, and meets a maximum time."""
+        return not self.what_if and self.standing(slo_s) is not LimitStatus.MISSES
+
     def standing(self, slo_s: float) -> LimitStatus:
         """Return the status of the row against a maximum time."""
         if not self.fits or self.time_s > slo_s:
@@ -224,7 +232,8 @@ class Comparison(Printed):
 
     Args:
         rows: one row per setting and machine.
-        order: sort order; rows that do not fit in memory come last.
+        order: sort order of the rows of each model; those that do not fit in memory come last, and
+            after them those that do not run.
         slo_s: maximum time of a run; None without one.
         is_predicted: True if times are predictions; otherwise they are at measured rates.
         region: requested region of the electricity; None without one.
@@ -266,11 +275,19 @@ class Comparison(Printed):
         return len({r.predictor for r in self.rows}) > 1
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """Return the names of the models, in order."""
+        return tuple(dict.fromkeys(r.verdict.model for r in self.rows))
+
+    def place(self, row: Row) -> tuple[Any, ...]:
+        """Return the sort key of a row: its model, whether it runs and fits, and the order."""
+        model = self.models.index(row.verdict.model)
+        return model, bool(row.what_if), not row.fits, _KEYS[self.order](row)
+
+    @property
     def holds(self) -> bool:
-        """Return True if a row is predicted to meet ``slo_s``, or without one."""
-        if self.slo_s is None:
-            return True
-        return any(r.standing(self.slo_s) is not LimitStatus.MISSES for r in self.rows)
+        """Return True if a row that runs is predicted to meet ``slo_s``, or without one."""
+        return self.slo_s is None or any(r.competes(self.slo_s) for r in self.rows)
 
     @property
     def currency(self) -> str:
@@ -336,8 +353,7 @@ def compare(
         raise ParseError(what, where="--sort", hint=hint)
     if order is Order.GIVEN:
         return result
-    ordered = sorted(rows, key=lambda r: (not r.fits, _KEYS[order](r)))
-    return replace(result, rows=tuple(ordered))
+    return replace(result, rows=tuple(sorted(rows, key=result.place)))
 
 
 @with_signature

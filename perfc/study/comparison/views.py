@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
 def title(comparison: Comparison) -> str:
     """Return the title: models, machines, sizes and setting."""
     first = comparison.rows[0]
-    models = list(dict.fromkeys(r.verdict.model for r in comparison.rows))
+    models = comparison.models
     targets = len({r.verdict.target for r in comparison.rows})
     ways = list(dict.fromkeys(way(r) for r in comparison.rows))
     sizes = "".join(
@@ -81,36 +81,45 @@ def way(row: Row) -> str:
 
 
 def recommendations(comparison: Comparison) -> Iterator[str]:
-    """Yield the best rows by time, price and energy, and the number of ties.
+    """Yield the best rows of each model by time, price and energy, and the number of ties.
 
-    Only rows that fit in memory and are predicted to meet ``slo_s`` are considered.
+    Only rows that run, fit in memory and are predicted to meet ``slo_s`` are considered.
     """
+    # predictions of the same run have no best
+    for model in () if comparison.has_predictors else comparison.models:
+        start = f"{model}: " if len(comparison.models) > 1 else ""
+        yield from (start + words for words in _best(comparison, model))
+
+
+def _best(comparison: Comparison, model: str) -> Iterator[str]:
+    """Yield the best rows of one model, and the number of ties."""
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
-    rows = [r for r in comparison.rows if r.standing(limit_s) is not LimitStatus.MISSES]
-    # the best of two rows is obvious; predictions of the same run have no best
-    if len(comparison.rows) < 3 or not rows or comparison.has_predictors:
+    every = [r for r in comparison.rows if r.verdict.model == model]
+    rows = [r for r in every if r.competes(limit_s)]
+    # the best of two rows is obvious
+    if len(every) < 3 or not rows:
         return
     fastest = min(rows, key=lambda r: r.time_s)
-    best = [f"fastest {_named(fastest, comparison)} ({time_text(fastest.time_s)})"]
+    best = [f"fastest {_named(fastest, every)} ({time_text(fastest.time_s)})"]
     priced = [r for r in rows if r.price_per_million is not None]
     if priced:
         cheapest = min(priced, key=lambda r: r.price_per_million or math.inf)
-        best.append(f"cheapest {_named(cheapest, comparison)} ({price(cheapest)} per million)")
+        best.append(f"cheapest {_named(cheapest, every)} ({price(cheapest)} per million)")
     metered = [r for r in rows if r.energy_j is not None]
     if metered:
         least = min(metered, key=lambda r: r.energy_j or math.inf)
-        best.append(f"least energy {_named(least, comparison)} ({energy(least)})")
+        best.append(f"least energy {_named(least, every)} ({energy(least)})")
     yield "; ".join(best)
     # less one for the fastest row itself
     ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
     if ties and comparison.is_predicted:
-        yield f"{plural(ties, 'other row')} may be as fast: its interval includes the fastest time"
+        theirs = "its interval includes" if ties == 1 else "their intervals include"
+        yield f"{plural(ties, 'other row')} may be as fast: {theirs} the fastest time"
 
 
-def _named(row: Row, comparison: Comparison) -> str:
-    """Return the machine of a row, with model, runtime and precision where rows differ in them."""
-    names = ("verdict.model", "runtime", "dtype")
-    varied = (attrgetter(name)(row) for name in names if _differ(comparison.rows, name))
+def _named(row: Row, rows: Sequence[Row]) -> str:
+    """Return the machine of a row, with runtime and precision where rows differ in them."""
+    varied = (attrgetter(name)(row) for name in ("runtime", "dtype") if _differ(rows, name))
     return " ".join((row.verdict.target, *varied))
 
 
@@ -130,7 +139,7 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     longest_s = max((r.time_s for r in rows), default=0.0)
     if _differ(rows, "verdict.model"):
         yield Column("model", is_name=True, cell=attrgetter("verdict.model"))
-    yield Column("target", cell=attrgetter("verdict.target"))
+    yield Column("target", cell=target)
     if _differ(rows, "runtime"):
         yield Column("runtime")
     if _differ(rows, "dtype"):
@@ -142,7 +151,7 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
         "time_s", time, cell=lambda r: Amount(r.time_s, Unit.SECOND, is_bound=r.verdict.is_bound)
     )
     if has_bars:
-        yield Column("bar", "", cell=lambda r: bar(r.time_s, longest_s))
+        yield Column("bar", "", is_spare=True, cell=lambda r: bar(r.time_s, longest_s))
     if comparison.is_predicted:
         yield Column("interval", INTERVAL, is_spare=True, cell=interval)
     yield Column(
@@ -167,7 +176,6 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     if comparison.is_predicted:
         yield Column(
             "confidence",
-            is_spare=True,
             cell=lambda r: r.verdict.confidence.grade.value if r.verdict.confidence else "",
         )
     yield Column(
@@ -181,6 +189,11 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
 def _differ(rows: Sequence[Row], name: str) -> bool:
     """Return True if rows have several values of an attribute."""
     return len(set(map(attrgetter(name), rows))) > 1
+
+
+def target(row: Row) -> str:
+    """Return the machine; one that does not have the runtime is marked."""
+    return f"{row.verdict.target} (what-if)" if row.what_if else row.verdict.target
 
 
 def interval(row: Row) -> str:
@@ -222,6 +235,16 @@ def bar(value: float, longest: float) -> str:
     return "█" * whole + (EIGHTHS[part - 1] if part else "")
 
 
+def what_ifs(rows: Iterable[Row]) -> Iterator[tuple[str, bool]]:
+    """Yield a warning for each runtime about the machines on which it does not run."""
+    machines: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.what_if:
+            machines.setdefault(row.runtime, {})[row.verdict.target] = None
+    for runtime, targets in machines.items():
+        yield f"what-if: {runtime} does not run on {', '.join(targets)}", True
+
+
 def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     """Yield the notes below the table, each with a flag for warnings."""
     assumed = {
@@ -237,10 +260,12 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     settings = dict.fromkeys((row.verdict.target, row.dtype) for row in comparison.rows)
     emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
     yield from dict.fromkeys((words, True) for words in emulations if words)
+    yield from what_ifs(comparison.rows)
     if comparison.slo_s is not None:
         limit = time_text(comparison.slo_s)
         if not comparison.holds:
-            yield f"no row has a predicted time of {limit} or less", True
+            but = ", what-ifs aside" if any(r.what_if for r in comparison.rows) else ""
+            yield f"no row has a predicted time of {limit} or less{but}", True
         elif any(r.standing(comparison.slo_s) is LimitStatus.LIKELY for r in comparison.rows):
             words = f"the predicted time is within {limit}, its {INTERVAL} is not"
             yield f"likely: {words}", False
@@ -261,4 +286,6 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
         yield f"CO2 of {whole} in {where.name}: {grams}", False
     if comparison.order is Order.GIVEN or len(comparison.rows) < 2:
         return
-    yield f"sorted by {comparison.order.value}; rows that do not fit come last", False
+    several = "each model " if len(comparison.models) > 1 else ""
+    last = "rows that do not fit" + (" and what-ifs" * any(r.what_if for r in comparison.rows))
+    yield f"{several}sorted by {comparison.order.value}; {last} come last", False

@@ -20,6 +20,7 @@ from perfc.study.comparison.views import price as priced
 from perfc.view.report.formats.document import Amount
 
 MODEL = Path(__file__).parents[2] / "golden" / "estimates" / "windows.onnxtxt"
+RESNET = Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz"
 MACHINES = [load_machine(name) for name in ("t4", "a100", "rtx3080")]
 
 
@@ -48,7 +49,7 @@ def price(amount: float, currency: str = "USD") -> Offer:
 def row(time_s: float = 2.0, **changes: Any) -> Row:
     verdict: Any = SimpleNamespace(
         time_s=time_s,
-        model="m",
+        model=changes.pop("model", "m"),
         target=changes.pop("target", "t"),
         expected=SimpleNamespace(low=time_s / 2, mid=time_s, high=1.5 * time_s),
         floor_s=1.0,
@@ -205,6 +206,39 @@ def test_the_best_rows_come_first_and_ties_are_counted() -> None:
     assert in_time == []
 
 
+def test_what_ifs_never_win_and_each_model_has_its_ranking() -> None:
+    energy, gone = SimpleNamespace(mid=1.0), "ort does not run on Intel Gaudi 3: what-if only"
+    best = row(1.0, target="gaudi3", price=price(1.0), energy=energy, what_if=gone)
+    others = [
+        row(t, target=n, energy=SimpleNamespace(mid=9.0)) for t, n in ((3.0, "a100"), (9, "t4"))
+    ]
+    rows = (best, *others, *(row(t, target="a100", model="n") for t in (1.0, 1.2, 1.4)))
+    found = Comparison(rows, Order.TIME, None, True)
+    assert [*recommendations(found)] == [
+        "m: fastest a100 (3 s); least energy a100 (9 J)",
+        "n: fastest a100 (1 s)",
+        "n: 2 other rows may be as fast: their intervals include the fastest time",
+    ]
+    # no row that runs is within 2 s
+    alone = Comparison(rows[:3], Order.TIME, 2.0, True)
+    assert not alone.holds
+    said = [text for text, _ in notes(alone)]
+    assert "what-if: ort does not run on gaudi3" in said
+    assert "no row has a predicted time of 2 s or less, what-ifs aside" in said
+    assert said[-1] == "sorted by time; rows that do not fit and what-ifs come last"
+    target = next(c for c in columns(alone, has_bars=False) if c.name == "target")
+    assert [target.of(r) for r in alone.rows] == ["gaudi3 (what-if)", "a100", "t4"]
+
+
+def test_what_ifs_come_after_all_that_runs() -> None:
+    how = [ModelSetting(m, Deployment(dims={"batch": 4}, runtime="ort")) for m in (MODEL, RESNET)]
+    found = compare(how, [load_machine(name) for name in ("gaudi3", "t4", "a100")])
+    listed = [(r.verdict.model, bool(r.what_if)) for r in found.rows]
+    assert listed == [(m.name, w) for m in (MODEL, RESNET) for w in (False, False, True)]
+    times = [r.time_s for r in found.rows]
+    assert times[2] < times[0] < times[1]
+
+
 def test_prices_of_unlike_sellers_are_marked_and_items_are_named() -> None:
     survey = replace(price(1.0), market=Market.SURVEY)
     rows = (row(target="a100", price=survey), row(target="t4", price=price(1.0), item="tokens"))
@@ -224,7 +258,9 @@ def test_the_note_on_hosts_names_a_machine_with_energy() -> None:
             energy_j=energy, host_j=energy, board_j=energy, pue=1.5, region=region, offer=None
         )
         verdict = SimpleNamespace(target=target)
-        return SimpleNamespace(row=SimpleNamespace(verdict=verdict, fits=True, load=""), bill=bill)
+        return SimpleNamespace(
+            row=SimpleNamespace(verdict=verdict, fits=True, load="", what_if=""), bill=bill
+        )
 
     host = SimpleNamespace(power_w=1.0, source="a measurement")
     costs: Any = SimpleNamespace(rows=(billed("t", None), billed("u", 2.0)), host=host)

@@ -13,7 +13,7 @@ function rowTip(r) {
     `${quantity(r.time_s, "s")} (${quantity(r.low_s, "s")} to ${quantity(r.high_s, "s")})`,
     `lower bound ${quantity(r.floor_s, "s")}`,
     r.cost === null ? "" : `${quantity(r.cost, data.cost_unit)} ${data.cost}`,
-    r.fits ? "" : "does not fit in memory",
+    r.remark,
   );
 }
 
@@ -53,7 +53,7 @@ function buildTimes(chart, palette) {
     series: [
       { type: "scatter", z: 5, symbolSize: Math.min(11, ROW - 6),
         data: rows.map((r, i) => ({ value: [r.time_s, i], itemStyle: {
-          color: r.fits ? palette.accent : palette.none,
+          color: r.remark ? palette.none : palette.accent,
           opacity: data.slo_s !== null && r.time_s > data.slo_s ? 0.45 : 1 } })),
       },
       { type: "line", silent: true, symbol: "none", lineStyle: { color: palette.more, type: "dashed", width: 1.2 },
@@ -78,7 +78,7 @@ function frontier(points) {
 }
 
 function buildCost(chart, palette) {
-  const points = rows.filter((r) => r.cost !== null && r.fits);
+  const points = rows.filter((r) => r.cost !== null && !r.remark);
   const best = new Set(frontier(points));
   chart.setOption({
     animation: false,

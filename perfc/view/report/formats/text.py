@@ -245,7 +245,7 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     other_width = sum(need[k] + len(GAP) for k in shown if k not in names)
     if len(names) > 1 and other_width + len(names) * (LEAST_NAME + len(GAP)) > width:
         shown.remove(names[-1])
-    left_out = [c.heading for i, c in enumerate(table.columns) if i not in shown]
+    left_out = [c.heading for i, c in enumerate(table.columns) if i not in shown and c.heading]
     return table.only(shown), left_out
 
 
