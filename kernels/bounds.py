@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,15 @@ probe measured something else."""
 DEFAULTS: Mapping[str, Mapping[str, float]] = _DATA["defaults"]
 """Values that replace implausible readings, by key and kind of device, as in shipped targets: on
 ``cpu`` the dispatch of one operator to a thread pool, on ``cuda`` an asynchronous launch."""
+LEAST_OF_OTHER = 0.5
+"""Share of a rate that is usually less, below which a reading was disturbed: *assumed*, as rounds
+of an undisturbed machine differ by a few per cent."""
+_RATES = ("sustained_flop_per_s", "one_core_flop_per_s")
+"""Rates that are compared with others: of all cores, and of one."""
+_WIDER: Mapping[str, str] = {"f32": "f64", "tf32": "f32"}
+"""The next wider type that no device computes faster; 16 bits may be emulated."""
+_SCALAR = ("f64", "f32")
+"""Types of which every processor has scalar instructions."""
 _WIDTHS: Mapping[str, float] = _DATA["widths"]
 """Operations per clock relative to f32; 2 for types that are not listed, which have 16 bits. A lane
 multiplies four bytes at once."""
@@ -79,6 +88,35 @@ def is_doubtful(key: str, value: float) -> bool:
     """Return True if a reading makes no sense, whatever the machine."""
     ends = next((ends for name, ends in _READINGS.items() if re.search(name, key)), None)
     return bool(implausible(key, value)) or (ends is not None and not ends[0] <= value <= ends[1])
+
+
+def doubts(device: Device, measured: Iterable[MeasuredCeiling]) -> Callable[[str, float], bool]:
+    """Return a function that is True for a key and a reading that makes no sense.
+
+    A reading is compared with its plausible range, and with other rates that it cannot be far
+    below: of one core, of a wider type, and of instructions without vectors.
+    """
+    values = {c.key: c.value for c in measured}
+    return lambda key, value: (
+        is_doubtful(key, value) or value < LEAST_OF_OTHER * _other(device, key, values)
+    )
+
+
+def _other(device: Device, key: str, values: Mapping[str, float]) -> float:
+    """Return the largest rate that is usually less than that of a key; 0 if there is none."""
+    table, _, field = key.rpartition(".")
+    unit, _, dtype = table.rpartition(".")
+    if field not in _RATES:
+        return 0.0
+    others = [values.get(f"{unit}.{_WIDER.get(dtype)}.{field}", 0.0)]
+    cores = 1
+    if field == _RATES[0]:
+        cores = device.cores
+        others.append(values.get(f"{table}.{_RATES[1]}", 0.0))
+    if device.kind == "cpu" and dtype in _SCALAR:
+        clock_hz = values.get("device.clock_sustained_hz", device.clock_max_hz)
+        others.append(2 * clock_hz * cores)  # a multiply and an add every clock
+    return max(others)
 
 
 def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:

@@ -12,6 +12,7 @@ from perfc.kernels.bounds import (
     UNKNOWN_CLOCK_HZ,
     cpu_numbers,
     device_numbers,
+    doubts,
     flop_per_clock,
     lanes,
 )
@@ -52,6 +53,30 @@ MEASURED = found(
     ("memory.l1.sustained_bandwidth_bytes_per_s", 1e12),
     ("memory.device.sustained_bandwidth_bytes_per_s", 4e10),
 )
+
+
+@pytest.mark.parametrize(
+    ("key", "least"),
+    [
+        ("compute.matrix.f32.sustained_flop_per_s", 2e11),  # half of f64's
+        ("compute.matrix.f32.one_core_flop_per_s", 4e9),  # half of a scalar multiply-add a clock
+        ("compute.matrix.f64.sustained_flop_per_s", 1e11),  # half of one core's
+        ("compute.vector.f64.sustained_flop_per_s", 1.6e10),  # the scalar one of four cores
+        ("compute.matrix.f16.sustained_flop_per_s", 0.0),  # may be emulated
+        ("compute.matrix.f32.sustained_small_flop_per_s", 0.0),
+    ],
+)
+def test_a_rate_far_below_what_it_exceeds_is_in_doubt(key: str, least: float) -> None:
+    others = found(
+        ("device.clock_sustained_hz", 4e9),
+        ("compute.matrix.f64.sustained_flop_per_s", 4e11),
+        ("compute.matrix.f64.one_core_flop_per_s", 2e11),
+    )
+    if "f32.one_core" in key:
+        del others["compute.matrix.f64.one_core_flop_per_s"]
+    is_doubted = doubts(DEVICE, others.values())
+    assert not is_doubted(key, least * 1.01 or 1e9)
+    assert is_doubted(key, least * 0.99 or 1e9) == (least > 0)
 
 
 def numbers(

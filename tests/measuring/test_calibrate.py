@@ -168,6 +168,34 @@ def test_a_reading_spoiled_by_load_is_measured_again_and_the_file_written(
         assert rate.is_uncertain
 
 
+class Crowded(Spoiled):
+    """Others leave little of the cores to products of f32, for as many runs."""
+
+    def prepare(self, case: Case) -> FakeRun:
+        run = super(Spoiled, self).prepare(case)
+        self.runs[case.probe] += 1
+        if case.probe == "matrix.f32" and self.runs[case.probe] <= self.spoiled_runs:
+            run.once_s *= 80
+        return run
+
+
+class CrowdedOut(Crowded):
+    spoiled_runs = 1_000
+
+
+@pytest.mark.parametrize(("kind", "is_written"), [(Crowded, True), (CrowdedOut, False)])
+def test_a_rate_far_below_that_of_a_wider_type_is_measured_again_or_left_out(
+    tmp_path: Path, kind: type[Crowded], is_written: bool
+) -> None:
+    done = calibrate("fake", tmp_path / "toy.toml", backend=kind(seed=1))
+    key = "compute.matrix.f32.sustained_flop_per_s"
+    assert (key in done.machine.facts) == is_written
+    told = f"not measured: {key}: other programs disturbed every reading"
+    assert (told in done.notes) != is_written
+    if is_written:
+        assert done.machine.facts[key].value > TRUTH[key] / 1.1
+
+
 class Waiting(Starved):
     """Its launches wait for a time slice of another thread."""
 

@@ -134,8 +134,8 @@ def text(
         if _stands(c.key, numbers)
     )
     for key, value in energies(session.loads).items():
-        note = "above idle" if "energy" in key else ""
-        numbers.append(Number(key, value, "lab", note))
+        if _stands(key, numbers):  # products whose rate was left out have no table
+            numbers.append(Number(key, value, "lab", "above idle" if "energy" in key else ""))
     top = {
         "name": name,
         "kind": device.kind,
@@ -149,7 +149,7 @@ def text(
 
 
 def _stands(key: str, numbers: list[Number]) -> bool:
-    """Return True if a sustained rate may be written: its table has a peak, or needs none."""
+    """Return True if a measured number may be written: its table has a peak, or needs none."""
     table = key.rpartition(".")[0]
     # rates of the device and of its links may stand without a peak
     needs_none = table.startswith(("device", "link"))

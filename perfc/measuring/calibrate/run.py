@@ -32,7 +32,7 @@ BUSY_SHARE = 0.05
 processor the operating system decides, see `host.busy_share`."""
 
 SPOILED_ROUNDS = 4
-"""Maximum further rounds of a reading outside of its plausible range (`bounds.is_doubtful`)."""
+"""Maximum further rounds of a reading outside of its plausible range (`bounds.doubts`)."""
 SPOILED_S = 2.0
 """Time that each of these further rounds may take, even after the time limit."""
 
@@ -197,7 +197,8 @@ def _without_spoiled(
     """Repeat implausible readings; leave out those that stay so, or assume their defaults."""
     device = session.backend.device
     for _ in range(SPOILED_ROUNDS):
-        doubted = [c for c in measured if bounds.is_doubtful(c.key, c.value)]
+        is_doubted = bounds.doubts(device, measured)
+        doubted = [c for c in measured if is_doubted(c.key, c.value)]
         if not doubted:
             return measured
         cases = dict.fromkeys(case for c in doubted for case in c.cases)
@@ -206,19 +207,24 @@ def _without_spoiled(
             session.deadline.limit_s, session.deadline.elapsed_s + SPOILED_S
         )
         session.round(max(r for _, r in session.samples) + 1, cases, again=True)
-        measured = tuple([_sensible(c) for c in ceilings(session.samples, device)])
+        measured = ceilings(session.samples, device)
+        is_doubted = bounds.doubts(device, measured)
+        measured = tuple([_sensible(c, is_doubted) for c in measured])
+    is_doubted = bounds.doubts(device, measured)
     for ceiling in measured:
-        if bounds.is_doubtful(ceiling.key, ceiling.value):
+        if is_doubted(ceiling.key, ceiling.value):
             # only times, as of a launch, have defaults
             default = bounds.DEFAULTS.get(ceiling.key, {}).get(device.kind)
             instead = f": {ceiling.value:.2g} s read, {default:g} s assumed" if default else ""
             session.refused[ceiling.key] = f"other programs disturbed every reading{instead}"
-    return tuple(c for c in measured if not bounds.is_doubtful(c.key, c.value))
+    return tuple(c for c in measured if not is_doubted(c.key, c.value))
 
 
-def _sensible(ceiling: MeasuredCeiling) -> MeasuredCeiling:
+def _sensible(
+    ceiling: MeasuredCeiling, is_doubted: Callable[[str, float], bool]
+) -> MeasuredCeiling:
     """Return a ceiling without its implausible rounds, if others are plausible."""
-    rounds = tuple([r for r in ceiling.rounds if not bounds.is_doubtful(ceiling.key, r)])
+    rounds = tuple([r for r in ceiling.rounds if not is_doubted(ceiling.key, r)])
     return replace(ceiling, rounds=rounds or ceiling.rounds)
 
 

@@ -70,9 +70,9 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     The grade follows the median error implied by the prediction interval: at most 10 % is high, at
     most 25 % is medium. It is low above that, if the model's family is unknown or part of the costs
     is, if the runtime does not run on the machine, if the machine lacks units for a type of
-    products, or if half of the time is a lower bound in place of a prediction below it. It is at
-    most medium if a twentieth is, or if half of the time depends on rates that are assumed or were
-    not reproducible.
+    products, or if half of the time is a lower bound in place of a prediction below it or depends
+    on measured rates that were not reproducible. It is at most medium if a twentieth is such a
+    bound, or if half of the time depends on assumed rates.
     """
     # reasons for a low grade come first, from the most to the least serious
     if report.module.origin.assumed:
@@ -91,6 +91,8 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     raised, clipped_share = at_bound(report, table)
     if clipped_share >= LEAST_CLIPPED:
         return Confidence(Grade.LOW, raised)
+    if unsteady := in_doubt(report, table, is_measured=True):
+        return Confidence(Grade.LOW, unsteady)
     error = table.total.time.middle_error
     doubt = next(iter(table.outside), "") if table.total.predictor else in_doubt(report, table)
     doubt = doubt or (raised if clipped_share >= LEAST_SHARE else "")

@@ -110,21 +110,23 @@ def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
     )
 
 
-def in_doubt(report: Report, table: PredictionTable) -> str:
+def in_doubt(report: Report, table: PredictionTable, *, is_measured: bool = False) -> str:
     """Describe the doubtful rate that limits most of the run.
 
     The text is empty if doubtful rates limit less than `LEAST_IN_DOUBT` of the time. Kernels of
-    kinds that were measured on the machine do not depend on its declared rates.
+    kinds that were measured on the machine do not depend on its assumed rates. With
+    ``is_measured``, only rates that were measured but not reproducible are in doubt.
     """
     machine, spent_s = report.machine, dict[str, float]()
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
         entry = binding_entry(bound, machine)
         rate = (entry.sustained or entry.nominal) if entry is not None else None
-        # `is_own`: kernels of its class were measured on this machine itself
-        if rate is None or kernel.is_own:
+        if rate is None:
             continue
-        if rate.origin is Origin.ASSUMED or rate.is_uncertain:
-            why = "assumed" if rate.origin is Origin.ASSUMED else "measured but not reproducible"
+        # `is_own`: kernels of its class were measured on this machine itself, or its rates were
+        is_assumed = rate.origin is Origin.ASSUMED and not (kernel.is_own or is_measured)
+        if is_assumed or rate.is_uncertain:
+            why = "assumed" if is_assumed else "measured but not reproducible"
             words = f"the rate of {title(bound.binding.value)} is {why} on {machine_title(machine)}"
             spent_s[words] = spent_s.get(words, 0.0) + kernel.time_s
     if math.fsum(spent_s.values()) < LEAST_IN_DOUBT * table.kernels_s:
