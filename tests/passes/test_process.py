@@ -125,13 +125,16 @@ def test_a_convolution_in_pytorch_copies_its_operands_and_result_in_blocks() -> 
 
 def test_a_training_step_grows_by_the_heap_that_holds_its_tensors() -> None:
     report = perfc.analyze(
-        MODELS / "resnet50.onnx.gz", "generic-x86-64", batch=4, runtime="eager", train="sgd"
+        MODELS / "resnet50.onnx.gz", "generic-x86-64", batch=4, runtime="eager", train="adamw"
     )
     live = max(table_of(report).live_bytes(report.env))
     heap = replayed_bytes(report.kernels.kernels, table_of(report), report.env)
     # holes between tensors, and copies into blocks
     assert live < heap < 1.4 * live
     assert report.footprint.total_bytes > heap
+    # two moments of each parameter are state, and count once
+    parts = report.footprint.parts
+    assert parts[BufferRole.STATE] == pytest.approx(2 * parts[BufferRole.PARAMETER], rel=0.01)
 
 
 def test_quantized_filters_are_once_in_f32_in_a_session() -> None:

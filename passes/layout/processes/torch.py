@@ -21,7 +21,7 @@ from perfc.ir.problem import SlidingWindow
 
 from ...fusion.kernel import Kernel
 from ...memory.allocators.heap import Heap
-from ...memory.storage import StorageTable
+from ...memory.storage import BufferRole, StorageTable
 from ..blocks import BLOCK
 from . import ProcessMemory
 
@@ -37,22 +37,23 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
         table: buffers of a run.
         env: values of the model's symbols.
     """
-    at = Numbers(env)
+    at, sizes = Numbers(env), table.sizes(env)
+    weights = sum(
+        n for b, n in zip(table.buffers, sizes, strict=True) if b.role is BufferRole.PARAMETER
+    )
     if Phase.BACKWARD in table.phases:
-        # buffers from before the first step: weights and inputs
-        stored = sum(n for b, n in zip(table.buffers, table.sizes(env), strict=True) if b.born < 0)
-        return ProcessMemory(0, stored, 0, replayed_bytes(kernels, table, env) - stored)
+        return ProcessMemory(0, weights, 0, replayed_bytes(kernels, table, env) - weights)
     copied = {k.anchor: copies(k, at) for k in kernels}
     born_bytes = Counter[int]()
-    for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
+    for b, nbytes in zip(table.buffers, sizes, strict=True):
         born_bytes[b.born] += nbytes
     # weights and inputs are born at -1, before the run; a kernel first has its blocked copies and
     # no results, then its results and the blocked result
-    stored = peak = born_bytes[-1]
+    peak = born_bytes[-1]
     for i, live in enumerate(table.live_bytes(env)):
         during, after = copied.get(table.steps[i], (0, 0))
         peak = max(peak, live - born_bytes[i] + during, live + after)
-    return ProcessMemory(0, stored, 0, peak - stored)
+    return ProcessMemory(0, weights, 0, peak - weights)
 
 
 def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> int:
