@@ -233,7 +233,7 @@ def in_words(edit: Edit) -> str:
     if len(others) > MANY:
         counts = [f"{sum(c.status is s for c in others)} {s.value}" for s in Status]
         nonzero = [c for c in counts if not c.startswith("0 ")]
-        return f"{text}, with {', '.join(nonzero)} more nodes"
+        return f"{text}, with more nodes: {', '.join(nonzero)}"
     added = sorted({c.op_type for c in others if c.status is Status.ADDED})
     if added and head.status is Status.CHANGED:
         text += f", with {', '.join(added[:2])} added"

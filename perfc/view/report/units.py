@@ -159,7 +159,9 @@ def ratio_text(ratio: float, digits: int | None = None) -> str:
 
 def change_text(times: float, digits: int = 1) -> str:
     """Format a ratio as a change in percent: ``+3.2 %``, ``>100 ×``."""
-    return f"{ratio_text(times)} ×" if times > MOST_TIMES else f"{100 * (times - 1):+.{digits}f} %"
+    if times > MOST_TIMES:
+        return f"{ratio_text(times)} ×"
+    return f"{round(100 * (times - 1), digits) + 0.0:+.{digits}f} %"  # no negative zero
 
 
 def time_text(seconds: float | None) -> str:

@@ -136,7 +136,7 @@ def test_an_edit_is_said_by_its_head_and_what_is_beside_it() -> None:
     many = [change(Status.ADDED, NODES[1]) for _ in range(MANY)]
     assert in_words(Edit(removed, (removed, *many, carried))) == "removed"
     many.append(change(Status.CHANGED, NODES[2]))
-    said = "removed, with 8 added, 1 changed more nodes"
+    said = "removed, with more nodes: 8 added, 1 changed"
     assert in_words(Edit(removed, (removed, *many, carried))) == said
 
 

@@ -46,8 +46,9 @@ def test_quantity_has_three_digits_and_its_unit(value: float | None, unit: Unit,
 
 
 def test_a_change_of_more_than_a_hundred_times_is_a_limit() -> None:
-    assert list(map(change_text, (0.5, 1.0, 100, 101))) == [
+    assert list(map(change_text, (0.5, 0.9999, 1.0, 100, 101))) == [
         "-50.0 %",
+        "+0.0 %",
         "+0.0 %",
         "+9900.0 %",
         ">100 ×",

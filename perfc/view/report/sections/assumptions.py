@@ -185,7 +185,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
         launch_origin=str(overhead.origin) if overhead else "",
         dtype=report.dtype,
         trained_in=training_types(report.deployment),
-        tf32=report.tf32.value,
+        tf32=(Engine.MATRIX, "tf32") in report.machine.compute and report.tf32.value,
         rates=rates,
         uncertain_rates=uncertainty.collect(report),
         memory_model=dict(MEMORY_MODEL),
