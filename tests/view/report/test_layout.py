@@ -18,15 +18,11 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.text import (
     LEVELS,
     StyledText,
-    cell_text,
     columns_of,
     elided,
     encodable,
     fact_lines,
     fitted,
-    is_numeric,
-    narrowed,
-    numbers,
     padded,
     part_lines,
     render,
@@ -34,37 +30,8 @@ from perfc.view.report.formats.text import (
     scales_of,
     shortened,
     spark,
-    titled,
-    wrapped,
 )
-from perfc.view.report.units import Scale, Unit
-
-COLUMNS = (
-    Column("time", "time", Unit.SECOND),
-    Column("low", "from", Unit.SECOND, is_spare=True),
-    Column("high", "to", Unit.SECOND, is_spare=True, pair="low"),
-    Column("n", "n", Unit.COUNT),
-    Column("name", "name", is_name=True),
-    Column("other", "other", is_name=True),
-)
-ROW = (1e-3, 5e-4, 2e-3, 7, "a" * 30, "b" * 30)
-TABLE = Table(COLUMNS, (ROW,))
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "lines"),
-    [
-        ("a b c", 5, ["a b c"]),
-        ("a b c", 4, ["a b", "  c"]),
-        ("aaa bbb", 3, ["aaa", "  bbb"]),
-        ("", 5, [""]),
-        ("abcdefghijkl", 10, ["abcdef…jkl"]),
-        ("one two three", 7, ["one two", "  three"]),
-        ("a b", 3, ["a b"]),
-    ],
-)
-def test_text_is_broken_at_spaces(text: str, width: int, lines: list[str]) -> None:
-    assert list(wrapped(text, width)) == lines
+from perfc.view.report.units import Unit
 
 
 @pytest.mark.parametrize(
@@ -131,20 +98,6 @@ def test_a_document_has_its_title_and_headings() -> None:
     assert render(made, 18) == "perfc: a title of\n       words\n\nS\n  note\n\nT\n"
 
 
-def test_spare_columns_make_room_for_names() -> None:
-    assert narrowed(TABLE, 200) == (TABLE, [])
-    # 7 + 6 + 6 + 1 and two names of 22, five gaps
-    some, left_out = narrowed(TABLE, 60)
-    assert left_out == ["from", "to"]
-    assert [c.name for c in some.columns] == ["time", "n", "name", "other"]
-    assert some.rows == ((1e-3, 7, "a" * 30, "b" * 30),)
-    few, left_out = narrowed(TABLE, 28)
-    assert [c.name for c in few.columns] == ["time", "n", "name"]
-    assert left_out == ["from", "to", "other"]
-    plain = Table((Column("a", "a", is_name=True),), (("x" * 90,),))
-    assert narrowed(plain, 10) == (plain, [])
-
-
 def test_names_share_the_room_that_is_left_the_shortest_first() -> None:
     texts = [["n", "short", "x" * 40], ["12345", "name", "y"]]
     columns = (
@@ -168,30 +121,7 @@ def test_numbers_of_one_unit_have_one_scale() -> None:
     assert symbols(0.0, 5e9) == symbols(5e9)
 
 
-def test_titles_have_the_unit_of_their_numbers() -> None:
-    scale = Scale(1e6, "µs", 1)
-    assert titled(Column("t", "time", Unit.SECOND), scale) == "time µs"
-    assert titled(Column("t", "share", Unit.SHARE), Scale(100.0, "%", 1)) == "share %"
-    assert titled(Column("t", "of 100 %", Unit.SHARE), Scale(100.0, "%", 1)) == "of 100 %"
-    assert titled(Column("n", "n", Unit.COUNT), Scale(1.0, "", 0)) == "n"
-    assert titled(Column("n", "name"), Scale(1.0, "", 0)) == "name"
-
-
-def test_columns_of_numbers_are_aligned_to_the_right() -> None:
-    columns = (Column("a", "a"), Column("b", "b"), Column("c", "c", Unit.COUNT), Column("d", "d"))
-    table = Table(columns, ((1, "x", "y", Amount(1.0, Unit.BYTE)), (2.5, 3, None, 4)))
-    assert [is_numeric(table, i) for i in range(4)] == [True, False, True, True]
-    assert numbers(table, 0) == [1, 2.5]
-    assert not is_numeric(Table(columns, ()), 0)
-
-
-def test_cells_are_shown_in_the_scale_of_their_column() -> None:
-    scale = Scale(1e3, "ms", 1)
-    assert cell_text(None, scale) == "—"
-    assert cell_text(float("nan"), scale) == "—"
-    assert cell_text(0.5, scale) == "500.0"
-    assert cell_text("a\x1b", scale) == "a\ufffd"
-    assert cell_text(Name("long/name", "name"), scale) == "long/name"
+def test_a_name_that_does_not_fit_has_its_short_form() -> None:
     assert shortened(Name("long/name", "name"), "long/name", 9) == "long/name"
     assert shortened(Name("long/name", "name"), "long/name", 8) == "name"
     assert shortened("long/name", "long/name", 4) == "long/name"

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from perfc.ir.problem import Product, SlidingWindow
-from perfc.ir.symbolic.dim import symbol
 from perfc.view.report.names import (
-    extents,
     gathered,
     machine_title,
     merged,
     place,
     runtime_title,
     shared,
-    title,
 )
 
 
@@ -79,39 +74,6 @@ def test_shared_beginnings_are_counted() -> None:
 )
 def test_a_common_folder_is_written_once(names: list[str], text: str) -> None:
     assert gathered(names) == text
-
-
-def test_problems_are_told_apart_by_numbers() -> None:
-    window = SlidingWindow(1, 8, 8, (9, 9), (9, 9), (3, 5), (1, 1), (1, 1), ((0, 0), (0, 0)))
-    assert extents(window) == "3x5"
-    assert extents(window._replace(groups=8)) == "3x5 depthwise"
-    assert extents(window._replace(extents=(symbol("k"), 3))) == ""
-    assert extents(None) == ""
-    product = Product.__new__(Product, *[None] * len(Product._fields))
-    assert extents(product._replace(k=64, n=32)) == "64x32"
-    assert extents(product._replace(k=symbol("k"), n=32)) == ""
-
-
-def kernel(label: str, anchor: str, *folded: str, pattern: str = "", problem: Any = None) -> Any:
-    def node(name: str) -> Any:
-        return SimpleNamespace(loc=SimpleNamespace(op_type=name), op=SimpleNamespace(mnemonic=name))
-
-    return SimpleNamespace(
-        label=label,
-        anchor=node(anchor),
-        folded=[node(n) for n in folded],
-        pattern=pattern,
-        problem=problem,
-    )
-
-
-def test_a_kernel_is_called_after_its_operators() -> None:
-    window = SlidingWindow(1, 8, 8, (9, 9), (9, 9), (3, 3), (1, 1), (1, 1), ((0, 0), (0, 0)))
-    conv = kernel("Conv + BatchNormalization + Relu", "Conv", "BatchNormalization", problem=window)
-    assert title(conv) == "Conv 3x3 + Relu"
-    assert title(kernel("LayerNormalization", "LayerNormalization")) == "LayerNorm"
-    assert title(kernel("MatMul + Softmax", "MatMul", pattern="attention")) == "Attention"
-    assert title(kernel("Add + Add", "Add")) == "Add + Add"
 
 
 @pytest.mark.parametrize(
