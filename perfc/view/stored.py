@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from perfc.ir import Dim, dim_sum
+from perfc.ir import Dim, Value, dim_sum
 from perfc.passes.memory.liveness import all_weights, in_memory
 
 if TYPE_CHECKING:
@@ -36,7 +36,16 @@ class StoredTensors:
 
     @cached_property
     def weight_bytes(self) -> Dim:
-        """Return the bytes of all stored tensors in the runtime."""
+        """Return the bytes of all stored tensors in the runtime; texts, of unknown width, as 0."""
+        return dim_sum(w.nbytes or 0 for w in self.resident)
+
+    @cached_property
+    def resident(self) -> list[Value]:
+        """Return the stored tensors in the runtime."""
         report = cast("Report", self)
-        tensors = in_memory(all_weights(report.module.graph), report.deployment.table)
-        return dim_sum(w.nbytes or 0 for w in tensors)
+        return list(in_memory(all_weights(report.module.graph), report.deployment.table))
+
+    @property
+    def has_unsized_weights(self) -> bool:
+        """Return True if `weight_bytes` is a lower bound."""
+        return any(w.nbytes is None for w in self.resident)

@@ -404,8 +404,12 @@ def test_numbers_in_attributes_of_classical_models_are_parameters() -> None:
     table = learned("LabelEncoder", "x", "y", keys_int64s=[*range(99)], values_int64s=[0] * 99)
     summary = perfc.analyze(made([table], [], IDS), dims={"n": 2}).to_dict()["summary"]
     assert (summary["parameters"]["value"], summary["weight_bytes"]["value"]) == (198, 1584)
+    assert not summary["weight_bytes"]["is_bound"]
     # two elements, and an entry of the table for each
     assert summary["read_bytes"]["value"] == 2 * 8 + 2 * 16
+    words = learned("LabelEncoder", "x", "y", keys_int64s=[1, 2], values_strings=["a", "b"])
+    stored = perfc.analyze(made([words], [], IDS)).to_dict()["summary"]["weight_bytes"]
+    assert (stored["value"], stored["is_bound"]) == (16, True), "texts have no known width"
 
 
 def chains(depth: int) -> onnx.ModelProto:

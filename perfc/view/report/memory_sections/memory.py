@@ -75,7 +75,9 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
         peak_bytes=Amount(0, Unit.BYTE, 0, table.is_bound)
         if step is None
         else amount(table.live[step], env, Unit.BYTE, is_bound=table.is_bound),
-        weight_bytes=amount(report.weight_bytes, env, Unit.BYTE),
+        weight_bytes=amount(
+            report.weight_bytes, env, Unit.BYTE, is_bound=report.has_unsized_weights
+        ),
         at_peak=() if step is None else alive(report, step),
         device=DeviceMemory.of(report) if has_device else None,
     )

@@ -123,7 +123,9 @@ def collect(report: Report, memory: Memory) -> Summary:
         tied_copies=elements(copies),
         running_statistics=elements(parameters.count(Role.STATISTIC)),
         quantization_parameters=elements(parameters.count(Role.QUANTIZATION)),
-        weight_bytes=amount(report.weight_bytes, env, Unit.BYTE),
+        weight_bytes=amount(
+            report.weight_bytes, env, Unit.BYTE, is_bound=report.has_unsized_weights
+        ),
         peak_activation_bytes=memory.peak_bytes,
         peak_node="" if memory.peak_step is None else memory.nodes[memory.peak_step],
         device_capacity_bytes=float(capacity.usable_bytes) if capacity is not None else None,
