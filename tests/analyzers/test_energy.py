@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from perfc import testing
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs import energy
 from perfc.analyzers.runs.energy import Energy, PowerModel, energy_of, idling, matrix_key, summed
 from perfc.ir.tensors.types import DType
-
-from .toy import bound, toy
 
 MODEL = PowerModel(
     base=0.5,
@@ -41,8 +40,8 @@ def test_energy_is_power_of_what_is_busy_and_of_waiting_each_times_its_time(
     2e9 flop at 100 Tflop/s are 20 µs, 30 MB 30 µs of memory and 7.5 µs of L2, 1e6 exponentials
     1 µs: 0.2 · 1 + 0.3 · 2 + 0.075 · 4 + 0.01 · 10 = 1.2 in the exponent.
     """
-    machine = toy(tmp_path, CAP, "idle_power_w 30 sheet")
-    kernel = bound({"mac": 1e9, "sfu": 1e6, "read_bytes": 20e6, "write_bytes": 10e6})
+    machine = testing.machine(tmp_path, CAP, "idle_power_w 30 sheet")
+    kernel = testing.kernel({"mac": 1e9, "sfu": 1e6, "read_bytes": 20e6, "write_bytes": 10e6})
     found = energy_of(kernel, Interval(60 * US, 120 * US, 480 * US), 20 * US, Sheet(machine))
     assert found is not None
     busy_j = 100 * US * 100 * (1 - 0.5 * math.exp(-1.2))
@@ -58,9 +57,9 @@ def test_energy_is_power_of_what_is_busy_and_of_waiting_each_times_its_time(
 
 def test_units_are_busy_for_all_launches_and_never_more_than_all_the_time(tmp_path: Path) -> None:
     """Four launches of 30 µs of memory fill 120 of 200 µs; eight would fill more than all."""
-    machine = toy(tmp_path, CAP)
+    machine = testing.machine(tmp_path, CAP)
     for launches, share in ((4, 0.6), (8, 1.0)):
-        kernel = bound({"read_bytes": 30e6}, launches=launches)
+        kernel = testing.kernel({"read_bytes": 30e6}, launches=launches)
         found = energy_of(kernel, Interval.exactly(200 * US), 0.0, Sheet(machine))
         assert found is not None
         l2 = min(7.5 * launches / 200, 1)
@@ -73,7 +72,10 @@ def test_the_matrix_unit_is_that_of_the_element_type(
 ) -> None:
     """2e9 operations in 100 µs: 20 µs at 100 Tflop/s of f16, 5 µs at 400 of i8."""
     found = energy_of(
-        bound({"mac": 1e9}, dtype), Interval.exactly(100 * US), 0.0, Sheet(toy(tmp_path, CAP))
+        testing.kernel({"mac": 1e9}, dtype),
+        Interval.exactly(100 * US),
+        0.0,
+        Sheet(testing.machine(tmp_path, CAP)),
     )
     assert found is not None
     assert found.power_w == pytest.approx(100 * (1 - 0.5 * math.exp(-exponent)))
@@ -101,8 +103,8 @@ def test_matrix_units_by_bits() -> None:
 def test_launches_shorter_than_those_fitted_have_wider_intervals(
     tmp_path: Path, time_s: float, launches: float, ratios: tuple[float, float]
 ) -> None:
-    kernel = bound({"read_bytes": 1e6}, launches=launches)
-    found = energy_of(kernel, Interval.exactly(time_s), 0.0, Sheet(toy(tmp_path, CAP)))
+    kernel = testing.kernel({"read_bytes": 1e6}, launches=launches)
+    found = energy_of(kernel, Interval.exactly(time_s), 0.0, Sheet(testing.machine(tmp_path, CAP)))
     assert found is not None
     assert (found.low_ratio, found.high_ratio) == ratios
     assert found.low_j == pytest.approx(found.energy_j * ratios[0])
@@ -110,7 +112,10 @@ def test_launches_shorter_than_those_fitted_have_wider_intervals(
 
 
 def test_waiting_alone_takes_idle_power(tmp_path: Path) -> None:
-    stated, share = toy(tmp_path, CAP, "idle_power_w 30 sheet"), toy(tmp_path, CAP)
+    stated, share = (
+        testing.machine(tmp_path, CAP, "idle_power_w 30 sheet"),
+        testing.machine(tmp_path, CAP),
+    )
     for machine, idle_w in ((stated, 30.0), (share, 0.2 * 100)):
         found = idling(50 * US, machine)
         assert found is not None
@@ -120,19 +125,21 @@ def test_waiting_alone_takes_idle_power(tmp_path: Path) -> None:
             (found.energy_j / 2, found.energy_j * 2)
         )
         only = energy_of(
-            bound({"read_bytes": 1e6}), Interval.exactly(50 * US), 50 * US, Sheet(machine)
+            testing.kernel({"read_bytes": 1e6}), Interval.exactly(50 * US), 50 * US, Sheet(machine)
         )
         assert only is not None
         assert only.energy_j == pytest.approx(50 * US * idle_w)
 
 
 def test_energy_is_unknown_without_a_power_and_without_a_time(tmp_path: Path) -> None:
-    kernel, time = bound({"read_bytes": 1e6}), Interval.exactly(50 * US)
-    nobody, processor = toy(tmp_path), toy(tmp_path, CAP, kind="cpu")
+    kernel, time = testing.kernel({"read_bytes": 1e6}), Interval.exactly(50 * US)
+    nobody, processor = testing.machine(tmp_path), testing.machine(tmp_path, CAP, kind="cpu")
     for machine in (nobody, processor):
         assert energy_of(kernel, time, 0.0, Sheet(machine)) is None
         assert idling(50 * US, machine) is None
-    assert energy_of(kernel, Interval.exactly(0.0), 0.0, Sheet(toy(tmp_path, CAP))) is None
+    assert (
+        energy_of(kernel, Interval.exactly(0.0), 0.0, Sheet(testing.machine(tmp_path, CAP))) is None
+    )
 
 
 def test_a_run_sums_energies_and_takes_the_interval_of_its_time(tmp_path: Path) -> None:
@@ -162,7 +169,10 @@ def test_a_run_of_which_one_part_is_unknown_has_no_energy() -> None:
 
 def test_an_end_at_no_time_at_all_is_no_error(tmp_path: Path) -> None:
     found = energy_of(
-        bound({"read_bytes": 1e6}), Interval(0.0, 50 * US, 50 * US), 0.0, Sheet(toy(tmp_path, CAP))
+        testing.kernel({"read_bytes": 1e6}),
+        Interval(0.0, 50 * US, 50 * US),
+        0.0,
+        Sheet(testing.machine(tmp_path, CAP)),
     )
     assert found is not None
     assert 0 < found.low_j < 1e-8 * found.energy_j

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import perfc
+from perfc import testing
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import Artefact, Cells
 from perfc.analyzers.estimate.estimate import Predictor
@@ -28,7 +29,6 @@ from perfc.machine import load_machine
 from perfc_lab.data import weights as weights_
 
 from . import flat_weights
-from .toy import toy
 
 ROW = {"m": np.array([64.0]), "n": np.array([64.0]), "k": np.array([64.0])}
 
@@ -249,7 +249,7 @@ def test_distance_is_one_for_a_factor_of_two_in_every_number(tmp_path: Path) -> 
     assert distance((3.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 4.0)) == 2.5
     assert nearest((0.0,), ((3.0,), (-2.0,))) == 2
     assert nearest((0.0,), ()) == float("inf")
-    sheet = Sheet(toy(tmp_path))
+    sheet = Sheet(testing.machine(tmp_path))
     # 100 Tflop/s of f16, 10 of f32, 1 TB/s, 1 MB, 10 multiprocessors, 1 GHz, usual power, nobody's
     expected = (1e14, 1e13, 1e12, 1e6, 10.0, 1e9, 250.0)
     assert coordinates(sheet, "f16") == pytest.approx((*np.log2(expected), 16.0))
@@ -260,7 +260,7 @@ def test_distance_is_one_for_a_factor_of_two_in_every_number(tmp_path: Path) -> 
 
 
 def test_what_a_target_leaves_out_is_taken_from_the_rule_beside_it(tmp_path: Path) -> None:
-    bare = Sheet(toy(tmp_path))
+    bare = Sheet(testing.machine(tmp_path))
     assert (bare.clock_hz, bare.base_clock_share, bare.threads_per_sm) == (1e9, 0.75, 2048)
     assert (bare.power_w, bare.process_node_m, bare.launch_s) == (0.0, 12e-9, 5e-6)
     assert (bare.shared_memory_bytes, bare.generation) == (65536, 0)
@@ -270,7 +270,7 @@ def test_what_a_target_leaves_out_is_taken_from_the_rule_beside_it(tmp_path: Pat
     assert bare.ridge_flop_per_byte("f16") == 100
     assert (bare.matrix_flop_per_s("f16"), bare.vector_flop_per_s("f32")) == (1e14, 1e13)
     stated = Sheet(
-        toy(
+        testing.machine(
             tmp_path,
             "clock_base_hz 4e8 sheet",
             "max_threads_per_sm 1024 sheet",

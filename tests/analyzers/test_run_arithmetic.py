@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfc
+from perfc import testing
 from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
 from perfc.analyzers.estimate.floors import above_floors
 from perfc.analyzers.estimate.interval import Interval
@@ -36,8 +37,6 @@ from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode
 from perfc.passes.runtimes import runtime as runtime_named
 
-from .toy import bound, toy
-
 US = 1e-6
 
 
@@ -53,17 +52,17 @@ def us(low: float, mid: float, high: float) -> object:
 
 
 def test_a_launch_that_was_measured_is_surer_than_one_that_was_not(tmp_path: Path) -> None:
-    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    measured = testing.machine(tmp_path, "launch_overhead_s 10e-6 lab")
     assert ends(launch_gap(measured, LaunchMode.EAGER)) == us(8, 10, 12.5)
-    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    stated = testing.machine(tmp_path, "launch_overhead_s 10e-6 sheet")
     assert ends(launch_gap(stated, LaunchMode.EAGER)) == us(6, 10, 20)
 
 
 def test_a_graph_takes_its_own_launch_or_a_quarter_of_the_hosts(tmp_path: Path) -> None:
     assert GRAPH_GAP == 0.25
-    measured = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    measured = testing.machine(tmp_path, "launch_overhead_s 10e-6 lab")
     assert ends(launch_gap(measured, LaunchMode.GRAPH)) == us(1.5, 2.5, 5)
-    own = toy(tmp_path, "launch_overhead_s 10e-6 lab", "launch_graph_s 2e-6 lab")
+    own = testing.machine(tmp_path, "launch_overhead_s 10e-6 lab", "launch_graph_s 2e-6 lab")
     assert ends(launch_gap(own, LaunchMode.GRAPH)) == us(1.6, 2, 2.5)
     assert ends(launch_gap(own, LaunchMode.EAGER)) == us(8, 10, 12.5)
 
@@ -77,14 +76,14 @@ def test_a_machine_that_states_no_launch_is_launched_in_no_time(
     tmp_path: Path, runtime: str
 ) -> None:
     """6 kB pass 4 TB/s of L2 in 1.5 ns; nothing is added to that, and never a second."""
-    machine = toy(tmp_path)
+    machine = testing.machine(tmp_path)
     for launch in LaunchMode:
         assert ends(launch_gap(machine, launch)) == (0, 0, 0)
     report = perfc.analyze(ADD, str(machine.path), runtime=runtime, predictor="kernels")
     assert report.roofline.launch_gap_s == 0
     assert report.roofline.time_s == report.roofline.sustained_s
     assert report.roofline.kernels[0].launch_gap_s == 0
-    stated = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    stated = testing.machine(tmp_path, "launch_overhead_s 10e-6 sheet")
     gap_s = 10 * US * (GRAPH_GAP if runtime == "cudagraph" else 1)
     with_launch = perfc.analyze(ADD, str(stated.path), runtime=runtime).roofline
     assert with_launch.launch_gap_s == pytest.approx(gap_s - with_launch.sustained_s)
@@ -98,11 +97,11 @@ def run_of(low: float, mid: float, high: float, fixed: float = 0.0) -> RunEstima
 
 
 def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) -> None:
-    machine = toy(tmp_path, "launch_overhead_s 10e-6 sheet")
+    machine = testing.machine(tmp_path, "launch_overhead_s 10e-6 sheet")
     assert ends(host_gap(machine, Setting(Precision.F16))) == us(10, 30, 76)
     assert ends(host_gap(machine, Setting(Precision.F16, training=True))) == us(30, 90, 228)
     assert ends(host_gap(machine, Setting(Precision.F16, compiled=True))) == us(8, 15, 24)
-    processor = toy(tmp_path, kind="cpu")
+    processor = testing.machine(tmp_path, kind="cpu")
     assert ends(host_gap(processor, Setting(Precision.F16, training=True))) == (0, 0, 0)
 
 
@@ -186,7 +185,7 @@ def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_ho
 ) -> None:
     """Measured 25 µs or said 30 µs: with a fifth and a quarter on either side."""
     eager = runtime_named("eager")
-    measured = toy(tmp_path, "host_launch_s 25e-6 lab")
+    measured = testing.machine(tmp_path, "host_launch_s 25e-6 lab")
     assert ends(launch_cost(measured, eager)) == us(20, 25, 31.25)
     assert ends(host_gap(measured, Setting(Precision.F16))) == us(20, 25, 31.25)
     for said in (
@@ -196,7 +195,7 @@ def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_ho
         assert ends(said) == us(24, 30, 37.5)
     ort = runtime_named("ort")
     assert ends(launch_cost(measured, ort, 7e-6)) == us(5.6, 7, 8.75)
-    usual = launch_cost(toy(tmp_path), ort)
+    usual = launch_cost(testing.machine(tmp_path), ort)
     assert usual is not None
     assert launch_cost(measured, ort) == usual * (25 / 30), "the same host runs both"
 
@@ -256,16 +255,16 @@ def test_parts_of_kernels_and_the_fixed_time_sum_up_to_the_run(
 
 
 def test_no_host_keeps_recorded_graphs_or_processors_waiting(tmp_path: Path) -> None:
-    stated = toy(tmp_path, "launch_overhead_s 10e-6 lab")
+    stated = testing.machine(tmp_path, "launch_overhead_s 10e-6 lab")
     for runtime in ("cudagraph", "inductor-cudagraph", "vllm"):
         for given_s in (None, 30e-6):
             assert launch_cost(stated, runtime_named(runtime), given_s) is None
-    processor = toy(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
+    processor = testing.machine(tmp_path, "launch_overhead_s 10e-6 sheet", kind="cpu")
     assert launch_cost(processor, runtime_named("eager"), 30e-6) is None
 
 
 def test_runtimes_without_measured_runs_launch_like_other_engines(tmp_path: Path) -> None:
-    machine = toy(tmp_path)
+    machine = testing.machine(tmp_path)
     assert launch_cost(machine, runtime_named("tvm")) == launch_cost(machine, runtime_named("ort"))
 
 
@@ -292,7 +291,11 @@ def side_by_side(
     folder: Path, streams: int, time_us: float, gap_us: float, launch_us: float
 ) -> float:
     """Two kernels that need nothing of one another and leave the machine idle."""
-    machine = toy(folder, f"launch_graph_s {launch_us * US} lab") if launch_us else toy(folder)
+    machine = (
+        testing.machine(folder, f"launch_graph_s {launch_us * US} lab")
+        if launch_us
+        else testing.machine(folder)
+    )
     report = perfc.analyze(TWO, str(machine.path), runtime=f"cudagraph:{streams}")
     time = Interval(0.5, 1.0, 2.0) * (time_us * US)
     kernels = [Estimate(1e-9, time, Predictor.LEARNED, "elementwise", gap_s=gap_us * US)] * 2
@@ -312,7 +315,7 @@ def test_launches_one_after_another_keep_streams_apart(tmp_path: Path) -> None:
 
 def test_kernels_of_two_streams_sum_up_to_the_run(tmp_path: Path) -> None:
     one, two = (
-        perfc.analyze(TWO, str(toy(tmp_path).path), runtime=f"cudagraph:{n}").prediction
+        perfc.analyze(TWO, str(testing.machine(tmp_path).path), runtime=f"cudagraph:{n}").prediction
         for n in (1, 2)
     )
     parts_s = [*(k.time_s for k in two.kernels), two.total.fixed_s]
@@ -348,7 +351,7 @@ def test_seven_steps_take_seven_times_one_for_each_launch() -> None:
 
 
 def test_other_kernels_have_no_steps() -> None:
-    kernel = bound({})
+    kernel = testing.kernel({})
     estimate = Estimate(1e-9, Interval.exactly(1 * US), Predictor.LEARNED, "elementwise")
     assert chained_s(kernel.kernel, Numbers({})) is None
     assert chained(estimate, kernel, Numbers({})) is estimate
@@ -412,7 +415,7 @@ def test_a_faster_kernel_shortens_the_run_but_not_below_the_hosts_pace() -> None
 
 
 def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
-    machine = toy(tmp_path)
+    machine = testing.machine(tmp_path)
     known, strange = kernel_of(90), kernel_of(30, is_extrapolating=True)
     assert list(notes([known, strange], machine, "eager")) == []
     bare = kernel_of(30, Predictor.ROOFLINE, is_measured=False)
@@ -432,7 +435,7 @@ def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
 
 def test_streams_do_not_lower_a_floor_that_both_kernels_share(tmp_path: Path) -> None:
     """Both pass the same cache: one after another or at once, 8 kB at 4 TB/s are 2 ns."""
-    machine = str(toy(tmp_path).path)
+    machine = str(testing.machine(tmp_path).path)
     for runtime in ("cudagraph", "cudagraph:2"):
         found = perfc.analyze(TWO, machine, runtime=runtime).roofline
         assert [k.floor_s for k in found.kernels] == pytest.approx([1e-9, 1e-9])

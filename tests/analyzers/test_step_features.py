@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perfc import testing
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import Columns, LinearColumns, columns, merged, tabulated
 from perfc.analyzers.steps.features import SHARED, divides, log2, padded, tabulate
 from perfc.analyzers.steps.launch import AMOUNTS, TRAITS, Launch
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.setting import Precision, Setting
-
-from .toy import toy
 
 US = 1e-6
 
@@ -27,7 +26,7 @@ def launch(
 
 
 def scale_us(folder: Path, one: Launch, setting: Setting) -> float:
-    found = tabulate(columns([one]), setting, Sheet(toy(folder)))
+    found = tabulate(columns([one]), setting, Sheet(testing.machine(folder)))
     return float(found.scale_s[0]) / US
 
 
@@ -93,7 +92,7 @@ def test_features_are_those_of_the_launch_and_of_what_all_share(tmp_path: Path) 
     }
     one = launch(LaunchKind.CONVOLUTION, amounts, traits, times=7.0)
     setting = Setting(Precision.AMP_F16, channels_last=True, version=(2, 4))
-    table = tabulate(columns([one]), setting, Sheet(toy(tmp_path)))
+    table = tabulate(columns([one]), setting, Sheet(testing.machine(tmp_path)))
     found = dict(zip(table.names, table.values[0].tolist(), strict=True))
     # 1 MB is what L2 holds; 3 · 2 · 2 tiles on 10 multiprocessors
     expected = {

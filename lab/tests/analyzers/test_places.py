@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perfc import testing
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.features.distance import USUAL_POWER_W, coordinates, distance
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
 from perfc_lab.data.weights import card_text
 from perfc_lab.training.calibration.places import main, places_of
-from tests.analyzers.toy import toy
 
 CARDS = sorted(artefact.SHIPPED.glob("*.json"))
 
@@ -49,7 +49,10 @@ def test_power_counts_in_a_distance(tmp_path: Path) -> None:
     l4, l40s = (coordinates(Sheet(load_machine(t)), "bf16") for t in ("l4", "l40s"))
     assert l40s[6] - l4[6] == pytest.approx(np.log2(350 / 72))
     high, low = (
-        coordinates(Sheet(toy(tmp_path, f"tdp_w {watts} sheet")), "f16") for watts in (400, 100)
+        coordinates(Sheet(testing.machine(tmp_path, f"tdp_w {watts} sheet")), "f16")
+        for watts in (400, 100)
     )
     assert distance(high, low) == pytest.approx(2 / np.sqrt(8))
-    assert coordinates(Sheet(toy(tmp_path)), "f16")[6] == pytest.approx(np.log2(USUAL_POWER_W))
+    assert coordinates(Sheet(testing.machine(tmp_path)), "f16")[6] == pytest.approx(
+        np.log2(USUAL_POWER_W)
+    )
