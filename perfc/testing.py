@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 
-__all__ = ["Launch", "kernel", "machine", "module", "trace"]
+__all__ = ["TraceLaunch", "kernel", "machine", "module", "trace"]
 
 MACHINE = """\
 schema = 1
@@ -143,7 +143,7 @@ def kernel(
 
 
 @record
-class Launch:
+class TraceLaunch:
     """One launch of a trace.
 
     Args:
@@ -163,7 +163,7 @@ class Launch:
     stream: int = 7
 
 
-def trace(launches: Iterable[Launch]) -> dict[str, Any]:
+def trace(launches: Iterable[TraceLaunch]) -> dict[str, Any]:
     """Return a trace in the form of PyTorch's profiler, to be written as JSON.
 
     The host launches each kernel five microseconds before it begins, on an H100.

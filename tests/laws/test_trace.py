@@ -20,19 +20,21 @@ KERNELS = ("sm90_xmma_gemm_f16f16", "vectorized_elementwise_kernel", "ncclDevKer
 
 
 @st.composite
-def launches(draw: st.DrawFn) -> list[testing.Launch]:
+def launches(draw: st.DrawFn) -> list[testing.TraceLaunch]:
     """Return kernels on two streams; those of one stream do not overlap."""
     ends = {7: 10, 8: 10}
-    result: list[testing.Launch] = []
+    result: list[testing.TraceLaunch] = []
     for _ in range(draw(st.integers(1, 6))):
         stream = draw(st.sampled_from(sorted(ends)))
         start, time = ends[stream] + draw(st.integers(0, 20)), draw(st.integers(1, 30))
         ends[stream] = start + time
-        result.append(testing.Launch(draw(st.sampled_from(KERNELS)), start, time, stream=stream))
+        result.append(
+            testing.TraceLaunch(draw(st.sampled_from(KERNELS)), start, time, stream=stream)
+        )
     return result
 
 
-def shown(folder: Path, given: Sequence[testing.Launch]) -> Any:
+def shown(folder: Path, given: Sequence[testing.TraceLaunch]) -> Any:
     """Return what `perfc trace` prints as JSON."""
     path = folder / "trace.json"
     path.write_text(json.dumps(testing.trace(given)), encoding="utf-8")
@@ -42,7 +44,7 @@ def shown(folder: Path, given: Sequence[testing.Launch]) -> Any:
 @settings(deadline=None, max_examples=12)
 @given(launches())
 def test_each_moment_is_busy_or_idle(
-    tmp_path_factory: pytest.TempPathFactory, given: list[testing.Launch]
+    tmp_path_factory: pytest.TempPathFactory, given: list[testing.TraceLaunch]
 ) -> None:
     result = shown(tmp_path_factory.mktemp("trace"), given)
     (device,) = result["devices"]
@@ -62,7 +64,10 @@ def test_each_moment_is_busy_or_idle(
 @settings(deadline=None, max_examples=8)
 @given(launches(), st.integers(1, 10**6), st.randoms(use_true_random=False))
 def test_origin_order_and_streams_count_nothing(
-    tmp_path_factory: pytest.TempPathFactory, given: list[testing.Launch], later: int, random: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    given: list[testing.TraceLaunch],
+    later: int,
+    random: Any,
 ) -> None:
     folder = tmp_path_factory.mktemp("trace")
     one = shown(folder, given)
@@ -83,7 +88,7 @@ def numbers(result: Any) -> list[float]:
 @settings(deadline=None, max_examples=6)
 @given(launches())
 def test_a_trace_does_not_differ_from_itself(
-    tmp_path_factory: pytest.TempPathFactory, given: list[testing.Launch]
+    tmp_path_factory: pytest.TempPathFactory, given: list[testing.TraceLaunch]
 ) -> None:
     path = tmp_path_factory.mktemp("trace") / "trace.json"
     path.write_text(json.dumps(testing.trace(given)), encoding="utf-8")
