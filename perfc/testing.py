@@ -171,11 +171,11 @@ def trace(launches: Iterable[TraceLaunch]) -> dict[str, Any]:
     events: list[dict[str, Any]] = []
     for number, one in enumerate(launches):
         host_us = one.start_us - 5
-        kept = {"External id": number, "correlation": number}
-        given = {**kept, "Input Dims": one.shapes, "Input type": ["float"] * len(one.shapes)}
-        on_device = {**kept, "device": 0, "stream": one.stream}
-        rows = [
-            ("cuda_runtime", "cudaLaunchKernel", host_us, 2.0, kept),
+        link: dict[str, Any] = {"External id": number, "correlation": number}
+        given = {**link, "Input Dims": one.shapes, "Input type": ["float"] * len(one.shapes)}
+        on_device = {**link, "device": 0, "stream": one.stream}
+        rows: list[tuple[str, str, float, float, dict[str, Any]]] = [
+            ("cuda_runtime", "cudaLaunchKernel", host_us, 2.0, link),
             ("kernel", one.kernel, one.start_us, one.time_us, on_device),
         ]
         if one.operator:
