@@ -76,10 +76,11 @@ class Commands(click.Group):
 
 def replacement(args: Sequence[str], names: Sequence[str]) -> str:
     """Return a suggestion for ``args``, whose first word is not a command."""
-    from perfc.common.other_names import command_for, is_model
+    from perfc.common.other_names import command_for
+    from perfc.frontend.reading.folder import is_typed
 
     first = args[0]
-    if is_model(first):
+    if is_typed(first):
         return f"name one before the model: perfc analyze {' '.join(args)}"
     other = command_for(first)
     return f"did you mean {other}?" if other else suggestion(first, names)

@@ -15,8 +15,6 @@ ANSWERS: Mapping[str, list[str]] = _NAMES["answers"]
 by what to do instead."""
 COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
-SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
-"""Suffixes of model files."""
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 
 
@@ -85,8 +83,3 @@ def _spelled(option: str) -> str:
 def command_for(other: str) -> str:
     """Return the perfc command for another tool's command, "" if there is none."""
     return _COMMAND_OF.get(other.lower(), "")
-
-
-def is_model(word: str) -> bool:
-    """Return True if a word of the command line has the suffix of a model, or names a module."""
-    return ":" in word or word.lower().endswith(SUFFIXES)

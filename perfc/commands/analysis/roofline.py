@@ -103,10 +103,10 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
     Raises:
         UsageError: several targets, or several models.
     """
-    from perfc.common.other_names import is_model
+    from perfc.frontend.reading.folder import is_typed
 
-    models = [n for n in names if is_model(n)] + ([] if model is None else [model])
-    targets = [n for n in names if not is_model(n)]
+    models = [n for n in names if is_typed(n)] + ([] if model is None else [model])
+    targets = [n for n in names if not is_typed(n)]
     for noun, given in (("targets", targets), ("models", models)):
         if len(given) > 1:
             raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {noun}")

@@ -12,9 +12,10 @@ from typing import Any
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
+from perfc.frontend.reading.folder import SUFFIXES as MODELS
 from perfc.ir import frozen
 
-SUFFIXES = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json", ".tflite")
+SUFFIXES = (*MODELS, ".safetensors", ".json")
 """Suffixes of model files; other files, Python sources among them, are not opened."""
 CONFIG = "config.json"
 """File with the configuration of a checkpoint."""

@@ -12,7 +12,7 @@ from perfc.errors import ModelError
 from perfc.frontend.checkpoints.json_file import content_of, loaded, parsed
 from perfc.ir import record
 
-from ..reading.hub import cached, downloaded, is_hub_id, plain_names
+from ..reading.hub import FILES, cached, downloaded, is_hub_id, plain_names
 from ..reading.magic import is_relax
 from ..source import one_line
 from .safetensors import files_of, has_safetensors, is_safetensors, types_of
@@ -127,7 +127,7 @@ def nearest(name: str) -> tuple[str, ...]:
     plain = name.lower().rpartition("/")[2]
     if plain in shipped():
         return (plain,)
-    if plain.endswith((".onnx", ".gz", ".pir", ".pt2", ".txt")):
+    if plain.endswith(FILES):
         return ()
     from difflib import get_close_matches
 

@@ -16,6 +16,12 @@ ONNX = (".onnx", ".onnx.gz", ".onnxtxt")
 """Suffixes of the files that fixes are written for."""
 SUFFIXES = (*ONNX, ".pt2", ".tflite", ".gguf")
 """Suffixes of the files that are searched for: of models only, and read without other programs."""
+BY_NAME = (
+    *SUFFIXES,
+    *(".onnxtext", ".pir", ".pb", ".safetensors", ".json", ".keras", ".pdmodel"),
+    *(".mlir", ".mlirbc", ".stablehlo", ".xml"),
+)
+"""Suffixes of models given by name; other files have some of them too."""
 MOST_MODELS = 10_000
 """Maximum models below a folder."""
 
@@ -62,6 +68,11 @@ def expanded(paths: Iterable[str], suffixes: tuple[str, ...] = SUFFIXES) -> list
 def is_model(name: str) -> bool:
     """Return True if a file name is that of a model."""
     return name.endswith(SUFFIXES) and not name.startswith(".")
+
+
+def is_typed(word: str) -> bool:
+    """Return True if a word of the command line has the suffix of a model, or names a module."""
+    return ":" in word or word.lower().endswith(BY_NAME)
 
 
 def is_folder_model(name: str) -> bool:

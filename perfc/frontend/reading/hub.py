@@ -8,9 +8,11 @@ import re
 from perfc.common.extras import install_package
 from perfc.errors import ModelError, reason_of
 
+from .folder import BY_NAME
+
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 """Names on the Hub, ``owner/name``; each part has at most 96 characters."""
-FILES = (".onnx", ".gz", ".pir", ".pt2", ".txt", ".json", ".gguf", ".safetensors", ".py", ".pt")
+FILES = (*BY_NAME, ".gz", ".txt", ".py", ".pt")
 """Suffixes of files: a name with one of them is a path, not a name on the Hub."""
 REVISION = re.compile(r"[0-9a-f]{7,64}")
 """Name of the folder of a snapshot in the Hub's cache: a commit."""

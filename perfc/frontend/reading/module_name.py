@@ -11,6 +11,8 @@ from perfc.common.plugins import NO_CODE, may_run
 from perfc.errors import ModelError
 from perfc.ir import record
 
+from .folder import BY_NAME
+
 NAME = re.compile(r"(.+\.py|[A-Za-z_]\w*(\.\w+)*):([\w./-]+)")
 """Names of modules: a file or an importable module, a colon, and the object in it."""
 SOURCE_FOLDERS = ("", "src")
@@ -63,7 +65,10 @@ def is_named(path: str) -> bool:
     """
     # C:/model.onnx has the form of a name, but is a path
     named = NAME.fullmatch(path)
-    return named is not None and not named[3].startswith("/") and not os.path.exists(path)
+    if named is None or named[3].startswith("/") or os.path.exists(path):
+        return False
+    # HEAD:model.onnx is a file of a revision
+    return not named[3].lower().endswith(BY_NAME)
 
 
 def is_catalogued(model: NamedModule) -> bool:

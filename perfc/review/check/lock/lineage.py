@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.errors import PerfcError
+from perfc.frontend.reading.folder import SUFFIXES as MODELS
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 
@@ -28,7 +29,7 @@ from .successors import Succession, successions, together
 
 HEAD = "HEAD"
 """Revision for which the last commit of the baseline stands."""
-SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pt2", ".tflite", ".mlir", ".xml")
+SUFFIXES = (*MODELS, ".pir", ".mlir", ".xml")
 """Suffixes of files that may have the place of a model."""
 MOST_STRAYS = 100
 """Maximum models without a budget that are compared with models that are gone."""
