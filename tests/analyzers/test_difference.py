@@ -117,7 +117,7 @@ def test_extents_that_follow_from_others_set_no_kernels_apart() -> None:
     for kind in classes().values():
         assert set(kind.derived) <= {*kind.parameters, *kind.optional}
     report = perfc.op("conv", "a100", batch=8, channels=64, filters=64, height=56, width=56)
-    own = next(t for t in timed(report) if t.bound.kernel.helper is None)
+    own = next(t for t in timed(report, report.prediction.scale) if t.bound.kernel.helper is None)
     place = uncertain(own, Metric.TIME, report.env)
     assert place is not None
     assert dict(place.place).keys().isdisjoint(derived)

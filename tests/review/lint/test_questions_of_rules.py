@@ -195,12 +195,7 @@ def test_time_without_padding_is_no_less_than_what_else_binds() -> None:
     assert unpadded(0.5, matrix=2.0, gap_s=1.0) == pytest.approx(5.0), "launches bind"
 
 
-def test_a_batch_is_a_symbol_alone_or_a_number() -> None:
-    assert small_batch._first(t(N, 3)) == "N"
-    assert small_batch._first(t(N + 1, 3)) == ""
-    assert small_batch._first(t(4, 3)) == ""
-    assert small_batch._first(t()) is None
-    assert small_batch._first(UNRANKED) is None
+def test_a_batch_belongs_to_the_input_that_has_it() -> None:
     graph: Any = SimpleNamespace(inputs=(Value("a", t(2)), Value("b", t(N)), Value("c", t(N))))
     subject: Any = SimpleNamespace(graph=graph)
     assert small_batch._holder(subject, "N") == "b"
