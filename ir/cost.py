@@ -8,7 +8,7 @@ from types import CodeType
 from typing import TypeAlias
 
 from .record import record
-from .symbolic.dim import Dim, Monomial, Poly, substitute
+from .symbolic.dim import Dim, Monomial, Poly, dim_min, substitute
 from .tensors.types import DType
 
 Extents: TypeAlias = "Mapping[str, Dim]"
@@ -126,8 +126,8 @@ def formula_value(formula: str, letters: Extents) -> Dim:
     >>> formula_value("m*n", {"m": 2, "n": 3})
     6
     """
-    # values may be polynomials, so that the formula is evaluated as Python, without builtins
-    value: Dim = eval(_compiled(formula), {"__builtins__": {}}, letters)
+    # values may be polynomials, so that the formula is evaluated as Python, with no builtin but min
+    value: Dim = eval(_compiled(formula), {"__builtins__": {}, "min": dim_min}, letters)
     return value
 
 

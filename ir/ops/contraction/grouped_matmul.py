@@ -12,6 +12,7 @@ from ... import (
     Op,
     Parts,
     Positive,
+    Shape,
     Traffic,
     Types,
     dim_min,
@@ -26,6 +27,7 @@ from ... import (
 )
 from ...problem import Product
 from ...symbolic.fresh import data_extent
+from .matmul import transposed
 
 
 @frozen
@@ -33,22 +35,30 @@ class GroupedGemm(Op):
     """Each row of A times the matrix of B that ``group`` selects, plus C.
 
     Shapes:  A[m, s*k], B[g, n, k], group[m], C[m, n] -> Y[m, n]. With ``slices`` s, columns of Y
-             lie in s parts, and each part reads its own k columns of A.
+             lie in s parts, and each part reads its own k columns of A. B[g, k, n] if
+             ``is_transposed``.
     Work:    {mac}; {alu}, x = 1 where C is given.
     Traffic: A, C, ``group`` and Y once; of B one matrix of g: the compulsory floor, since all rows
              may be of one group. Resident are all g. Rows that are spread evenly touch min(g, m).
-    Source:  arXiv:2310.18547 section 4 (SGMV); ``lora_shrink`` and ``lora_expand`` of vLLM.
+    Source:  arXiv:2310.18547 section 4 (SGMV); ``lora_shrink`` and ``lora_expand`` of vLLM;
+             ``torch._grouped_mm``, whose ``group`` holds the ends of the groups' rows.
     """
 
     mnemonic = "grouped_gemm"
+    onnx = "aten::grouped_mm"
     operands = "A B group C?"
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x"}
 
     slices: Positive = 1
+    is_transposed: int = 0
+
+    def _matrices(self, ins: Inputs) -> Shape | None:
+        """Return the shape of B as [g, n, k]."""
+        return transposed(shape_at(ins, 1), self.is_transposed)
 
     def infer(self, ins: Inputs) -> Types:
-        a, b = tensor(ins, 0), shape_at(ins, 1)
+        a, b = tensor(ins, 0), self._matrices(ins)
         if a.shape is not None and len(a.shape) != 2:
             raise ShapeError(f"grouped_gemm needs rows, got rank {len(a.shape)}")
         if b is not None and len(b) != 3:
@@ -59,7 +69,7 @@ class GroupedGemm(Op):
         return single(a.dtype, (rows, b[1] if b else data_extent()))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        a, b = shape_at(ins, 0), shape_at(ins, 1)
+        a, b = shape_at(ins, 0), self._matrices(ins)
         if not a or not b:
             return {}
         return {"m": a[0], "n": b[1], "k": b[2], "g": b[0], "x": int(has(ins, 3))}

@@ -144,7 +144,7 @@ class Described(Op):
 
 def _letters(text: str) -> set[str]:
     """Return the names in a formula or in axes."""
-    return set(re.findall(r"[A-Za-z_]\w*", text))
+    return set(re.findall(r"[A-Za-z_]\w*", text)) - {"min"}
 
 
 def _dtype(source: str, ins: Inputs, letters: Extents) -> DType:
@@ -179,7 +179,7 @@ def _shape(axes: str, letters: Extents, leading: Shape | None) -> Shape | None:
 
 
 def described(file: str, module: str) -> tuple[type[Op], ...]:
-    """Return the ONNX Runtime operators of the TOML file next to a module, one row each.
+    """Return the operators of the TOML file next to a module, one row each.
 
     A row is named by the ONNX operator, with its domain; it has
 
@@ -205,9 +205,10 @@ def _described(source: str, module: str, row: Mapping[str, Any]) -> type[Op]:
     terms = _OPERAND.findall(row["operands"])
     attributes, formulas = row.get("attributes", {}), row.get("formulas", {})
     kind = Kind[row.get("kind", "opaque").upper()]
+    version = ", onnxruntime 1.32" if source.startswith("com.") else " of PyTorch"
     body = {
         "__module__": module,
-        "__doc__": f"{row['does']}.\n\n    Source:  {source}, onnxruntime 1.32.",
+        "__doc__": f"{row['does']}.\n\n    Source:  {source}{version}.",
         "__annotations__": {
             n: "Natural" if isinstance(v, int) else "float" for n, v in attributes.items()
         },

@@ -184,15 +184,42 @@ def _at_index(c: AtenCall) -> str:
 
 @lowers("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 def _embedding_bag(c: AtenCall) -> list[str]:
-    """Return sums, means or maxima of rows; where bags begin is unknown: all have equal sizes."""
-    bags, width = c.result.sizes
-    (count,) = c.meta("indices").sizes
-    if not (isinstance(count, int) and isinstance(bags, int) and bags and count % bags == 0):
-        raise ValueError("bags of different or symbolic sizes")
-    rows = c.emit("Gather", c.tensor("weight"), c.tensor("indices"), axis=0)
-    if c.has("per_sample_weights"):
-        rows = c.emit("Mul", rows, c.emit("Unsqueeze", c.tensor("per_sample_weights"), c.ints(1)))
-    # bags of one size are an axis
-    rows = c.reshaped(rows, (count, width), (bags, count // bags, width))
-    operator = ("ReduceSum", "ReduceMean", "ReduceMax")[c.integer("mode", 0)]
-    return results(c, [c.emit(operator, rows, c.ints(1), keepdims=0)])
+    """Return sums, means or maxima of the rows of bags."""
+    names = ("weight", "indices", "offsets", "per_sample_weights")
+    last = c.flag("include_last_offset")
+    return results(c, [c.emit("embedding_bag", *map(c.tensor, names), domain="aten", last=last)])
+
+
+@lowers("bucketize", "searchsorted")
+def _places(c: AtenCall) -> str:
+    is_sorted = c.operator == "searchsorted"
+    boundaries = "sorted_sequence" if is_sorted else "boundaries"
+    count = c.meta(boundaries).sizes[-1]
+    if not isinstance(count, int):
+        raise ValueError("a symbolic number of boundaries")
+    return c.emit(
+        "searchsorted",
+        c.x,
+        c.tensor(boundaries),
+        domain="aten",
+        steps=count.bit_length(),
+        output_dtype=int(c.result.dtype),
+    )
+
+
+@lowers("histc", "bincount")
+def _histogram(c: AtenCall) -> str:
+    (bins,) = c.result.sizes
+    return c.emit(
+        "histc",
+        c.x,
+        c.tensor("weights"),
+        domain="aten",
+        bins=bins if isinstance(bins, int) else None,
+        output_dtype=int(c.result.dtype),
+    )
+
+
+@lowers("cummax", "cummin")
+def _cummax(c: AtenCall) -> list[str]:
+    return c.several("cummax", (c.x,), 2, domain="aten")

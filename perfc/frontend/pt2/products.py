@@ -26,6 +26,21 @@ def _matmul(c: AtenCall) -> str:
     return c.emit(operator, c.x, c.tensor(second))
 
 
+@lowers("_grouped_mm", "transformers::grouped_mm_fallback")
+def _grouped(c: AtenCall) -> str:
+    """Return products of rows with the matrix of their group; the third operand has their ends."""
+    first, second = ("self", "mat2") if "mat2" in c.args else ("input", "weight")
+    ends, ranks = c.tensor("offs"), (c.meta(first).rank, c.meta(second).rank)
+    if not ends and ranks == (3, 3):
+        product = c.emit("MatMul", c.tensor(first), c.tensor(second))
+    elif ends and ranks == (2, 3):
+        operands = (*map(c.tensor, (first, second)), ends)
+        product = c.emit("grouped_mm", *operands, domain="aten", is_transposed=1)
+    else:
+        raise ValueError("groups of columns, or of what is summed")
+    return c.emit("Add", product, c.tensor("bias")) if c.has("bias") else product
+
+
 @lowers("tensordot", "inner")
 def _tensordot(c: AtenCall) -> str:
     """Return the sum of products over pairs of axes, one of each operand."""

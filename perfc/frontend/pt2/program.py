@@ -253,12 +253,14 @@ def lower_node(
     path = numbered(scope.builder.calls, path)
     retype(scope, plain, args, raws, outputs)
     call = AtenCall(scope, stem, path, frames or scope.frames, plain, args, outputs)
-    lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
+    # operators of other libraries are known by their full names
+    is_torch = space in ("aten", "prims", "higher_order")
+    lowering = LOWERINGS.find(*((f"{plain}.{overload}", plain) if is_torch else (operator,)))
     given = [a["arg"] for a in node["inputs"]]
     if space == "higher_order" and name in FLOWS:
         lowering = partial(lower_flow, given=given, lower=partial(lower_nodes, depth=depth + 1))
     start = len(scope.builder.graph.node)
-    if lowering is not None and space in ("aten", "prims", "higher_order"):
+    if lowering is not None:
         # the nodes of a lowering that fails are removed; the call is then an unknown operator
         with call.attempt():
             results = lowering(call)

@@ -1,0 +1,1 @@
+"""Gradients of operators outside the families of layers."""
