@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 
+from perfc.ir.complex_work import real_problem, real_work
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.graphs.duplicates import DuplicateKeys
@@ -277,7 +278,7 @@ class Counting:
 def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
     """Return work, traffic and tier of one application."""
     try:
-        work = op.work(node.inputs, outs)
+        work = real_work(op, node.inputs, outs)
         traffic = op.traffic(node.inputs, outs)
     except UNFORESEEN:
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
@@ -293,7 +294,7 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
 def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:
     """Return the problem of one application, None on any error of its formulas."""
     try:
-        return op.problem(node.inputs, outs)
+        return real_problem(op, node.inputs, outs)
     except UNFORESEEN:
         return None
 

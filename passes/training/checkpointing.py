@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perfc.ir import Env, Kind, Node, Phase, Value, entity, evaluate, record
+from perfc.ir.complex_work import real_work
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import CHECKPOINTED
 
@@ -118,7 +119,7 @@ class Checkpoints:
         if node.op.kind is Kind.VIEW:
             return 0
         types = tuple(node.op.infer(node.inputs))[: len(node.outputs)]
-        work = node.op.work(node.inputs, types)
+        work = real_work(node.op, node.inputs, types)
         moved = int(evaluate(node.op.traffic(node.inputs, types).nbytes, self.env))
         flop = 0 if work is None else int(evaluate(work.flop, self.env))
         # a node takes as long as its traffic, or as its operations if these take longer

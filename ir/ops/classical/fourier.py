@@ -20,13 +20,12 @@ from ... import (
     single,
     tensor,
 )
+from ...complex_work import PARTS
 from ...tensors.contents import elements, or_data
 from ...traffic import first_once
 from ..movement.view import View
 from .signal import log2_floor
 
-PARTS: Mapping[DType, DType] = {DType.C64: DType.F32, DType.C128: DType.F64}
-"""Element types of real and imaginary parts."""
 WHOLE: Mapping[DType, DType] = {real: whole for whole, real in PARTS.items()}
 """Complex types by the type of their parts."""
 

@@ -43,14 +43,11 @@ _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")
 class Described(Op):
     """An operator whose shapes and work are written as text over letters.
 
-    Shapes:  as in the row. ``...`` stands for leading axes, ``=t`` for content that is an extent,
-             ``=`` for the shape of the operand, ``*`` for any; a letter that no operand binds is
-             a data-dependent extent.
-    Work:    formulas of the row over those letters, the attributes, e elements of the first
-             result, ``rows`` and ``rank`` behind ``...`` and ``has_name`` of operands; unknown
-             without formulas.
-    Traffic: each operand and result once, or the row's ``parts``; nothing for a result that is
-             updated in place, as a lower bound.
+    Shapes:  as in the row; ``...`` stands for leading axes, unbound letters depend on data.
+    Work:    the row's formulas over letters, attributes, e elements of the first result, and
+             ``rows`` of ``...``; else unknown.
+    Traffic: each operand and result once, or the row's ``parts``; results updated in place are a
+             bound.
     Source:  onnxruntime contrib_defs.cc and its siblings, version 1.32.
     """
 
@@ -184,13 +181,16 @@ def described(file: str, module: str) -> tuple[type[Op], ...]:
     A row is named by the ONNX operator, with its domain; it has
 
     - ``mnemonic``: name in the text form; the first key, as an index of operators searches for it;
-    - ``operands``: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``;
-    - ``results``: operand or element type of each, with axes: ``0[...,n] I32[b]``;
+    - ``operands``: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``; ``=t``
+      stands for content that is the extent t;
+    - ``results``: operand or element type of each, with axes: ``0[...,n] I32[b]``; ``=`` stands
+      for the shape of that operand, ``*`` for any;
     - ``does``: first line of the docstring;
     - ``kind``: kind of kernel; opaque by default;
     - ``parts``: minimum bytes read of operands;
     - ``logical``: elements of packed operands;
-    - ``formulas``: work by unit; none if it is unknown, or if data only move;
+    - ``formulas``: work by unit, also over ``rank`` of ``...`` and ``has_name`` of operands; none
+      if it is unknown, or if data only move;
     - ``attributes``: defaults of the attributes.
 
     Args:

@@ -303,6 +303,8 @@ class AtenCall(Emitter):
         if self.has(name):
             return self.cast(self.scope.values[self.raw(name)], self.meta(name).dtype, dtype)
         value = self.value(name)
+        if self.kind(name) == "as_complex":
+            return self.builder.filled((), dtype)
         if isinstance(value, int | float):
             # complex numbers have real factors
             is_complex = dtype in (DataType.COMPLEX64, DataType.COMPLEX128)

@@ -119,6 +119,8 @@ LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items
     "lift_fresh_copy",
     "lift",
     "lift_fresh",
+    "conj",
+    "_conj",
     "resolve_conj",
     "resolve_neg",
     "positive",
@@ -192,14 +194,14 @@ SPECIAL = (
     "logaddexp hypot xlogy logit sinc lgamma digamma erfinv i0 cross hardshrink softshrink complex "
     "polar view_as_real view_as_complex linalg_cross special_erfinv special_i0 special_xlogy "
     "special_logit frac copysign heaviside nextafter isclose special_entr special_ndtr i1 "
-    "special_log_ndtr special_i1 polygamma"
+    "special_log_ndtr special_i1 polygamma conj_physical"
 )
 """Functions that the IR has by their names in PyTorch."""
 
 
 @lowers(*SPECIAL.split())
 def _special(c: AtenCall) -> str:
-    name = c.operator.removeprefix("special_").removeprefix("linalg_")
+    name = c.operator.removeprefix("special_").removeprefix("linalg_").removesuffix("_physical")
     operands = [
         c.tensor(n) for n in ("self", "other", "values", "real", "imag", "abs", "angle") if c.has(n)
     ]

@@ -1,4 +1,4 @@
-"""Counts of operators of ATen, torchvision and transformers: groups, bags, regions."""
+"""Counts of operators of ATen, torchvision and transformers: complex numbers, groups, regions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import perfc
 from perfc.ir.symbolic.evaluate import evaluate
-from tests.frontend.pt2.programs import F32, I64, Type, graph, node, program, report_of
+from tests.frontend.pt2.programs import C64, F32, I64, Type, graph, node, program, report_of
 
 X, W, OFFSETS, MASK = (1, 64, 100, 152), (64, 64, 3, 3), (1, 18, 100, 152), (1, 9, 100, 152)
 DEFORMED = {
@@ -29,9 +29,44 @@ TABLE: dict[str, Type] = {"w": (F32, (1000, 64)), "i": (I64, (320,)), "o": (I64,
 DEFORM: dict[str, Type] = dict(
     zip("xwomb", ((F32, s) for s in (X, W, OFFSETS, MASK, (64,))), strict=True)
 )
+PAIR: dict[str, Type] = {"a": (C64, (4, 5)), "b": (C64, (5, 6))}
+SAME: dict[str, Type] = {"a": (C64, (4, 5)), "b": (C64, (4, 5))}
+WAVE: dict[str, Type] = {"a": (C64, (1, 2, 9)), "b": (C64, (3, 2, 3))}
 
 Call = tuple[str, dict[str, Any], dict[str, Type], Type, int, int]
 CALLS: dict[str, Call] = {
+    # four products and two sums
+    "complex product": ("aten.mul.Tensor", {"self": "$a", "other": "$b"}, SAME, SAME["a"], 0, 120),
+    "real factor": ("aten.mul.Tensor", {"self": "$a", "other": 2.5}, SAME, SAME["a"], 0, 40),
+    "complex sum": ("aten.add.Tensor", {"self": "$a", "other": "$b"}, SAME, SAME["a"], 0, 40),
+    "complex quotient": ("aten.div.Tensor", {"self": "$a", "other": "$b"}, SAME, SAME["a"], 0, 200),
+    "complex exponential": ("aten.exp.default", {"self": "$a"}, SAME, SAME["a"], 0, 100),
+    "conjugate": ("aten.conj.default", {"self": "$a"}, SAME, SAME["a"], 0, 0),
+    "complex matrices": (
+        "aten.mm.default",
+        {"self": "$a", "mat2": "$b"},
+        PAIR,
+        (C64, (4, 6)),
+        4 * 4 * 5 * 6,
+        8 * 4 * 5 * 6,
+    ),
+    "complex letters": (
+        "aten.einsum.default",
+        {"equation": "ij,jk->ik", "tensors": ["$a", "$b"]},
+        PAIR,
+        (C64, (4, 6)),
+        4 * 4 * 5 * 6,
+        8 * 4 * 5 * 6,
+    ),
+    # PyTorch runs three real ones, of the parts and of their sums
+    "complex convolution": (
+        "aten.conv1d.default",
+        {"input": "$a", "weight": "$b"},
+        WAVE,
+        (C64, (1, 3, 7)),
+        3 * 3 * 7 * 2 * 3,
+        6 * 3 * 7 * 2 * 3 + 18 + 18 + 3 * 21,
+    ),
     "groups": (
         "aten._grouped_mm.default",
         {"self": "$a", "mat2": "$b", "offs": "$e"},
