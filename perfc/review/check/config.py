@@ -254,10 +254,11 @@ class BudgetReader(project_file.ModelReader):
         )
         for glob in models:
             self.check_glob(glob, index)
+        limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         return Budget(
             models,
             self.deployment(entry, index),
-            tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index)),
+            limits or default_rules(),
             self.line(None, index),
             self.line("dims", index),
         )

@@ -295,22 +295,36 @@ def test_what_a_new_file_cannot_say_is_refused(
     assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said
 
 
-def test_weights_that_widen_fail_by_default(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Work and time may not grow where 8-bit weights are replaced by 32-bit ones."""
+@pytest.mark.parametrize("are_maps_narrow", [False, True])
+def test_tensors_that_widen_fail_by_default(
+    bare: Path, capsys: pytest.CaptureFixture[str], are_maps_narrow: bool
+) -> None:
+    """Work may not grow where 8-bit tensors are replaced by 32-bit ones."""
     from onnx import TensorProto, helper
 
     def store(nodes: list[onnx.NodeProto], kind: int) -> None:
-        ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 256]) for n in "xy"]
+        ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [256, 256]) for n in "xz"]
         raw = bytes(256 * 256 * (1 if kind == TensorProto.INT8 else 4))
-        weights = [helper.make_tensor("w", kind, [256, 256], raw, raw=True)]
+        weights = [helper.make_tensor(n, kind, [256, 256], raw, raw=True) for n in "vw"]
         weights.append(helper.make_tensor("s", TensorProto.FLOAT, [], [0.5]))
+        weights.append(helper.make_tensor("o", TensorProto.INT8, [], [0]))
         graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
         onnx.save(helper.make_model(graph), bare / "models" / "q.onnx")
 
-    widen = helper.make_node("DequantizeLinear", ["w", "s"], ["v"])
-    store([widen, helper.make_node("MatMul", ["x", "v"], ["y"])], TensorProto.INT8)
+    def product(at: str, weight: str, to: str) -> list[onnx.NodeProto]:
+        narrow = f"{at}q", f"{at}r"
+        steps = [("QuantizeLinear", at, narrow[0]), ("DequantizeLinear", *narrow)]
+        steps = [*(steps if are_maps_narrow else ()), ("DequantizeLinear", weight, f"{weight}r")]
+        nodes = [helper.make_node(op, [i, "s", "o"], [o]) for op, i, o in steps]
+        read = narrow[1] if are_maps_narrow else at
+        return [*nodes, helper.make_node("MatMul", [read, f"{weight}r"], [to])]
+
+    store([*product("x", "v", "y"), *product("y", "w", "z")], TensorProto.INT8)
     assert said(capsys, "init", "--no-hook", "models/q.onnx")[0] == 0
-    store([helper.make_node("MatMul", ["x", "w"], ["y"])], TensorProto.FLOAT)
+    wide = [helper.make_node("MatMul", [*pair], [to]) for *pair, to in ("xvy", "ywz")]
+    store(wide, TensorProto.FLOAT)
     code, out, _ = said(capsys, "check")
     assert code == 1
-    assert re.search(r"FAIL models/q.onnx .* weights 64.0 KiB -> 256 KiB", " ".join(out.split()))
+    words = " ".join(out.split())
+    assert re.search(r"FAIL models/q.onnx \S+ ort weights 128 KiB -> 512 KiB", words)
+    assert re.search(r"FAIL models/q.onnx \S+ ort traffic", words)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import ParseError
-from perfc.review.check.config import load
+from perfc.review.check.config import METRICS, load
 from perfc.review.check.globs import is_match
 from perfc.review.diff.figures import Metric
 from perfc.view.report.limit import parse_limit
@@ -124,3 +124,11 @@ def test_budgets_can_be_in_pyproject(project: Path) -> None:
     (project / "pyproject.toml").write_text(wrong)
     with pytest.raises(ParseError, match=r"pyproject.toml:4: no key 'modle'"):
         load(project / "pyproject.toml")
+
+
+def test_a_budget_without_limits_has_the_built_in_ones(tmp_path: Path) -> None:
+    path = tmp_path / "perfc.toml"
+    path.write_text('[[budget]]\ntarget = "l4"\n[[budget]]\nflop = "+1%"\n')
+    unlimited, limited = load(path).budgets
+    assert {rule.metric for rule in unlimited.rules} == {*METRICS}
+    assert {rule.metric for rule in limited.rules} == {Metric.FLOP}
