@@ -150,6 +150,12 @@ class Loc:
         """Return the name in the model file."""
         return self.in_file or self.name
 
+    @property
+    def call(self) -> str:
+        """Return the name of the call of a PyTorch program whose part the node may be."""
+        module, slash, name = self.name.rpartition("/")
+        return module + slash + name.partition(".")[0]
+
 
 NOWHERE = Loc()
 """Origin of a node that stands for nothing in a model file."""
@@ -317,6 +323,11 @@ class ModelOrigin:
     side_files: tuple[str, ...] = ()
     assumed: str = ""
     trainer: tuple[tuple[str, str | int], ...] = ()
+
+    @property
+    def is_program(self) -> bool:
+        """Return True for a program of PyTorch, whose nodes are named by their calls."""
+        return self.producer.startswith("torch.export")
 
 
 @cached_entity

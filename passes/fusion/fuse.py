@@ -104,7 +104,9 @@ class Fuse(Analysis[KernelTable]):
         """Return the kernels of the module."""
         cost = am.get(Cost(), module)
         table = runtime(self.runtime)
-        grouping = Grouping(table, cost)
+        # of a program the calls are known; exporters of other files write one call as several nodes
+        by_call = module.origin.is_program and table.is_strided
+        grouping = Grouping(table, cost, by_call=by_call)
         grouping.graph(module.graph)
         return KernelTable(
             table,

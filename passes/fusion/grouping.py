@@ -72,6 +72,7 @@ class Grouping:
     views: set[Node] = field(default_factory=set)
     class_ids: dict[object, int] = field(default_factory=dict)  # numbers of duplicate kernels
     costs: Mapping[Node, NodeCost] = field(default_factory=dict)  # of all sides of branches
+    by_call: bool = False  # whether a pattern is of one call of a PyTorch program
 
     def __post_init__(self) -> None:
         if not self.costs:
@@ -113,6 +114,7 @@ class Grouping:
                     views=self.views,
                     class_ids=self.class_ids,
                     costs=self.costs,
+                    by_call=self.by_call,
                 )
                 other.graph(region)
                 nested = tuple(other.alternatives)
@@ -144,7 +146,7 @@ class Grouping:
         if not nodes:
             return
         near = Neighbourhood(graph, self.table, frozenset(nodes), self.shows)
-        segment = Segment(near, find_patterns(nodes, near, self.table.patterns))
+        segment = Segment(near, find_patterns(nodes, near, self.table.patterns, self.by_call))
         self.share_dequantized(nodes, segment)
         for node in nodes:
             self.place(node, segment)

@@ -30,6 +30,11 @@ class FusionUnit:
     members: frozenset[Node]
     folded: frozenset[Node] = frozenset()
 
+    @property
+    def is_one_call(self) -> bool:
+        """Return True if all members are parts of one call of a PyTorch program."""
+        return len({node.loc.call for node in self.members}) == 1
+
 
 Members = Collection[Node]
 Finder = Callable[[Node, Neighbourhood], "Members | None"]
@@ -87,9 +92,17 @@ PATTERNS: Mapping[str, Pattern] = {
 
 
 def find_patterns(
-    nodes: Sequence[Node], near: Neighbourhood, names: Sequence[str]
+    nodes: Sequence[Node], near: Neighbourhood, names: Sequence[str], by_call: bool = False
 ) -> dict[Node, FusionUnit]:
-    """Return the unit of every node in a pattern; patterns earlier in ``names`` win."""
+    """Return the unit of every node in a pattern; patterns earlier in ``names`` win.
+
+    Args:
+        nodes: nodes that may be in a pattern, in order.
+        near: their producers and readers.
+        names: patterns to look for.
+        by_call: whether all nodes of a pattern must be parts of one call of a program, as for a
+            runtime that launches every call; an assignment to a slice is of several.
+    """
     starting: dict[str | Kind, list[Node]] = {}
     # nodes by mnemonic and by kind, so that each search looks only where it can begin
     wanted = {s for name in names for s in PATTERNS[name].starts}
@@ -104,6 +117,8 @@ def find_patterns(
             for node in starting.get(key, ()):
                 if node not in units:
                     unit = _unit(pattern, node, near, units)
+                    if unit and by_call and name != SLICE_UPDATE and not unit.is_one_call:
+                        continue
                     units.update(dict.fromkeys(unit.members, unit) if unit else {})
     return units
 

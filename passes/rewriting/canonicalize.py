@@ -57,7 +57,7 @@ class Canonicalize(Transform):
     def run(self, module: Module, am: Analyses) -> Module:
         """Return the smaller module; needs inferred types."""
         tape = None
-        if self.exports and module.origin.producer.startswith("torch.export"):
+        if self.exports and module.origin.is_program:
             from perfc.ir.gradients.tape import Tape
 
             tape = Tape((), Phase.FORWARD)

@@ -110,7 +110,12 @@ class Train(Transform):
         tape = Tape((v.name for v in all_values(graph)), Phase.FORWARD)
         trained = [w for w in graph.weights if self.is_trained(w)]
         nodes = rewritten(
-            graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
+            graph.nodes,
+            graph.outputs,
+            trained,
+            tape,
+            fuses_attention=self.fuses_attention,
+            by_call=module.origin.is_program,
         )
         # attention is written out before dropout, which drops probabilities that are a tensor
         if not self.is_trainer:

@@ -43,6 +43,7 @@ def rewritten(
     tape: Tape,
     *,
     fuses_attention: bool = True,
+    by_call: bool = False,
 ) -> list[Node]:
     """Return the nodes with patterns of exporters replaced by the operators of PyTorch.
 
@@ -57,6 +58,8 @@ def rewritten(
         trained: parameters.
         tape: names the new values.
         fuses_attention: whether the framework runs attention as one operator.
+        by_call: whether nodes are named by their call of a PyTorch program, of which a pattern is
+            one; several calls are differentiated one by one.
     """
     at = Written(nodes, set(outputs))
     # the walk over what is trained serves attention alone
@@ -66,22 +69,25 @@ def rewritten(
     for node in nodes:
         match node.op:
             case SplitToSequence():
-                changed.update(parts(node, at, tape))
+                new = parts(node, at, tape)
             case Sigmoid():
-                changed.update(gated(node, at))
+                new = gated(node, at)
             case Tanh():
-                changed.update(factored_gelu(node, at) or gelu_by_tanh(node, at))
+                new = factored_gelu(node, at) or gelu_by_tanh(node, at)
             case Erf():
-                changed.update(gelu_by_erf(node, at))
+                new = gelu_by_erf(node, at)
             case Softmax() if has_fused:
-                changed.update(attention(node, at, learned, tape))
+                new = attention(node, at, learned, tape)
             case InstanceNormalization():
-                changed.update(grouped(node, at, tape))
+                new = grouped(node, at, tape)
             case Einsum() if len(node.inputs) > 2:
-                changed.update(pairwise(node, tape))
+                new = pairwise(node, tape)
             case _:
-                pass
-    return [new for node in nodes for new in changed.get(node, [node])]
+                continue
+        is_one = type(node.op) is SplitToSequence or len({n.loc.call for n in new}) == 1
+        if is_one or not by_call:
+            changed.update(new)
+    return [n for node in nodes for n in changed.get(node, [node])]
 
 
 def gated(node: Node, at: Written) -> Changes:
