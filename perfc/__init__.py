@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
     from perfc.frontend.pytorch.op_costs import op_cost
-    from perfc.machine.peaks import mfu, peak
+    from perfc.measuring.peaks import mfu, peak
     from perfc.measuring.watching import watch
     from perfc.serving import llm
     from perfc.serving.generation import diffusion
@@ -58,7 +58,7 @@ __getattr__ = first_use(
     {
         **dict.fromkeys(("analyze", "infer_shapes", "Report"), ".api"),
         **dict.fromkeys(("plan", "scale"), ".distributed.service"),
-        **dict.fromkeys(("mfu", "peak"), ".machine.peaks"),
+        **dict.fromkeys(("mfu", "peak"), ".measuring.peaks"),
         "compare": ".study.comparison:compare_models",
         "diffusion": ".serving.generation",
         "llm": ".serving",

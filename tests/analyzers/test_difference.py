@@ -12,8 +12,10 @@ import perfc
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.classes import classes
 from perfc.analyzers.features.table import class_of
-from perfc.analyzers.intervals import difference as differences
-from perfc.analyzers.intervals.difference import (
+from perfc.review.diff import shared_errors as differences
+from perfc.review.diff.figures import Metric
+from perfc.review.diff.kernels import timed, uncertain
+from perfc.review.diff.shared_errors import (
     NINE_IN_TEN,
     ONE_SIDED,
     Place,
@@ -25,8 +27,6 @@ from perfc.analyzers.intervals.difference import (
     semivariogram_of,
     semivariograms,
 )
-from perfc.review.diff.figures import Metric
-from perfc.review.diff.kernels import timed, uncertain
 
 GROUP = ("learned", "convolution")
 

@@ -11,7 +11,7 @@ import perfc
 from perfc.errors import PerfcError, TargetError
 from perfc.ir.facts import Origin
 from perfc.machine import Unit, list_machines, load_machine
-from perfc.machine.peaks import current_machine
+from perfc.measuring.peaks import current_machine
 
 # Name as torch.cuda.get_device_name, nvidia-smi, rocm-smi, JAX's device_kind, system_profiler or
 # /proc/cpuinfo prints it; element type; dense Tflop/s of the document; sparse Tflop/s; document.

@@ -2,7 +2,7 @@
 
     python -m perfc_lab.fits.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
-Writes `analyzers/intervals/difference.toml`. Errors are those of held-out rows: of unseen shapes,
+Writes `perfc/review/diff/shared_errors.toml`. Errors are those of held-out rows: of unseen shapes,
 and with `--machines`, which takes an hour, of unseen machines too. The semivariogram at a distance
 is half the mean square of the difference of two errors, as logarithms, on one machine (Matheron
 1963). Errors have long tails and intervals are to hold nine in ten. So the mean square is replaced
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.table import class_of, complete
-from perfc.analyzers.intervals.difference import (
+from perfc.ir.record import record
+from perfc.review.diff.shared_errors import (
     ANY,
     FILE,
     NINE_IN_TEN,
@@ -38,7 +39,6 @@ from perfc.analyzers.intervals.difference import (
     difference,
     semivariograms,
 )
-from perfc.ir.record import record
 from perfc_lab.training.calibration.machines import ForestCache
 from perfc_lab.training.evaluate import CallerContext, Tested
 from perfc_lab.training.experiments import OperatorExperiment, experiments

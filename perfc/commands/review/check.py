@@ -206,7 +206,7 @@ def show_comment(files: Sequence[str], policy: str, output: Path | None) -> int:
 def emit_for_ci(shown: CheckViews, form: str, output: Path | None) -> None:
     """Write a check in a format of CI systems."""
     from perfc.review.check import pipelines
-    from perfc.view.report import annotation
+    from perfc.review.pipelines import annotation
 
     match form:
         case "github":

@@ -17,8 +17,8 @@ from perfc.errors import PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import evaluate, frozen
 from perfc.machine import load_machine
-from perfc.machine.peaks import current_machine, peak
 from perfc.measuring.measure.worker import memory
+from perfc.measuring.peaks import current_machine, peak
 from perfc.passes.training.implementation import RecomputePolicy
 from perfc.passes.training.optimizer import names as optimizer_names
 from perfc.view.report.sections.verdict import memory_need

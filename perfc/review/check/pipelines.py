@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from perfc.common.repository import from_base
 from perfc.review.diff.figures import BY_KEY
-from perfc.view.report import annotation
-from perfc.view.report.annotation import Annotation, AnnotationLevel
-from perfc.view.report.formats import junit
-from perfc.view.report.formats.sarif_log import Json, location, log
+from perfc.review.pipelines import annotation, junit
+from perfc.review.pipelines.annotation import Annotation, AnnotationLevel
+from perfc.review.pipelines.sarif_log import Json, location, log
 
 from .verdict import BaselineStatus, Outcome
 from .views import CheckViews, ResultRow

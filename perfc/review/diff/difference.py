@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
 from perfc.ir import Module, Node, Numbers, Value
+from perfc.review.diff.shared_errors import NINE_IN_TEN, ONE_SIDED
 
 from .align import Alignment, align
 from .blame import Blame, at_changed_lines, by_edit, by_kernel

@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
-from perfc.analyzers.intervals.difference import (
-    NINE_IN_TEN,
-    Uncertain,
-    coordinates,
-    difference,
-)
 from perfc.ir import Node, Numbers, record
 from perfc.ir.graphs.groups import root
 from perfc.passes.roofline.roofline import KernelBound
+from perfc.review.diff.shared_errors import NINE_IN_TEN, Uncertain, coordinates, difference
 
 from .align import Alignment
 from .figures import NANOSECOND, ROUNDING, Metric
@@ -293,7 +288,7 @@ def spread(
 ) -> tuple[float, float] | None:
     """Return how far a difference may lie below and above its value; None if nothing differs.
 
-    Errors that old and new kernels share cancel, see `perfc.analyzers.intervals.difference`. The
+    Errors that old and new kernels share cancel, see `perfc.review.diff.shared_errors`. The
     shared part of the error of energy is assumed to be that of time.
 
     Args:

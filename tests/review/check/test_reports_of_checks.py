@@ -21,7 +21,7 @@ from perfc.review.check.lock import lock_file as lock
 from perfc.review.check.lock.baseline import BaselineCase
 from perfc.review.check.pipelines import sarif
 from perfc.review.diff.figures import Metric
-from perfc.view.report import annotation
+from perfc.review.pipelines import annotation
 from perfc.view.report.formats import markdown, text
 
 from .projects import BUDGETS, put, said

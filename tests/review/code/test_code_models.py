@@ -473,7 +473,7 @@ def test_init_writes_a_named_module_and_proposes_others(
 
 
 def test_findings_are_placed_at_lines_of_the_repository(project: Path) -> None:
-    from perfc.view.report.annotation import place_of
+    from perfc.review.pipelines.annotation import place_of
 
     assert place_of("mypkg/model.py:2", "mypkg.model:Net") == ("mypkg/model.py", 2)
     assert place_of("timm/layers/a.py:2", "mypkg.model:Net") == ("mypkg/model.py", 1)

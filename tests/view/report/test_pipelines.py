@@ -11,8 +11,8 @@ import pytest
 
 import perfc
 from perfc import cli
+from perfc.review.pipelines.junit import TestCase, render
 from perfc.view.report import Format, collect, written
-from perfc.view.report.formats.junit import TestCase, render
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 BUDGETS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.view.report.formats import junit
+from perfc.review.pipelines import junit
 
 from ..engine import LintOutcome
 from ..finding import Finding

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perfc.ir import record
-from perfc.view.report import annotation
-from perfc.view.report.annotation import Annotation, AnnotationLevel
+from perfc.review.pipelines import annotation
+from perfc.review.pipelines.annotation import Annotation, AnnotationLevel
 from perfc.view.report.units import plural, share, size_text, time_text
 
 from ..engine import Linted, LintOutcome, near

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from perfc.view.report import annotation
+from perfc.review.pipelines import annotation
 from perfc.view.report.formats.json_form import document_text, strict
 
 from ..engine import LintOutcome

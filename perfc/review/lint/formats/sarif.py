@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from perfc.view.report.annotation import place_of
+from perfc.review.pipelines.annotation import place_of
+from perfc.review.pipelines.sarif_log import Json, location, log
 from perfc.view.report.formats.json_form import plain
-from perfc.view.report.formats.sarif_log import Json, location, log
 
 from ..catalogue import RuleInfo, infos
 from ..engine import LintOutcome

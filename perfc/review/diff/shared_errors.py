@@ -22,10 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.analyzers.estimate.interval import Interval
 from perfc.common.fitted import read_records
 from perfc.ir import record
-
-from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
     import numpy as np

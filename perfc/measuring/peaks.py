@@ -8,9 +8,8 @@ from typing import Any
 
 from perfc.errors import TargetError
 from perfc.ir import Origin, dtype_named, frozen
-
-from .catalog import load_machine
-from .machine import Machine, Rate, Unit
+from perfc.machine.catalog import load_machine
+from perfc.machine.machine import Machine, Rate, Unit
 
 
 @frozen

@@ -1,0 +1,1 @@
+"""Formats that pipelines of continuous integration read."""
