@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from perfc.ir import Module, TensorType, record, walk
-from perfc.ir.ops.contraction.moe import MoE
+from perfc.ir.ops import MoE
 from perfc.machine.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images

@@ -14,8 +14,7 @@ from itertools import zip_longest
 from perfc.ir import Kind, Node, TensorType, Type, Value
 from perfc.ir.graphs.groups import root
 from perfc.ir.op import attribute_text
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
+from perfc.ir.ops import Cast, DequantizeLinear, QuantizeLinear
 
 from .align import Alignment
 from .labels import Labels

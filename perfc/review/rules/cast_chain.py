@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from perfc.common.fitted import data_next_to
 from perfc.ir import DType, Node, Value
-from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops import Cast
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import Kind, Node, TensorType, Value
-from perfc.ir.ops.movement.view import Identity
+from perfc.ir.ops import Identity
 from perfc.passes.rewriting.canonicalize import NEVER_FOLDED
 from perfc.review.lint.fixes.edit import ReadInstead, Store
 from perfc.review.lint.rule import Finding, Rule, Saves, Severity, Subject

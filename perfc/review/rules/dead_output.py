@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import Kind, Node, captured
-from perfc.ir.ops.convolution.pool import MaxPool
-from perfc.ir.ops.elementwise.random import Dropout
-from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization
-from perfc.ir.ops.recurrent.recurrent import GRU, LSTM, RNN
+from perfc.ir.ops import GRU, LSTM, RNN, BatchNormalization, Dropout, LayerNormalization, MaxPool
 from perfc.review.lint.fixes.edit import Remove, Unname
 from perfc.review.lint.rule import Finding, Rule, Saves, Subject
 

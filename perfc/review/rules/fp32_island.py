@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perfc.ir import DType, Kind, Node, TensorType, Value, Weight
-from perfc.ir.ops.elementwise.activation import Softplus
-from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal, Sqrt
-from perfc.ir.ops.elementwise.rounding import Erf, Exp, Log
-from perfc.ir.ops.normalization.cumulative import CumSum
+from perfc.ir.ops import CumSum, Erf, Exp, Log, Pow, Reciprocal, Softplus, Sqrt
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

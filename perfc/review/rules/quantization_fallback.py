@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import DType, Kind, Node
-from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
+from perfc.ir.ops import DequantizeLinear, QuantizeLinear
 from perfc.machine import Unit
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 from perfc.review.lint.rule import Finding, Rule, Subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import Kind, Node, Value, same
-from perfc.ir.ops.movement.view import Flatten, Reshape, Squeeze, Unsqueeze
+from perfc.ir.ops import Flatten, Reshape, Squeeze, Unsqueeze
 from perfc.review.lint.fixes.edit import ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

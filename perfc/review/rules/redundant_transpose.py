@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import Node, TensorType
-from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops import Transpose
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 

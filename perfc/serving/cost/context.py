@@ -13,7 +13,7 @@ from dataclasses import replace
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.ir import DType, Numbers
-from perfc.ir.ops.attention.ragged_attention import RaggedAttention
+from perfc.ir.ops import RaggedAttention
 from perfc.machine import Machine, Unit
 
 from .conversions import SUSTAINED, WIDE, longer

@@ -10,12 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfc.ir import DType, Module, SymbolDecl, Value
-from perfc.ir.ops.collective import SendReceive
-from perfc.ir.ops.contraction.matmul import Gemm
-from perfc.ir.ops.contraction.moe import FUSED_ROWS
-from perfc.ir.ops.elementwise.elementwise import Mul
-from perfc.ir.ops.normalization.normalization import LpNormalization
-from perfc.ir.ops.normalization.softmax import LogSoftmax
+from perfc.ir.ops import FUSED_ROWS, Gemm, LogSoftmax, LpNormalization, Mul, SendReceive
 from perfc.machine.parallel import ALONE, Parallel
 
 from ..keys import LARGEST

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.ir import Dim, DType, Value, dim_min
-from perfc.ir.ops.attention.ragged_attention import RaggedAttention
-from perfc.ir.ops.attention.rotary import RotaryEmbedding
-from perfc.ir.ops.elementwise.activation import Sigmoid
-from perfc.ir.ops.elementwise.elementwise import Mul
-from perfc.ir.ops.normalization.normalization import LayerNormalization
-from perfc.ir.ops.normalization.reduce import ReduceSumSquare
+from perfc.ir.ops import (
+    LayerNormalization,
+    Mul,
+    RaggedAttention,
+    ReduceSumSquare,
+    RotaryEmbedding,
+    Sigmoid,
+)
 
 from ..model import Attention, NormKind, QueryKeyNorm
 from ..precision import WeightFormat

@@ -26,13 +26,17 @@ from perfc.ir import (
     Value,
     Weight,
 )
-from perfc.ir.ops.collective import AllReduce
-from perfc.ir.ops.contraction.matmul import Gemm
-from perfc.ir.ops.elementwise.elementwise import Add
-from perfc.ir.ops.movement.gather import Gather
-from perfc.ir.ops.movement.slice import Concat, Split
-from perfc.ir.ops.movement.view import Reshape
-from perfc.ir.ops.normalization.normalization import LayerNormalization, RMSNormalization
+from perfc.ir.ops import (
+    Add,
+    AllReduce,
+    Concat,
+    Gather,
+    Gemm,
+    LayerNormalization,
+    Reshape,
+    RMSNormalization,
+    Split,
+)
 from perfc.machine.parallel import Parallel
 
 from ...checkpoints.stored import StoredWeight

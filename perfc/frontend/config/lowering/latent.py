@@ -7,11 +7,7 @@ those with the largest scores.
 from __future__ import annotations
 
 from perfc.ir import Dim, DType, Inputs, Value, dim_min
-from perfc.ir.ops.attention.ragged_attention import RaggedAttention
-from perfc.ir.ops.contraction.matmul import MatMul
-from perfc.ir.ops.elementwise.elementwise import Mul
-from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.ops.movement.slice import Split
+from perfc.ir.ops import MatMul, Mul, RaggedAttention, Split, Transpose
 
 from ..model import Indexer, LatentAttention, Norm, NormKind
 from ..precision import WeightFormat

@@ -6,20 +6,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from perfc.ir import DType, Inputs, Op, Value
-from perfc.ir.ops.collective import AllGather, ReduceScatter
-from perfc.ir.ops.contraction.moe import NARROW, MoE, QMoE
-from perfc.ir.ops.elementwise.activation import (
+from perfc.ir.ops import (
+    NARROW,
+    Add,
+    AllGather,
     Elu,
     FastGelu,
+    GatedActivation,
     Gelu,
+    MoE,
+    Mul,
+    QMoE,
     QuickGelu,
+    ReduceScatter,
     Relu,
     Sigmoid,
     Swish,
     Tanh,
 )
-from perfc.ir.ops.elementwise.elementwise import Add, Mul
-from perfc.ir.ops.elementwise.gated import GatedActivation
 
 from ...checkpoints.stored import StoredWeight
 from ..model import Activation, Experts, Mlp, Norm, NormKind

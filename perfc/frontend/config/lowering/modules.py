@@ -10,15 +10,24 @@ Source: transformers, models/llama/modeling_llama.py: `LlamaRotaryEmbedding`, `r
 from __future__ import annotations
 
 from perfc.ir import DType, Value
-from perfc.ir.ops.attention.attention import Attention as FusedAttention
-from perfc.ir.ops.contraction.matmul import Gemm, MatMul
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.elementwise.elementwise import Add, Mul, Neg
-from perfc.ir.ops.elementwise.rounding import Cos, Sin
-from perfc.ir.ops.movement.gather import Gather, GatherElements
-from perfc.ir.ops.movement.movement import Contiguous, Expand, Transpose
-from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.ops.normalization.softmax import Softmax
+from perfc.ir.ops import (
+    Add,
+    Cast,
+    Concat,
+    Contiguous,
+    Cos,
+    Expand,
+    Gather,
+    GatherElements,
+    Gemm,
+    MatMul,
+    Mul,
+    Neg,
+    Sin,
+    Softmax,
+    Transpose,
+)
+from perfc.ir.ops import Attention as FusedAttention
 
 from ..model import Attention, Norm, NormKind
 from .builder import Builder

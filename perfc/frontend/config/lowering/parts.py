@@ -8,8 +8,7 @@ other ranks hold and that attention sees.
 from __future__ import annotations
 
 from perfc.ir import DType, Module
-from perfc.ir.ops.contraction.moe import FUSED_ROWS
-from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss
+from perfc.ir.ops import FUSED_ROWS, LogSoftmax, NegativeLogLikelihoodLoss
 from perfc.machine.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack

@@ -11,16 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir import DType, Inputs, Value
-from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
-from perfc.ir.ops.contraction.matmul import Gemm
-from perfc.ir.ops.elementwise.elementwise import Add, Mul
-from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.ops.quantized.quantize import QuantizeLinear
-from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
-from perfc.ir.ops.quantized.weight_only_matmul import (
+from perfc.ir.ops import (
+    Add,
+    Concat,
+    Gemm,
+    GemmFloat8,
+    GroupedGemm,
     MatMulBlockQuantizedFp4Weight,
     MatMulBnb4,
+    MatMulIntegerToFloat,
     MatMulNBits,
+    Mul,
+    QuantizeLinear,
 )
 
 from ...checkpoints.stored import StoredWeight

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from perfc.ir import Dim, DType, Value
-from perfc.ir.ops.collective import AllGather
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.elementwise.elementwise import Div, Mul
-from perfc.ir.ops.elementwise.logic import LessOrEqual, Where
-from perfc.ir.ops.elementwise.random import RandomUniformLike
-from perfc.ir.ops.movement.scatter import ScatterElements
-from perfc.ir.ops.movement.select import TopK
-from perfc.ir.ops.normalization.arg_reduce import ArgMax
-from perfc.ir.ops.normalization.cumulative import CumSum
-from perfc.ir.ops.normalization.softmax import Softmax
+from perfc.ir.ops import (
+    AllGather,
+    ArgMax,
+    Cast,
+    CumSum,
+    Div,
+    LessOrEqual,
+    Mul,
+    RandomUniformLike,
+    ScatterElements,
+    Softmax,
+    TopK,
+    Where,
+)
 
 from ..model import Sampling
 from .builder import Builder

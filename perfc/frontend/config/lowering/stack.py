@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from perfc.ir import Dim, DType, TensorType, Value
-from perfc.ir.ops.convolution.conv import Conv
-from perfc.ir.ops.elementwise.activation import Gelu
-from perfc.ir.ops.elementwise.elementwise import Mul
-from perfc.ir.ops.movement.movement import Expand, Transpose
-from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.ops.quantized.quantized_gather import GatherBlockQuantized
+from perfc.ir.ops import Concat, Conv, Expand, GatherBlockQuantized, Gelu, Mul, Transpose
 
 from ..model import (
     Attention,

@@ -7,12 +7,14 @@ leaves it (``after``), D skip, dt time step.
 from __future__ import annotations
 
 from perfc.ir import Dim, DType, Value
-from perfc.ir.ops.elementwise.activation import Swish
-from perfc.ir.ops.elementwise.elementwise import Mul
-from perfc.ir.ops.normalization.contrib_normalization import GatedRMSNorm
-from perfc.ir.ops.recurrent.causal_conv import VarlenCausalConvWithState
-from perfc.ir.ops.recurrent.linear_attention import GatedDeltaNet
-from perfc.ir.ops.recurrent.state_space import StateSpaceScan
+from perfc.ir.ops import (
+    GatedDeltaNet,
+    GatedRMSNorm,
+    Mul,
+    StateSpaceScan,
+    Swish,
+    VarlenCausalConvWithState,
+)
 
 from ..model import DeltaNet, Mamba, Mamba2, Norm, NormKind, ShortConvolution
 from .builder import Builder

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from perfc.ir import Value
-from perfc.ir.ops.contraction.matmul import MatMul
-from perfc.ir.ops.elementwise.activation import Tanh
-from perfc.ir.ops.elementwise.elementwise import Mul, Sub
-from perfc.ir.ops.movement.slice import Split
-from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops import MatMul, Mul, ReduceMean, Split, Sub, Tanh
 
 from ..model import Norm, NormKind, PerLayerEmbedding, PerLayerInput, ResidualStreams, Stack
 from ..precision import WeightFormat

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from perfc.ir import Dim, DType, Module, Value
-from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.ops.movement.slice import Split
-from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops import ReduceMean, Split, Transpose
 
 from ..model import Attention, LanguageModel, Layer, Projector, Tower
 from .builder import Builder

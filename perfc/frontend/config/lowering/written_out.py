@@ -13,10 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir import DType, Value
-from perfc.ir.ops.elementwise.activation import Sigmoid, Tanh
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.elementwise.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
-from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops import Add, Cast, Mul, Pow, Reciprocal, ReduceMean, Sigmoid, Sqrt, Tanh
 
 if TYPE_CHECKING:
     from .builder import Builder

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import Kind, TensorType, evaluate, record, walk
-from perfc.ir.ops.convolution.conv_grad import ConvGrad
+from perfc.ir.ops import ConvGrad
 
 from ...trace.classes import TracedClass, class_of
 from ..trace import How, SourceNodes

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.ir import DType, Graph, Module, TensorType, Value, evaluate, record
-from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.movement.gather import Gather
-from perfc.ir.ops.movement.movement import Expand, Transpose
-from perfc.ir.ops.movement.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
+from perfc.ir.ops import (
+    Cast,
+    Expand,
+    Flatten,
+    Gather,
+    Identity,
+    Reshape,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from perfc.ir import Dim, Numbers
-from perfc.ir.ops.convolution.window import touched
+from perfc.ir.ops import touched
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN, WindowOperation
 from perfc.ir.tensors.types import BY_CODE
