@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfc.analyzers.features.sheet import EffectiveSheet
 from perfc.ir import entity
 
 from ..features.classes import Array
-from ..features.effective_bandwidth import EffectiveSheet
 from ..features.sheet import Sheet
 from ..graph.dataset import sheet
 from ..graph.model_graph import KernelGraph

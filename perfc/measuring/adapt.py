@@ -42,6 +42,8 @@ BELOW = 0.5
 rates of the target are far too low. Corrections can make up for smaller errors."""
 EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
 """Parameters that are counts, and so at least 1."""
+OF_KERNELS = ("class", "kernel")
+"""Columns that only tables of kernels have."""
 SOURCE = "adapt"
 """Name of the source of the corrections in the target file."""
 ROOFLINE = Predictor.ROOFLINE.value
@@ -75,6 +77,15 @@ class AdaptationSample:
     parameters: Mapping[str, float]
     time_s: float
     row: KernelRow | None = None
+
+
+def is_runs(path: Path) -> bool:
+    """Return True for a table of whole runs, not of kernels; False if it cannot be read."""
+    try:
+        first = next(iter(dataset.records(path)), {})
+    except PerfcError:
+        return False
+    return "model" in first and not any(name in first for name in OF_KERNELS)
 
 
 def adapt_target(

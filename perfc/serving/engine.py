@@ -7,8 +7,7 @@ from functools import cached_property
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.runs.host import launch_cost
-from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.analyzers.runs.host import launch_cost, launch_gap
 from perfc.deployment.device import check_machine
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfc.analyzers.features.effective_bandwidth import MEMORY_SHARE, PORT_BYTES, EffectiveSheet
-from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.sheet import MEMORY_SHARE, PORT_BYTES, EffectiveSheet, Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch import AMOUNTS, TRAITS, Launch

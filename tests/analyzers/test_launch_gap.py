@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.analyzers.runs.host import launch_gap
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode

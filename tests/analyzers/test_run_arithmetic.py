@@ -23,8 +23,8 @@ from perfc.analyzers.runs.host import (
     known_hosts,
     launch_cost,
     launch_counts,
+    launch_gap,
 )
-from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.analyzers.runs.overlap import overlap
 from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.analyzers.features.effective_bandwidth import EffectiveSheet
 from perfc.analyzers.features.power_limit import matrix_flop_per_s
-from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.sheet import EffectiveSheet, Sheet
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.problem import Attention
 from perfc.machine import load_machine

@@ -40,28 +40,25 @@ def command(
     predictor is fitted to the runs on TARGET, as with --graphs. `perfc analyze --predictor`
     accepts the written card.
     """
-    from perfc.measuring.adapt_runs import is_runs, measured_runs
+    from perfc.analyzers.whole_runs import adapted
+    from perfc.measuring.adapt import adapt_target, is_runs
 
     if graphs is not None:
-        from perfc.analyzers.graph.dataset import load
-
         if rows is not None:
             raise click.UsageError("give --from or --graphs, not both")
-        whole_models(target, load(graphs, dataset), predictor, output or Path("weights"))
+        whole_models(target, adapted.runs_in(graphs, dataset), predictor, output or Path("weights"))
         return
     if rows is not None and is_runs(rows):
         # a target file has this suffix; runs change weights, which are several files
         if output is not None and output.suffix == ".toml":
             raise click.UsageError("whole runs move weights: --output is their folder")
-        runs = measured_runs(rows, target)
+        runs = adapted.measured_runs(rows, target)
         for line in runs.left_out:
             say(f"left out {line}", is_error=True)
         whole_models(target, runs, predictor, output or Path("weights"))
         if runs.left_out:
             click.get_current_context().exit(1)
         return
-    from perfc.measuring.adapt import adapt_target
-
     # without --output, a file of the user is overwritten; a shipped target is not
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
@@ -94,14 +91,11 @@ def report(done: Adaptation) -> None:
 
 def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:
     """Adapt whole-model weights and print the gain expected from more rows."""
-    from perfc.analyzers.graph.weights import save
-    from perfc.analyzers.whole_runs.adapted import adapted
-    from perfc.analyzers.whole_runs.shipped import known_name, named
+    from perfc.analyzers.whole_runs.adapted import write_adapted
     from perfc.view.report.units import plural
 
-    name = known_name(target)
-    result = adapted(named(predictor), runs, name)
-    for count, error in result.curve:
+    curve, card = write_adapted(target, runs, predictor, output)
+    for count, error in curve:
         measured = plural(count, "run")
         say(f"{measured:>12} measured: {error:6.1%} error of the others")
-    say(f"written: {save(result.predictor, result.card, output)}")
+    say(f"written: {card}")

@@ -16,9 +16,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perfc.analyzers.features.effective_bandwidth import EffectiveSheet
 from perfc.analyzers.features.power_limit import matrix_flop_per_s
-from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.sheet import EffectiveSheet, Sheet
 from perfc.ir import Numbers, TensorType, Value
 from perfc.ir.problem import Attention, Product
 from perfc.machine import Machine

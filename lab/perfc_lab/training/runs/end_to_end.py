@@ -31,7 +31,7 @@ from perfc.analyzers.intervals.summing import (
     half_width,
     sides_of,
 )
-from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.analyzers.runs.host import launch_gap
 from perfc.analyzers.runs.prediction import predicted
 from perfc.frontend import load
 from perfc.ir.graph import Module, Value
