@@ -26,11 +26,11 @@ from statistics import fmean, median
 import numpy as np
 
 from benchmarks.arguments import parser_of
+from perfc.analyzers.estimators.adapting import without_profiler_s
 from perfc.api import Report, analyze
 from perfc.errors import PassError, PerfcError
 from perfc.ir import evaluate
 from perfc.kernels.backends.host import processors
-from perfc.measuring.adapt_laws import without_profiler_s
 from perfc.measuring.measure.process import MeasurementProtocol
 from perfc.measuring.measure.session import measure_cases
 from perfc.measuring.measure.tables import dataset, rows

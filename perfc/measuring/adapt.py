@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from perfc.analyzers.artefacts.artefact import SHIPPED
-from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators.laws.processor_resources import is_rated
+from perfc.analyzers.estimators.adapting import AdaptationSample, corrections
 from perfc.analyzers.estimators.subject import KernelSubject, Operand
 from perfc.analyzers.features.lowering import convolution
-from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
-from perfc.common.choice import member
+from perfc.analyzers.intervals.adapt import Adaptation, AdaptError
 from perfc.errors import PerfcError
-from perfc.ir import Kind, Numbers, Origin, dtype_named, record
+from perfc.ir import Numbers, Origin
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
 from perfc.measuring.calibrate.file import write
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
-
-from .adapt_laws import by_law
 
 PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates: large enough that
@@ -37,46 +32,16 @@ COPIED_BYTES = 1 << 28
 caches hold."""
 MOST_ROWS = 1_000_000
 """Maximum measured kernels; a few dozen suffice, and all are in memory at once."""
-BELOW = 0.5
-"""Fraction of the lower bound below which a measured time is rejected: it has another unit, or the
-rates of the target are far too low. Corrections can make up for smaller errors."""
-EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
-"""Parameters that are counts, and so at least 1."""
 OF_KERNELS = ("class", "kernel")
 """Columns that only tables of kernels have."""
 SOURCE = "adapt"
 """Name of the source of the corrections in the target file."""
-ROOFLINE = Predictor.ROOFLINE.value
-"""Name of the predictor of residuals against the roofline."""
 SECTION = re.compile(r"\s*\[")
 """Beginning of a table of TOML."""
 OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 """Tables that ``perfc adapt`` writes, and replaces when it runs again."""
-LONGEST_S = 1e6
-"""Longest time of a kernel that is accepted, 12 days: a longer one has another unit."""
-LARGEST = 1e18
-"""Largest parameter of a kernel; products of larger ones overflow."""
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
 """Columns of rows of kernels that are no extents."""
-
-
-@record
-class AdaptationSample:
-    """One measured kernel.
-
-    Args:
-        class_name: class of the operator predictor, "" if none.
-        dtype: element type.
-        parameters: parameters of the class, by name.
-        time_s: time of one launch.
-        row: row of `perfc measure`; None if the sample has another source.
-    """
-
-    class_name: str
-    dtype: str
-    parameters: Mapping[str, float]
-    time_s: float
-    row: KernelRow | None = None
 
 
 def is_runs(path: Path) -> bool:
@@ -89,7 +54,7 @@ def is_runs(path: Path) -> bool:
 
 
 def adapt_target(
-    target: str, rows: Path | None, output: Path, *, folder: Path = SHIPPED
+    target: str, rows: Path | None, output: Path, *, folder: Path | None = None
 ) -> Adaptation:
     """Write a copy of a target whose predictions are corrected by measured kernels.
 
@@ -97,7 +62,7 @@ def adapt_target(
         target: name or file.
         rows: table of measured kernels, or a trace; without one the rates of ``perfc calibrate``.
         output: the file to write.
-        folder: folder of the operator predictor's weights.
+        folder: folder of the operator predictor's weights; None for the shipped ones.
 
     Raises:
         AdaptError: no row of a class with weights, or times that are not positive.
@@ -111,7 +76,7 @@ def adapt_target(
         hint = "perfc calibrate measures them, or give --from"
         raise AdaptError("no measured rate in the target", where=target, hint=hint)
     try:
-        result = adapt(residuals(measured, machine, folder), is_rated=is_rated(machine))
+        result = corrections(measured, machine, folder)
     except PerfcError as error:
         error.where = error.where or str(rows or target)
         raise
@@ -121,119 +86,6 @@ def adapt_target(
     text = without(machine.path.read_text(encoding="utf-8"))
     write(output, text.rstrip() + "\n" + rendered(result, len(measured), rows))
     return result
-
-
-def residuals(
-    measured: Sequence[AdaptationSample], machine: Machine, folder: Path = SHIPPED
-) -> list[KernelResidual]:
-    """Return residuals of measured kernels against the predictor that `perfc analyze` uses.
-
-    That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights.
-
-    Raises:
-        AdaptError: a time that is not positive or far below its lower bound, an extent below 1, or
-            of a CPU no row that was measured against it.
-        ParseError: an unknown element type.
-    """
-    from perfc.analyzers.estimators import predictor
-
-    # kernels of CPUs are compared with the roofline and the laws of runtimes instead
-    classes = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
-    # all rows are checked before the first prediction, which takes much longer
-    for row in measured:
-        check(row)
-    groups: dict[tuple[str, str], list[AdaptationSample]] = {}
-    others: list[AdaptationSample] = []
-    for row in measured:
-        choice = class_of(row, machine, classes)
-        if choice is None:
-            others.append(row)
-        else:
-            groups.setdefault(choice, []).append(row)
-    result = [r for k, group in groups.items() for r in by_class(*k, group, machine, folder)]
-    result += by_roofline(others, machine)
-    # a row may count twice: against the roofline and against the law of its runtime
-    result += by_law([m.row for m in measured if m.row is not None], machine)
-    if machine.kind == "cpu" and not result:
-        targets = sorted({m.row.target for m in measured if m.row is not None})
-        there = f"these were measured against {', '.join(targets)}" if targets else "there are none"
-        raise AdaptError(
-            f"a CPU is adapted with kernels measured against {machine.name}; {there}",
-            hint="perfc measure MODEL --target TARGET --append ROWS writes them",
-        )
-    return result
-
-
-def check(row: AdaptationSample) -> None:
-    """Reject an invalid measurement.
-
-    Raises:
-        AdaptError: an impossible time or extent.
-        ParseError: an unknown element type.
-    """
-    # NaN fails both comparisons, and is rejected too
-    if not 0 < row.time_s <= LONGEST_S:
-        raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
-    dtype_named(row.dtype)
-    if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
-        raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
-    for name, value in row.parameters.items():
-        if not abs(value) < LARGEST:
-            what = f"a {row.class_name} whose {name} is {value:g}"
-            raise AdaptError(what, hint="drop such rows")
-
-
-def class_of(
-    row: AdaptationSample, machine: Machine, known: Collection[str]
-) -> tuple[str, str] | None:
-    """Return class and element type for the operator predictor, None if it has no weights."""
-    from perfc.analyzers.estimators.selection import computed
-    from perfc.analyzers.features.lowering import Lowered
-
-    dtype = dtype_named(row.dtype).code
-    lowered = Lowered(row.class_name, dtype, row.parameters)
-    # first the class and type that the machine computes in place of these, then these
-    choices = (computed(lowered, machine, tf32=False), (row.class_name, dtype))
-    return next((choice for choice in choices if choice[0] in known), None)
-
-
-def by_class(
-    name: str, dtype: str, group: Sequence[AdaptationSample], machine: Machine, folder: Path
-) -> Iterator[KernelResidual]:
-    """Yield residuals of one class and element type against the operator predictor.
-
-    Raises:
-        AdaptError: a time far below its lower bound.
-    """
-    from perfc.analyzers.estimators import predictor
-    from perfc.analyzers.estimators.forest import columns_of
-    from perfc.analyzers.estimators.selection import INSIDE
-
-    columns = columns_of([r.parameters for r in group])
-    # INSIDE: times of launches in a recorded graph, without the host's part of a launch
-    predicted = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
-    for predicted_s, floor_s, r in zip(predicted.time_s, predicted.floor_s, group, strict=True):
-        if r.time_s < BELOW * floor_s:
-            raise AdaptError(
-                f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
-                hint="times are seconds; or the target's rates are too low",
-            )
-        yield KernelResidual(name, float(predicted_s), r.time_s)
-
-
-def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
-    """Yield residuals against the sustained roofline; only of rows measured against this target."""
-    from perfc.analyzers.estimators.roofline import measured_share
-
-    for measured in group:
-        row = measured.row
-        if row is None or row.target != machine.name or not row.sustained_s:
-            continue
-        kind = member(Kind, row.kind, "kind")
-        # sustained_s is of all launches of the row; measured_share is the usual measured time
-        # divided by it, so that only the deviation of this machine is left as a residual
-        predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
-        yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE, row.model)
 
 
 def probes(machine: Machine) -> Iterator[AdaptationSample]:
@@ -325,7 +177,7 @@ def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
     time_s = (row.time_s - row.inserted_s) / row.launches
     if time_s > 0:
         class_name, parameters = result or ("", {})
-        yield AdaptationSample(class_name, subject.dtype, parameters, time_s, row)
+        yield AdaptationSample(class_name, subject.dtype, parameters, time_s, row, subject)
 
 
 def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:

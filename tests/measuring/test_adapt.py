@@ -14,6 +14,7 @@ import perfc
 from perfc import cli
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators import Execution
+from perfc.analyzers.estimators.adapting import residuals
 from perfc.analyzers.estimators.subject import (
     LaunchAmounts,
     of_texts,
@@ -33,7 +34,7 @@ from perfc.analyzers.intervals.adapt import (
 from perfc.analyzers.runs.prediction import predicted
 from perfc.ir import Numbers
 from perfc.machine import load_machine, validate
-from perfc.measuring.adapt import adapt_target, lowered, probes, read, residuals
+from perfc.measuring.adapt import adapt_target, lowered, probes, read
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow
 
@@ -407,7 +408,7 @@ def test_a_target_is_not_written_where_every_correction_is_worse(
 ) -> None:
     rows = table(tmp_path / "rows.csv", 1.5, 20, weights)
     refusing = Adaptation({}, (), None, ("x",))
-    monkeypatch.setattr("perfc.measuring.adapt.adapt", lambda _, is_rated: refusing)
+    monkeypatch.setattr("perfc.analyzers.estimators.adapting.adapt", lambda _, is_rated: refusing)
     path = tmp_path / "mine.toml"
     with pytest.raises(AdaptError, match="not written: kernels left out would be predicted worse"):
         adapt_target("l40s", rows, path, folder=weights)

@@ -10,16 +10,14 @@ from typing import Any, cast
 
 import pytest
 
+from perfc.analyzers.estimators.adapting import EXTENTS, AdaptationSample, check
 from perfc.analyzers.estimators.subject import LaunchAmounts, of_texts
 from perfc.analyzers.intervals.adapt import AdaptError
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.measuring import adapt
 from perfc.measuring.adapt import (
     COPIED_BYTES,
     PRODUCT,
-    AdaptationSample,
-    check,
     lowered,
     number,
     of_kernel,
@@ -104,7 +102,7 @@ def test_times_that_are_no_times_are_refused(time_s: float) -> None:
         check(AdaptationSample("matmul", "f16", {}, time_s))
 
 
-@pytest.mark.parametrize("name", adapt.EXTENTS)
+@pytest.mark.parametrize("name", EXTENTS)
 def test_extents_are_one_or_more(name: str) -> None:
     check(AdaptationSample("matmul", "f16", {name: 1.0}, 1e-9))
     with pytest.raises(AdaptError, match="a matmul with an extent below 1"):

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from perfc.analyzers.estimators.adapting import LEAST_LEFT
 from perfc.analyzers.estimators.laws.law import KernelLaw
 from perfc.analyzers.estimators.laws.processor_classes import Term
 from perfc.analyzers.estimators.laws.processor_laws import FILE
@@ -32,7 +33,6 @@ from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.runs.processor_runs import ProcessorLaw
 from perfc.ir import record
 from perfc.machine import load_machine
-from perfc.measuring.adapt_laws import LEAST_LEFT
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 from perfc_lab.data.fitted import as_toml
