@@ -83,10 +83,10 @@ def format_name(model: object) -> str:
     name = str(format_of(given).__name__).rpartition(".")[2]  # type: ignore[attr-defined]
     if name != "conversion" or isinstance(given, bytes):
         return name
-    from .formats import head_of
-    from .reading.convertible import source_of
 
-    source = source_of(given, head_of(given))
+    from .formats import by_name, head_of
+
+    source = by_name(name).source_of(given, head_of(given))
     return "" if source is None else source.extra
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from perfc.errors import TargetError
+
 from .machine import Listing, Machine
 
 
@@ -63,3 +65,16 @@ def render_markdown() -> str:
     from .files import page
 
     return page()
+
+
+def whole_card(name: str | os.PathLike[str]) -> Machine:
+    """Return a target with a file of its numbers, to which a command adds some.
+
+    Raises:
+        TargetError: as `load_machine`; or it is a slice, which has no file.
+    """
+    machine = load_machine(name)
+    if machine.slice is not None:
+        hint = f"take the card, {machine.name.rpartition('/')[0]}"
+        raise TargetError(f"{machine.name} is a slice and has no file", hint=hint)
+    return machine

@@ -271,19 +271,6 @@ def load(name: str | os.PathLike[str]) -> Machine:
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)
 
 
-def whole_card(name: str | os.PathLike[str]) -> Machine:
-    """Return a target with a file of its numbers, to which a command adds some.
-
-    Raises:
-        TargetError: as `load`; or it is a slice, which has no file.
-    """
-    machine = load(name)
-    if machine.slice is not None:
-        hint = f"take the card, {machine.name.rpartition('/')[0]}"
-        raise TargetError(f"{machine.name} is a slice and has no file", hint=hint)
-    return machine
-
-
 def install(path: Path, *, overwrite: bool) -> Path:
     """Copy a valid file to the user's folder; readers see the old file or the new one."""
     machine, content = _read(path)

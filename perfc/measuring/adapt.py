@@ -19,7 +19,7 @@ from perfc.analyzers.intervals.adapt import Adaptation, AdaptError
 from perfc.errors import PerfcError
 from perfc.ir import Numbers, Origin
 from perfc.machine import Machine, Unit
-from perfc.machine.files import whole_card
+from perfc.machine.catalog import whole_card
 from perfc.measuring.calibrate.file import write
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from perfc import cli
-from perfc.deployment.engine_args import read_engine_args
-from perfc.deployment.engine_commands import flag_tables
 from perfc.errors import PerfcError
+from perfc.serving.engine_args import read_engine_args
+from perfc.serving.engine_commands import flag_tables
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = [

@@ -15,7 +15,7 @@ import pytest
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import conversion, load
 from perfc.frontend.conversion import worker
-from perfc.frontend.reading.convertible import Convertible, source_of
+from perfc.frontend.formats.conversion import Convertible, source_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 DOCUMENT = """<net name="n" version="11"><layers>

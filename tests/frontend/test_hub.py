@@ -11,9 +11,9 @@ import pytest
 
 from perfc import cli
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints import hub
+from perfc.frontend.checkpoints.hub import is_hub_id, plain_names
 from perfc.frontend.config import is_config, read_config, shipped
-from perfc.frontend.reading import hub
-from perfc.frontend.reading.hub import is_hub_id, plain_names
 
 SMALL = {
     "model_type": "llama",

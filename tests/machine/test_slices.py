@@ -16,7 +16,7 @@ from perfc.deployment.project_file import target_of
 from perfc.errors import TargetError
 from perfc.ir.facts import Origin
 from perfc.machine import CONTEXT_BYTES, Unit, load_machine, partition_of, partitions, split
-from perfc.machine.files import whole_card
+from perfc.machine.catalog import whole_card
 from perfc.machine.folders import SHIPPED, files_in
 from perfc.machine.slices import FOLDER, read_partition
 from perfc.review.check.lock.digests import of_target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.deployment.engine_args import read_engine_args
 from perfc.errors import ParseError
 from perfc.frontend.config import precision_of, read_config
 from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
@@ -12,6 +11,7 @@ from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import PoolOf
 from perfc.serving.cost.memory import COLLECTIVE_BYTES, GRAPH_BYTES, MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of
+from perfc.serving.engine_args import read_engine_args
 from perfc.serving.output.report import ServingReport
 from perfc.serving.service import engine_of, llm
 

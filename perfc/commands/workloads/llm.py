@@ -35,8 +35,8 @@ from ._parallel import parallel_options
 from ._step import option_value
 
 if TYPE_CHECKING:
-    from perfc.deployment.engine_args import EngineArgs
     from perfc.deployment.prices import Prices
+    from perfc.serving.engine_args import EngineArgs
 
 DOCUMENTS = {
     "llm": "perfc.serving.output.report:ServingReport",
@@ -272,7 +272,7 @@ def engine_args_of(engine_args: str, model: str) -> EngineArgs | None:
         UsageError: neither a model nor arguments are given.
     """
     if engine_args:
-        from perfc.deployment.engine_args import read_engine_args
+        from perfc.serving.engine_args import read_engine_args
 
         return read_engine_args(engine_args)
     if not model:

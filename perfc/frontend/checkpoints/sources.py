@@ -9,10 +9,10 @@ from typing import Any
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
+from perfc.frontend.checkpoints.hub import FILES, cached, downloaded, is_hub_id, plain_names
 from perfc.frontend.checkpoints.json_file import content_of, loaded, parsed
 from perfc.ir import record
 
-from ..reading.hub import FILES, cached, downloaded, is_hub_id, plain_names
 from ..reading.magic import is_relax
 from ..source import one_line
 from .safetensors import files_of, has_safetensors, is_safetensors, types_of

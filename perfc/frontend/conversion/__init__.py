@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from perfc.common.extras import install, install_package, name_of, requirements
 from perfc.errors import MissingExtraError, ModelError
+from perfc.frontend.formats.conversion import Convertible
 
 from ..openvino.program import read_openvino
-from ..reading.convertible import Convertible
 from ..reading.process import answer_of
 from ..reading.proto import ProtoModel
 from ..source import one_line

@@ -97,6 +97,9 @@ class ConfigurationFormat(ModelFormat, Protocol):
             ParseError: an unknown format, autocast, or one whose weights have no gradient.
         """
 
+    def cached(self, name: str) -> str:
+        """Return the path of a configuration in the local cache of the hub; "" if it has none."""
+
     def shipped(self, name: str) -> dict[str, Any] | None:
         """Return the keys of a configuration that perfc ships; None if none has that name."""
 

@@ -79,6 +79,13 @@ def trained_in(dtype: str, takes: Callable[[str], bool]) -> ServingPrecision:
     return training_precision(type_named(dtype), takes)
 
 
+def cached(name: str) -> str:
+    """Return the path of a configuration in the local cache of the hub; "" if it has none."""
+    from ..checkpoints import hub
+
+    return hub.cached(name)
+
+
 def shipped(name: str) -> dict[str, Any] | None:
     """Return the keys of a configuration that perfc ships; None if none has that name."""
     from perfc.frontend.checkpoints.json_file import loaded

@@ -17,7 +17,6 @@ from perfc.common.version import installation, version_of
 from perfc.errors import AbsentError, MissingExtraError, ModelError
 from perfc.ir import Module
 
-from ..reading import hub
 from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
 from ..reading.process import answer_of
 
@@ -70,9 +69,11 @@ def read_export(model: NamedModule, dims: Mapping[str, int], read: Callable[[byt
     export = partial(exported, model, dims)
     if not is_cached(model):
         return read(export())
+    from ..formats import configurations
+
     catalog, _, name = model.name.partition(":")
     # the path of a cached configuration has its commit, so that another commit is exported again
-    versions = version_of("torch"), version_of(catalog), hub.cached(name)
+    versions = version_of("torch"), version_of(catalog), configurations().cached(name)
     # exports of older versions of the exporter or of the libraries are not reused
     code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
     key = request_of(model, dims), installation(), versions, code

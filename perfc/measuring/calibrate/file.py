@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import perfc
+from perfc.common.version import __version__
 from perfc.common.whole_file import replacing
 from perfc.errors import TargetError
 from perfc.kernels import bounds
@@ -65,7 +65,7 @@ def _sources(
         "lab": {
             "origin": "measured",
             "title": f"perfc calibrate on {device.name}",
-            "tool": f"perfc calibrate {perfc.__version__}",
+            "tool": f"perfc calibrate {__version__}",
             "host": device.name,
             "threads": f"{device.cores} {cores}s" if device.cores > 1 else f"one {cores}",
             **{k: v for k, v in device.state.items() if k in ("driver", "clocks", "blas")},

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.view.html.blocks import section_block
+from perfc.view.html.blocks import VerdictBlock, section_block
 from perfc.view.html.page import CHARTS, PRINTED, Tables, rendered
 from perfc.view.html.payload import Json, number, payload, table
-from perfc.view.html.verdict import VerdictBlock
 from perfc.view.report import Views, collect, document
 from perfc.view.report.formats.document import Cell, Column, Document, Name, Section, Table
 from perfc.view.report.names import gathered

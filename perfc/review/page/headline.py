@@ -5,8 +5,8 @@ from __future__ import annotations
 from perfc.review.diff import Difference
 from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
 from perfc.review.diff.views import DiffViews, TotalRow, collect, in_words
+from perfc.view.html.blocks import VerdictBlock, limit_blocks
 from perfc.view.html.payload import text
-from perfc.view.html.verdict import VerdictBlock, limit_blocks
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
 from perfc.view.report.formats.text import HARD_SPACE, ScreenFigure, Style

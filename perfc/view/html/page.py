@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfc.common.version import __version__
 from perfc.ir import record
+from perfc.view.html.blocks import VerdictBlock, verdict_block
 from perfc.view.report import NAMES, Views, document
 from perfc.view.report.formats.document import Document
 from perfc.view.report.formats.json_form import strict
@@ -18,7 +19,6 @@ from perfc.view.report.views import headline
 
 from .blocks import SectionBlock, section_block
 from .payload import Json, payload, text
-from .verdict import VerdictBlock, verdict_block
 from .what_if import what_ifs
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ import pytest
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
-from perfc.frontend.checkpoints import sources
+from perfc.frontend.checkpoints import hub, sources
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
-from perfc.frontend.reading import hub
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,7 @@ from perfc.common.fitted import data_next_to
 from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
 from perfc.ir import frozen
-
-from .engine_commands import (
+from perfc.serving.engine_commands import (
     WHERE,
     EngineCommand,
     commands_in,
