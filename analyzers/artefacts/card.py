@@ -70,6 +70,10 @@ class Card:
     arrays_sha256: str = ""
     notes: tuple[str, ...] = field(default=())
 
+    def has_rows(self, target: str, dtype: str) -> bool:
+        """Return True if the training rows include that machine and type."""
+        return any(measured[:2] == (target, dtype) for measured in self.configurations)
+
 
 def parse_card(text: str) -> Card:
     """Return the card of a file's text.

@@ -68,7 +68,7 @@ class MeasuredRow(Protocol):
         """Return the number of threads of the run."""
 
     @property
-    def launches(self) -> int:
+    def launches(self) -> float:
         """Return the number of launches."""
 
     @property

@@ -94,7 +94,7 @@ def unbounded(
             f"weights of {card.name} read other features than the class gives",
             hint="retrain them with `perfc train op`",
         )
-    measured = is_measured(card, dtype, sheet)
+    measured = card.has_rows(sheet.name, dtype)
     centre = artefact.factor_of(measured=measured)(table.values)
     if protocol in card.protocols:
         time_s = table.scale_s * np.exp(centre)
@@ -171,11 +171,6 @@ def ends(
 def timed_as(card: Card, protocol: Protocol) -> Protocol:
     """Return the protocol of the training rows by which to predict: the same if it has rows."""
     return protocol if protocol in card.protocols else card.protocols[0]
-
-
-def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
-    """Return True if the training rows include that machine and type."""
-    return any(measured[:2] == (sheet.name, dtype) for measured in card.configurations)
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:

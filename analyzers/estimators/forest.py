@@ -224,7 +224,7 @@ def predicted(
     prediction = predictor.predict_with(
         weights, columns, dtype, sheet, protocol, framework, floor_s=floor_s
     )
-    is_own = candidate_times.is_measured(card, dtype, sheet)
+    is_own = card.has_rows(sheet.name, dtype)
     estimates: list[Estimate] = []
     for index, bound in enumerate(distinct_bounds):
         ends = (float(t[index]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))

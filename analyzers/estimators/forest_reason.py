@@ -158,7 +158,7 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
         card.protocols,
     )
     parameters = {k: float(v[0]) for k, v in nearest.columns.items()}
-    factor = weights.factor_of(measured=candidate_times.is_measured(card, dtype, sheet))
+    factor = weights.factor_of(measured=card.has_rows(sheet.name, dtype))
     return ForestReason(
         card.name,
         candidates(kind, parts, mixture),

@@ -290,7 +290,7 @@ def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered
 
 def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
     """Return the parameters of a collective; None without bytes or for a single rank."""
-    from .classes.collective import Operation
+    from .networks import Operation
 
     nbytes = float(at(problem.nbytes))
     if nbytes < 1 or problem.ranks < 2:

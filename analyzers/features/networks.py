@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 
 from perfc.common.fitted import constants_next_to
 from perfc.ir import record
@@ -27,6 +28,20 @@ LOCAL_EFFICIENCY = _FITTED["local_efficiency"].number
 """Share of NVLink's rate in one direction that messages reach."""
 NETWORK_EFFICIENCY = _FITTED["network_efficiency"].number
 """Share of a network adapter's rate that messages reach."""
+
+
+class Operation(IntEnum):
+    """Collectives, as the column ``operation`` numbers them."""
+
+    ALL_REDUCE = 1
+    ALL_GATHER = 2
+    REDUCE_SCATTER = 3
+    ALL_TO_ALL = 4
+    SEND_RECEIVE = 5
+
+
+EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
+"""The exchange of the IR by the number of the column ``operation``."""
 
 
 @record

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.deployment import step as step_fields
 from perfc.deployment.device import usual_engine, usual_runtime
-from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
-from perfc.deployment.keywords import KEYS, with_axes
-from perfc.deployment.keywords import DeploymentKeywords as DeploymentKeywords
+from perfc.deployment.fields import ANY_RUNTIME, KEYS, READERS, VERSION, Mode, with_axes
+from perfc.deployment.fields import DeploymentKeywords as DeploymentKeywords
 from perfc.errors import ParseError, suggestion
 from perfc.frontend import is_configuration
 from perfc.ir import DType, Env, Module, record

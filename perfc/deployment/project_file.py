@@ -10,7 +10,7 @@ from typing import Any
 
 from perfc.common.repository import from_here
 from perfc.common.toml_file import TableReader, line_of, parse, read_text
-from perfc.deployment.keywords import with_axes
+from perfc.deployment.fields import with_axes
 from perfc.errors import ParseError, suggestion
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfc.analyzers.estimators import predictor
 from perfc.analyzers.features import networks
-from perfc.analyzers.features.classes.collective import EXCHANGES
+from perfc.analyzers.features.networks import EXCHANGES
 from perfc.analyzers.features.rows import Protocol
 from perfc.ir import entity, record
 from perfc.ir.problem import Exchange

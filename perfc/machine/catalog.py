@@ -42,6 +42,13 @@ def load_machine(name: str | os.PathLike[str]) -> Machine:
     return load(name)
 
 
+def own_file(name: str) -> Path:
+    """Return the file of a name in the user's folder of targets."""
+    from .folders import user_folder
+
+    return user_folder() / f"{name}.toml"
+
+
 def validate(path: str | os.PathLike[str]) -> list[str]:
     """Return the errors of a target file, each as a line with the key; empty if it is valid."""
     from .files import problems_in

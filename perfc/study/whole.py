@@ -22,7 +22,7 @@ from perfc.api import Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.extents import batch_symbol
-from perfc.deployment.keywords import with_signature
+from perfc.deployment.fields import with_signature
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.record import project

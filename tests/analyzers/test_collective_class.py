@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.features.classes.collective import Operation, link_bytes_per_s
+from perfc.analyzers.features.classes.collective import link_bytes_per_s
+from perfc.analyzers.features.networks import Operation
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete

@@ -13,8 +13,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.deployment import Deployment
-from perfc.deployment.fields import READERS
-from perfc.deployment.keywords import KEYS
+from perfc.deployment.fields import KEYS, READERS
 from perfc.passes.runtimes import runtimes
 from perfc.review.check.lock.baseline import BaselineCase
 from perfc.view.report import collect, document

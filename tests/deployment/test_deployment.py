@@ -9,8 +9,7 @@ import pytest
 import perfc
 from perfc.deployment import Deployment
 from perfc.deployment import step as step_fields
-from perfc.deployment.fields import VERSION, Mode
-from perfc.deployment.keywords import KEYS, with_axes
+from perfc.deployment.fields import KEYS, VERSION, Mode, with_axes
 from perfc.errors import ParseError
 from perfc.ir.op import Kind
 from perfc.passes.runtimes import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import perfc
-from perfc.deployment.keywords import KEYS
+from perfc.deployment.fields import KEYS
 
 
 @pytest.mark.parametrize("function", [perfc.analyze, perfc.predict, perfc.compare])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from perfc import cli
-from perfc.view.report import annotation
-from perfc.view.report.annotation import Annotation, AnnotationLevel
+from perfc.review.pipelines import annotation
+from perfc.review.pipelines.annotation import Annotation, AnnotationLevel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "vscode.md").read_text(encoding="utf-8")

@@ -8,36 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfc.common.fitted import FILE_NAME, read_constants
-from perfc.ir.problem import Exchange
 from perfc.machine import Cluster
 from perfc.machine.cluster import UNKNOWN_LINK_BYTES_PER_S
 
 from .. import networks, physics
 from ..distance import vendor
+from ..networks import EXCHANGES, Operation
 from ..rows import Protocol
 from ..sheet import Sheet
 from . import Amounts, Array, Columns, KernelClass
 
-
-class Operation(IntEnum):
-    """Collectives, as the column ``operation`` numbers them."""
-
-    ALL_REDUCE = 1
-    ALL_GATHER = 2
-    REDUCE_SCATTER = 3
-    ALL_TO_ALL = 4
-    SEND_RECEIVE = 5
-
-
-EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
-"""The exchange of the IR by the number of the column ``operation``."""
 _CONSTANTS = read_constants(Path(__file__).parents[1] / FILE_NAME)
 LAW_LOW, LAW_HIGH = _CONSTANTS["network_law"].numbers
 """Interval of measured over expected time of collectives between nodes."""

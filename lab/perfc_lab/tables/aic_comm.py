@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from perfc.analyzers.features.classes.collective import Operation
+from perfc.analyzers.features.networks import Operation
 from perfc.analyzers.features.rows import Protocol
 from perfc.ir.tensors.types import dtype_named
 

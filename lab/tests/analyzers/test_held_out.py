@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.features.classes.attention import AttentionKernel
-from perfc.analyzers.features.classes.collective import Operation
+from perfc.analyzers.features.networks import Operation
 from perfc.analyzers.features.rows import DataError, Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity

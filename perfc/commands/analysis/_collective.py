@@ -70,8 +70,7 @@ def bytes_of(text: str) -> int:
     Raises:
         ParseError: not a size.
     """
-    from perfc.view.report.limit import parse_limit
-    from perfc.view.report.units import Unit
+    from perfc.view.report.units import Unit, parse_limit
 
     try:
         # a limit of `perfc check` has the same units; relative ones are no sizes

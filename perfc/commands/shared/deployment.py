@@ -184,7 +184,7 @@ class DeploymentOptions:
         Raises:
             ParseError: the file is malformed.
         """
-        from perfc.deployment.keywords import KEYS
+        from perfc.deployment.fields import KEYS
         from perfc.deployment.project_file import ProjectValues, deployment_in
 
         if self.file is None:

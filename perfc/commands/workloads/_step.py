@@ -126,7 +126,7 @@ def rank_of(options: DeploymentOptions) -> int:
     Raises:
         ParseError: an invalid rank.
     """
-    from perfc.deployment.step import READERS
+    from perfc.deployment.fields import READERS
 
     given = options.lora_rank
     value = options.of_file.values.get("lora_rank") if given is None else given

@@ -293,7 +293,7 @@ def rank_of(options: DeploymentOptions) -> int:
     Raises:
         ParseError: an invalid rank.
     """
-    from perfc.deployment.step import READERS
+    from perfc.deployment.fields import READERS
 
     if options.lora_rank is None:
         return 0

@@ -7,6 +7,15 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from perfc.frontend.reading.wire import (
+    PAYLOAD_CAP_BYTES,
+    Field,
+    FieldKind,
+    Fields,
+    MessageTable,
+    Unread,
+)
+
 from ..reading.fast import read_entry, read_node, read_tensor, read_value_info
 from ..reading.proto import (
     FIELD_OF_TYPE,
@@ -24,7 +33,6 @@ from ..reading.proto import (
     TypeProto,
     ValueInfo,
 )
-from ..reading.table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Unread
 from ..reading.wire import WireDecoder
 from .elements import pack_integers, typed_field
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from perfc.errors import ModelError
+from perfc.frontend.reading.wire import PAYLOAD_CAP_BYTES
 from perfc.ir.tensors.types import BY_ONNX
 
 from ..lowering.attributes import MAX_FLOATS
 from ..lowering.elements import stored_bytes
 from .proto import ProtoTensor
-from .table import PAYLOAD_CAP_BYTES
 
 MOST_FILES = 256
 """Maximum files that contents of one model are read from."""

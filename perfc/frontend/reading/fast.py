@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from .proto import NO_PROPS, Attribute, ProtoNode, ProtoTensor, TypeKind, TypeProto, ValueInfo
 
 if TYPE_CHECKING:
-    from .table import Fields
+    from perfc.frontend.reading.wire import Fields
+
     from .wire import WireDecoder
 
 SHARED_BYTES = 128

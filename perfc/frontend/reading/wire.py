@@ -8,16 +8,89 @@ Source: protobuf.dev/programming-guides/encoding.
 
 from __future__ import annotations
 
+import os
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
 from typing import Any
 
 from perfc.errors import ModelError
+from perfc.ir import entity, record
 
 from ..lowering.window import ByteWindow
 from .proto import Attribute, ProtoTensor, TypeProto
-from .table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Unread
+
+PAYLOAD_CAP_BYTES = 1 << 13
+"""Longest payload of a tensor that is read: shapes, axes and scales are shorter, weights longer."""
+
+Fields = dict[str, Any]
+"""Decoded fields of a message by name; the kind of a field decides the type of its value."""
+
+
+class FieldKind(Enum):
+    """Interpretation of a field's bytes.
+
+    Repeated numbers (INTS, FLOATS, DOUBLES) are collected as encoded bytes, and decoded once the
+    message is complete. ELEMENTS are the unchanged bytes of a tensor's elements.
+    """
+
+    INT = auto()
+    FLOAT = auto()
+    TEXT = auto()
+    BYTES = auto()
+    MESSAGE = auto()
+    INTS = auto()
+    FLOATS = auto()
+    DOUBLES = auto()
+    ELEMENTS = auto()
+
+
+@record
+class Unread:
+    """Elements that stay in the file: their position and bytes, both -1 if they are in pieces."""
+
+    offset: int
+    nbytes: int
+
+
+@entity
+class Field:
+    """One line of a message's table.
+
+    Args:
+        name: key of the decoded value.
+        kind: interpretation of its bytes.
+        of: name of the message, for ``FieldKind.MESSAGE``.
+        many: whether its values are collected in a list.
+        weight: whether a value of more than ``PAYLOAD_CAP_BYTES`` is left unread.
+    """
+
+    name: str
+    kind: FieldKind
+    of: str = ""
+    many: bool = False
+    weight: bool = False
+
+
+@entity
+class MessageTable:
+    """Description of a message.
+
+    Args:
+        name: name in onnx.proto3, for errors.
+        fields: fields by number; all others are skipped.
+        build: function that returns the object of the decoded fields.
+        fast: decoder written by hand, of messages that a model has thousands of.
+        nests: whether messages of this type can be nested, so that their depth is limited.
+    """
+
+    name: str
+    fields: dict[int, Field]
+    build: Callable[[WireDecoder, Fields], Any]
+    fast: Callable[[WireDecoder, bytes, int, int, int], Any] | None = None
+    nests: bool = False
+
 
 INLINE_BYTES = 1 << 14
 """Maximum bytes of a message that is decoded from one buffer."""
@@ -60,7 +133,7 @@ class WireDecoder:
     ``base`` is the position in the file of the buffer that is being decoded.
     """
 
-    def __init__(self, window: ByteWindow, messages: dict[str, MessageTable]) -> None:
+    def __init__(self, window: ByteWindow, messages: Mapping[str, MessageTable]) -> None:
         self.window = window
         self.messages = messages
         self.base = 0
@@ -398,3 +471,15 @@ def _extend(spec: Field, fields: Fields, data: bytes) -> None:
 
 _LEAVES = {FieldKind.TEXT: _text, FieldKind.BYTES: _bytes}
 """Readers of repeated fields that are no messages."""
+
+
+def walk_file(path: str, messages: Mapping[str, MessageTable], top: str) -> Any:
+    """Return the object of a file that is one message.
+
+    Raises:
+        ModelError: damaged, or cut.
+    """
+    # unbuffered, as the window reads large pieces itself
+    with open(path, "rb", buffering=0) as file:
+        window = ByteWindow(path, file=file, nbytes=os.fstat(file.fileno()).st_size)
+        return WireDecoder(window, messages).walk(messages[top], 0, window.nbytes, 0)

@@ -23,9 +23,9 @@ DEFAULT = "default"
 
 def default_path(device: Device) -> Path:
     """Return the file of the device's name in the user's folder of targets."""
-    from perfc.machine.folders import user_folder
+    from perfc.machine.catalog import own_file
 
-    return user_folder() / f"{slug(device.name) or device.kind}.toml"
+    return own_file(slug(device.name) or device.kind)
 
 
 def slug(text: str) -> str:

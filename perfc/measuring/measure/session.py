@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from perfc.api import Report, analyze
 from perfc.deployment.extents import AXES
-from perfc.deployment.keywords import thread_count
+from perfc.deployment.fields import thread_count
 from perfc.errors import ParseError
 from perfc.frontend import load
 from perfc.frontend.reading.module_name import NamedModule, is_named

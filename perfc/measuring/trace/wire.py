@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -31,9 +30,7 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
     Raises:
         ParseError: damaged, or cut.
     """
-    from perfc.frontend.lowering.window import ByteWindow
-    from perfc.frontend.reading.table import Field, FieldKind, MessageTable
-    from perfc.frontend.reading.wire import WireDecoder
+    from perfc.frontend.reading.wire import Field, FieldKind, MessageTable, WireDecoder, walk_file
 
     kinds = {"int": FieldKind.INT, "text": FieldKind.TEXT}
     messages: dict[str, MessageTable] = {}
@@ -56,10 +53,7 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
             table[int(number)] = Field(label, kind, plain, many=type_.endswith("*"))
         messages[name] = MessageTable(name, table, partial(build, name))
     try:
-        # unbuffered, as the window reads large pieces itself
-        with open(path, "rb", buffering=0) as file:
-            window = ByteWindow(path, file=file, nbytes=os.fstat(file.fileno()).st_size)
-            WireDecoder(window, messages).walk(messages[top], 0, window.nbytes, 0)
+        walk_file(path, messages, top)
     except (ModelError, RecursionError) as error:
         what = error.message if isinstance(error, ModelError) else "nested too deeply"
         raise ParseError(f"not a whole file of protobuf: {what}", where=path) from None

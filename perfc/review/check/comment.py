@@ -12,8 +12,7 @@ from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
 from perfc.review.diff.figures import BY_KEY, signed
 from perfc.view.report.formats.markdown import escaped
-from perfc.view.report.limit import written
-from perfc.view.report.units import DASH, Unit, plural
+from perfc.view.report.units import DASH, Unit, plural, written
 
 from . import views
 from .views import FIGURES, SCHEMA, FigureRow

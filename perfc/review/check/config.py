@@ -11,13 +11,13 @@ from typing import Any
 
 from perfc.common.repository import from_here
 from perfc.deployment import Deployment, project_file
-from perfc.deployment.keywords import KEYS, with_axes
+from perfc.deployment.fields import KEYS, with_axes
 from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 from perfc.ir.symbolic.sizes import sizes_of
 from perfc.review.diff.figures import BY_KEY, Metric
-from perfc.view.report.limit import Limit, parse_limit
+from perfc.view.report.units import Limit, parse_limit
 
 from .globs import is_match
 

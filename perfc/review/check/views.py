@@ -24,8 +24,7 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
-from perfc.view.report.limit import written
-from perfc.view.report.units import plural
+from perfc.view.report.units import plural, written
 
 from .lock.baseline import KEYS
 from .run import CheckResult

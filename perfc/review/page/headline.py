@@ -8,8 +8,7 @@ from perfc.review.diff.views import DiffViews, TotalRow, collect, in_words
 from perfc.view.html.blocks import VerdictBlock, limit_blocks
 from perfc.view.html.payload import text
 from perfc.view.report import Views
-from perfc.view.report.formats.notebook import clipped
-from perfc.view.report.formats.text import HARD_SPACE, ScreenFigure, Style
+from perfc.view.report.formats.text import HARD_SPACE, ScreenFigure, Style, clipped
 from perfc.view.report.units import DASH, INTERVAL, quantity, share
 
 OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from perfc.analyzers.estimators.candidate_times import is_measured
 from perfc.analyzers.estimators.predictor import known_classes, predict, select
 from perfc.analyzers.features.lowering import TWIN, is_latent, stored_type
 from perfc.analyzers.features.rows import Protocol
@@ -118,7 +117,7 @@ def relative_to_both(
     sheet = Sheet(machine)
     types = {layer.dtype for layer in layers}
     cards = {t: select(CLASS, t, Protocol.KERNELS, machine.name).card for t in types}
-    if not all(is_measured(card, dtype, sheet) for dtype, card in cards.items()):
+    if not all(card.has_rows(sheet.name, dtype) for dtype, card in cards.items()):
         return None
     sizes = points(AXES)
     joint_s = [0.0] * len(sizes)

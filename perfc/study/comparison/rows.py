@@ -12,7 +12,7 @@ from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.deployment.keywords import with_signature
+from perfc.deployment.fields import with_signature
 from perfc.deployment.prices import Offer, Prices, Region, region_named
 from perfc.deployment.prices.regions import WORLD
 from perfc.errors import ParseError, PerfcError

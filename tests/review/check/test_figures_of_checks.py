@@ -12,8 +12,7 @@ from perfc.review.check.sizing import SHOWN, guess, size_line
 from perfc.review.check.verdict import UNDECIDED, LimitExceeded, Outcome
 from perfc.review.check.why import decided, hidden
 from perfc.review.diff.figures import Figure, Metric
-from perfc.view.report.limit import Limit, parse_limit, scale, written
-from perfc.view.report.units import Unit
+from perfc.view.report.units import Limit, Unit, parse_limit, scale, written
 
 
 @pytest.mark.parametrize(

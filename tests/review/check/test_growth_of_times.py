@@ -15,8 +15,7 @@ from perfc.review.check.config import Level, LimitRule
 from perfc.review.check.lock.baseline import BaselineCase, Entry
 from perfc.review.check.verdict import BaselineStatus, Outcome, judge
 from perfc.review.diff.figures import Figure, Metric
-from perfc.view.report.limit import parse_limit
-from perfc.view.report.units import Unit
+from perfc.view.report.units import Unit, parse_limit
 
 from .projects import BUDGETS, models, said
 

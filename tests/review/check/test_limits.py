@@ -10,8 +10,7 @@ from perfc.errors import ParseError
 from perfc.review.check.config import METRICS, load
 from perfc.review.check.globs import is_match
 from perfc.review.diff.figures import Metric
-from perfc.view.report.limit import parse_limit
-from perfc.view.report.units import Unit
+from perfc.view.report.units import Unit, parse_limit
 
 from .projects import BUDGETS, said
 

@@ -25,7 +25,7 @@ from perfc.review.check.verdict import (
     worst,
 )
 from perfc.review.diff.figures import Figure, Metric
-from perfc.view.report.limit import parse_limit
+from perfc.view.report.units import parse_limit
 
 CASE: Any = BaselineCase("m.onnx", "a100", "ort", "", (), ())
 FLOP, TIME = Metric.FLOP, Metric.TIME

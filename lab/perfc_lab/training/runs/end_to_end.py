@@ -18,7 +18,7 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.estimators import Execution, candidate_times, predictor
+from perfc.analyzers.estimators import Execution, predictor
 from perfc.analyzers.estimators.forest import columns_of
 from perfc.analyzers.estimators.selection import INSIDE, computed
 from perfc.analyzers.features.lowering import Lowered
@@ -261,7 +261,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
         columns = columns_of([m.parameters for m in members])
         estimates = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
         card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
-        is_measured = candidate_times.is_measured(card, dtype, Sheet(machine))
+        is_measured = card.has_rows(Sheet(machine).name, dtype)
         for ends in zip(estimates.low_s, estimates.time_s, estimates.high_s, strict=True):
             # the device waits for a host whose launch takes longer than the kernel
             time = Interval(*map(float, ends)).slower_of(launch)

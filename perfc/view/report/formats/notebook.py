@@ -18,7 +18,7 @@ from ..units import bucketed, share, time_text
 from ..views import Views
 from .screen import KINDS, facts_of, percents, running
 from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
-from .text import Style
+from .text import Style, clipped
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -28,8 +28,6 @@ SPANS = 64
 """Maximum number of bars in the memory chart."""
 NO_LIMIT = 10_000
 """Width of lines that a browser wraps: larger than any text."""
-LONGEST_NAME = 200
-"""Maximum number of characters shown of a name."""
 GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
 
 
@@ -107,11 +105,6 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template(name)
-
-
-def clipped(text: str) -> str:
-    """Return a printable name of limited length."""
-    return printable(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
 
 
 def strip(v: Verdict) -> dict[str, float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..units import DASH, Unit, quantity
 from .document import Amount, Cell, Column, Document, Facts, Name, Note, Table
-from .notebook import clipped, template
+from .notebook import template
+from .text import clipped
 
 TEMPLATE = "notebook_document.html.j2"
 ROWS = 24

@@ -398,3 +398,12 @@ def encodable(text: str, encoding: str) -> str:
     except (UnicodeEncodeError, LookupError):
         return text.translate(ASCII).encode("ascii", "replace").decode("ascii")
     return text
+
+
+LONGEST_NAME = 200
+"""Maximum number of characters shown of a name."""
+
+
+def clipped(text: str) -> str:
+    """Return a printable name of limited length."""
+    return printable(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
