@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.runs.host import launch_gap
 from perfc.passes.roofline.streams import Timeline, depends_on, use
+
+from .host import launch_gap
 
 if TYPE_CHECKING:
     from perfc.ir import Module

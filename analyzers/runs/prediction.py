@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
-from perfc.analyzers.runs.host import QUEUE_GAP, launch_gap
 from perfc.ir import frozen
 from perfc.machine import Machine
 from perfc.passes.roofline.roofline import RooflineTable
@@ -20,7 +19,7 @@ from ..features.sheet import Sheet
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
-from .host import host_note, host_of
+from .host import QUEUE_GAP, host_note, host_of, launch_gap
 from .recurrence import chained
 from .timeline import RunHost, changed_ratio, spread, timeline
 

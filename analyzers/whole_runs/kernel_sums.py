@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfc.analyzers.features.sheet import EffectiveSheet
 from perfc.ir import entity
 
 from ..features.classes import Array
-from ..features.sheet import Sheet
+from ..features.sheet import EffectiveSheet, Sheet
 from ..graph.dataset import sheet
 from ..graph.model_graph import KernelGraph
 from ..graph.rows import GraphRow, Measurements

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from perfc.errors import MissingExtraError, ModelError
-from perfc.frontend import conversion, load
-from perfc.frontend.conversion import worker
-from perfc.frontend.formats.conversion import Convertible, source_of
+from perfc.frontend import load
+from perfc.frontend.conversion import reader, worker
+from perfc.frontend.conversion.convertible import Convertible, source_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 DOCUMENT = """<net name="n" version="11"><layers>
@@ -110,7 +110,7 @@ def test_a_conversion_has_a_time_limit(saved: Path, monkeypatch: pytest.MonkeyPa
         raise subprocess.TimeoutExpired("python", timeout)
 
     monkeypatch.setattr(subprocess, "run", late)
-    monkeypatch.setattr(conversion, "LONGEST_S", 5)
+    monkeypatch.setattr(reader, "LONGEST_S", 5)
     with pytest.raises(ModelError, match="not converted in 5 s"):
         load(saved)
 

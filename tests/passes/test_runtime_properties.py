@@ -43,7 +43,7 @@ NOT_OF_RUNTIMES = {
     "perfc/frontend/reading/module_name.py": "a library of models",
     "perfc/frontend/pytorch/catalogs.py": "libraries of models",
     "perfc/frontend/pytorch/worker.py": "packages that a worker may lack",
-    "perfc/frontend/formats/conversion.py": "extras of the package",
+    "perfc/frontend/conversion/convertible.py": "extras of the package",
     "perfc/frontend/conversion/worker.py": "libraries of models",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",
     "lab/perfc_lab/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",

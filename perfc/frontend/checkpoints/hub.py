@@ -8,7 +8,7 @@ import re
 from perfc.common.extras import install_package
 from perfc.errors import ModelError, reason_of
 
-from .folder import BY_NAME
+from ..reading.folder import BY_NAME
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 """Names on the Hub, ``owner/name``; each part has at most 96 characters."""
