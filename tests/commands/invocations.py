@@ -27,6 +27,7 @@ CALLS: Mapping[str, str] = {
     "check": "",
     "diff": "model.onnx model.onnx --to n=8",
     "diffusion": "pixart-sigma-xl-2-1024 -t h100",
+    "eval fusion": "model.onnx --oracle ort",
     "eval graph": "--graphs .",
     "eval op": "--data .",
     "eval batches": "--data .",

@@ -138,6 +138,7 @@ NAMELESS = {
     "data list",
     "data sets",
     "data stats",
+    "eval fusion",
     "eval gnn-llm",
     "eval graph",
     "eval op",

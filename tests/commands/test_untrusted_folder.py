@@ -131,7 +131,6 @@ def test_no_command_imports_from_the_current_folder(line: str, mark: Path) -> No
         "analyze evil.py:Net",
         "compare evil:Net",
         "analyze evil:f --jax --input 1x4",
-        "search evil.py",
         "diff evil:Net evil.py:Net",
         "lint evil:Net",
         "init evil:Net --force",

@@ -20,10 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("diffusers", "peft", "scipy", "torch_geometric", "transformers", "vl_convert"),
+    *("diffusers", "peft", "torch_geometric", "transformers", "vl_convert"),
     *("xgboost", "yaml"),
 )
 MORE = {
+    "bulk": "model.onnx --no-predict -o rows",
     "check --write-baseline": "",
     "dev completion": "bash",
     "data build": "timm --data .",

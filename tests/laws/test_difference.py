@@ -57,11 +57,25 @@ def test_kernels_fixed_time_and_factor_are_the_change(
 
 
 @settings(deadline=None, max_examples=6)
+@given(networks(), st.sampled_from(RUNTIMES))
+def test_other_names_are_no_difference(
+    tmp_path_factory: pytest.TempPathFactory, net: Network, runtime: str
+) -> None:
+    shown = difference(tmp_path_factory.mktemp("pair"), net, net.renamed(), runtime)
+    assert not any(changes(shown).values())
+    assert not shown["changes"]
+
+
+@settings(deadline=None, max_examples=6)
 @given(networks(), st.sampled_from(RUNTIMES), st.lists(st.integers(0, 9), min_size=3, max_size=3))
-def test_other_names_and_another_order_are_no_difference(
+def test_another_order_is_no_other_work(
     tmp_path_factory: pytest.TempPathFactory, net: Network, runtime: str, keys: list[int]
 ) -> None:
-    shown = difference(tmp_path_factory.mktemp("pair"), net, net.renamed().reordered(keys), runtime)
+    """A runtime that fuses merges a join of several chains into the last of them."""
+    shown = difference(tmp_path_factory.mktemp("pair"), net, net.reordered(keys), runtime)
     moved = {name for name, change in changes(shown).items() if change}
-    assert moved <= {"peak_memory"}, "the order decides what is live together"
-    assert not shown["changes"]
+    by_order = (
+        {"peak_memory"} if runtime == "eager" else {*changes(shown)} - {"flop", "mac", "parameters"}
+    )
+    assert moved <= by_order
+    assert not shown["changes"] or runtime != "eager"

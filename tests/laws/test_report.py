@@ -17,6 +17,7 @@ from perfc.ir.syntax.text import print_module
 from .networks import ROWS, RUNTIMES, TARGETS, Network, networks, printed
 
 SETTINGS = st.tuples(st.sampled_from(TARGETS[:2]), st.sampled_from(RUNTIMES))
+WORK = ("flop", "mac", "parameters")
 PLACES = frozenset({"digest", "name", "path", "source", "node", "anchor", "nodes", "model"})
 
 
@@ -56,7 +57,10 @@ def test_names_and_order_count_nothing(
     one, other = (perfc.analyze(n.module, target, runtime=runtime) for n in (net, net.renamed()))
     assert numbers(one) == numbers(other)
     moved = perfc.analyze(net.reordered(keys).module, target, runtime=runtime)
-    assert numbers(moved) == pytest.approx(numbers(one), rel=1e-9)
+    work = [one.to_dict()["summary"][name]["value"] for name in WORK]
+    assert [moved.to_dict()["summary"][name]["value"] for name in WORK] == work
+    if runtime == "eager":  # a runtime that fuses merges a join into the last of its chains
+        assert numbers(moved) == pytest.approx(numbers(one), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=8)

@@ -37,6 +37,8 @@ NOT_OF_RUNTIMES = {
     "perfc/frontend/pytorch/trainers.py": "what a switch of trainers asks for",
     "perfc/measuring/measure/process.py": "an extra of the package",
     "perfc/measuring/measure/worker.py": "frameworks, as requests name them",
+    "perfc/view/report/sections/plain_export.py": "a library of models",
+    "perfc/testing.py": "the runtime of a kernel that tests share",
     "perfc/serving/engine_commands.py": "programs that start engines",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/frontend/pytorch/named.py": "an extra of the package",
