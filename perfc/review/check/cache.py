@@ -21,7 +21,7 @@ from .lock.baseline import BaselineCase, Entry
 FOLDER = ".perfc_cache"
 """Folder of the cache, next to the budgets."""
 FORMAT = 3
-"""Format version of the entries; 2 lacked the products."""
+"""Format version of the entries."""
 LARGEST_BYTES = 1 << 22
 """Bytes read of an entry. The start of a longer one is no valid JSON, which counts as a miss."""
 SECRET_LENGTH = 32
@@ -67,11 +67,8 @@ class FigureCache:
                 )
                 for name, (value, origin, is_bound, low, high) in tree["figures"].items()  # type: ignore[attr-defined]
             }
-            sizes, products = (
-                tuple((str(n), int(v)) for n, v in tree[field])  # type: ignore[attr-defined]
-                for field in ("sizes", "products")
-            )
-            return Entry(str(tree["digest"]), figures, target, sizes, products)
+            sizes = tuple((str(n), int(v)) for n, v in tree["sizes"])  # type: ignore[attr-defined]
+            return Entry(str(tree["digest"]), figures, target, sizes)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
 
@@ -86,7 +83,6 @@ class FigureCache:
             "digest": entry.digest,
             "figures": figures,
             "sizes": entry.sizes,
-            "products": entry.products,
         }
         self._store(self._named(key(case, digest, target)), tree)
 

@@ -15,6 +15,7 @@ from perfc.view.report.formats.markdown import escaped
 from perfc.view.report.units import DASH, Unit, plural, written
 
 from . import views
+from .verdict import in_words
 from .views import FIGURES, SCHEMA, FigureRow
 
 MARKER = "<!-- perfc-comment -->"
@@ -107,11 +108,8 @@ def lines(check: Row) -> Iterator[str]:
     for standing in ("removed", "skipped"):
         named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
         if named:
-            # ten names fill a line
-            shown = ", ".join(map(escaped, named[:10]))
-            more = f" and {len(named) - 10} more" if len(named) > 10 else ""
             yield ""
-            yield f"{standing.capitalize()}: {shown}{more}."
+            yield f"{standing.capitalize()}: {in_words(list(map(escaped, named)))}."
     same = sum(r["standing"] == "same" for r in results)
     yield ""
     tail = "".join(f" {escaped(str(n))}." for n in check["notes"])

@@ -18,7 +18,6 @@ from .cache import FigureCache
 from .config import Budget, Config
 from .lock import digests
 from .lock.baseline import BaselineCase, Entry
-from .lock.successors import products_of
 from .verdict import BaselineStatus, Result
 
 SOURCE = ".py"
@@ -171,5 +170,5 @@ def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     report = analyze(model, deployment=replace(budget.deployment, dims=dims))
     metrics: Mapping[Metric, Figure] = figures(report)
     origin = report.source.origin
-    sizes, products = sizing.sizes_of(report), products_of(report)
-    return Entry(origin.digest, metrics, target, sizes, products), not origin.side_files
+    entry = Entry(origin.digest, metrics, target, sizing.sizes_of(report))
+    return entry, not origin.side_files

@@ -25,7 +25,7 @@ from .lock import lineage as lineages
 from .lock.baseline import KEYS, Baseline, BaselineCase, Entry
 from .lock.lineage import Lineage
 from .planning import UNCOVERED, CaseFigures, PlannedCheck, measure, models_of, one, planned
-from .verdict import BaselineStatus, Outcome, Result, judge
+from .verdict import BaselineStatus, Outcome, Result, in_words, judge
 from .why import surer
 
 
@@ -77,24 +77,22 @@ def check(
     everything = not files
     models = config.models() if everything else models_of(config, files)
     plan, results = planned(config, models)
-    measured, errors = measure(config, plan, is_cached=is_cached)
     # pre-commit does not name deleted files: a name without a file is a mistake
     nowhere = [r for r in results if not (config.root / r.case.model).exists()]
     results = [r for r in results if r not in nowhere]
+    plan += lineages.strays(config, against, revision, None if everything else results)
+    measured, errors = measure(config, plan, is_cached=is_cached)
     errors += [f"{config.shown(r.case.model)}: no such file (check the path)" for r in nowhere]
-    skipped = None if everything else results
-    plan, lineage = with_strays(
-        config, plan, measured, against, revision, skipped, is_cached=is_cached
-    )
-    # a model that takes the place of another is checked although no budget covers it
-    results = [r for r in results if r.case.model not in lineage.by_model]
+    lineage = lineages.lineage_of(config, plan, measured, against, revision)
+    # a renamed model is checked although no budget covers it
+    results = [r for r in results if r.case.model not in lineage.formers]
     baseline = config.named(against.path) if against.path else ""
-    judged, faults, unchecked, successions = compared(config, plan, lineage, baseline)
+    judged, faults, unchecked, notes_on_names = compared(config, plan, lineage, baseline)
     results += judged
     errors += faults
     strange, notes = sized(config, measured, errors, is_everything=everything)
     errors += strange
-    notes += [*successions, *unchecked]
+    notes += [*notes_on_names, *unchecked]
     if everything:
         cases, replaced = {p.case for p in plan}, lineage.replaced
         removed = [
@@ -123,65 +121,46 @@ def check(
     return CheckResult(ordered, tuple(errors), tuple(notes), baseline, config.root, is_compared)
 
 
-def with_strays(
-    config: Config,
-    plan: Sequence[PlannedCheck],
-    measured: dict[BaselineCase, CaseFigures],
-    against: Baseline,
-    revision: str,
-    skipped: Sequence[Result] | None,
-    *,
-    is_cached: bool,
-) -> tuple[list[PlannedCheck], Lineage]:
-    """Find what models of the baseline are now, of those without a budget too.
-
-    Those that have the place of a model with a budget are added to the plan and to ``measured``.
-    ``skipped`` is as for `lineage.strays`.
-    """
-    extra = lineages.strays(config, against, revision, skipped)
-    extra_figures, _ = measure(config, extra, is_cached=is_cached)
-    figures = measured | extra_figures
-    result = lineages.lineage_of(config, [*plan, *extra], figures, against, revision)
-    extra = [p for p in extra if p.case.model in result.by_model]
-    measured |= {p.case: figures[p.case] for p in extra if p.case in figures}
-    return [*plan, *extra], result
-
-
 def compared(
     config: Config, plan: Sequence[PlannedCheck], lineage: Lineage, baseline: str
 ) -> tuple[list[Result], list[str], list[str], list[str]]:
     """Judge every measured case.
 
     Returns:
-        Results, errors, limits that are not checked, and successions.
+        Results, errors, limits that are not checked, and notes on names and settings.
     """
     results: list[Result] = []
     errors: list[str] = []
     unchecked: list[str] = []
-    successions: list[str] = []
+    notes: list[str] = []
+    new: dict[str, str] = {}
     predictors = (digests.predictor(), lineage.against.predictor)
     for p in plan:
         measured = lineage.measured.get(p.case)
         if measured is None:
             continue
-        entries, rules = lineage.compared(p), p.budget.rules
+        rules = p.budget.rules
+        old, former, note = lineage.compared(p)
         # judges the case by other figures too, as `surer` needs
-        judged = partial(
-            judge, p.case, rules, old=entries.old, predictor=predictors, alone=measured.entry
-        )
-        result = replace(judged(entries.new), module=p.budget.module, former=entries.former)
+        judged = partial(judge, p.case, rules, old=old, predictor=predictors)
+        result = replace(judged(measured.entry), module=p.budget.module, former=former)
         result = surer(result, config.lock, config.root, lineage.revision, rules, judged)
         results.append(replace(result, was_analysed=measured.was_analysed))
-        errors += incomparable(config, p, entries.old, entries.new, baseline)
+        errors += incomparable(config, p, old, measured.entry, baseline)
         unchecked += unknown(config, p, measured.entry)
-        successions += [entries.note] if entries.note else []
-        is_new = entries.old is None and not entries.note and lineage.against.path is not None
-        if is_new and any(r.limit.is_relative for r in rules):
+        notes += [note] if note else []
+        if old is None and lineage.against.path and any(r.limit.is_relative for r in rules):
             name = config.shown(p.case.model)
             why = lineage.against.absent.get(p.case)
-            why = why or f"perfc check --write-baseline {shlex.quote(name)}"
-            unchecked.append(f"{name}: new, limits with + are not checked ({why})")
-    return results, errors, unchecked, list(dict.fromkeys(successions))
+            new[name] = why or f"perfc check --write-baseline {shlex.quote(name)}"
+    gone = sorted(config.shown(n) for n in lineage.gone - lineage.replaced)
+    if new and gone:
+        unchecked.append(f"gone: {in_words(gone)}; new: {in_words(list(new))}; not compared")
+    else:
+        unchecked += [
+            f"{name}: new, limits with + are not checked ({why})" for name, why in new.items()
+        ]
+    return results, errors, unchecked, list(dict.fromkeys(notes))
 
 
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Result:
         module: the PyTorch module of the case; None for a file.
         source: file and line of the code of the first operator of ``why``.
         lines: changed lines of code, with what each costs.
-        former: name of the model in the baseline; "" if it is several.
+        former: name of the model in the baseline.
     """
 
     case: BaselineCase
@@ -123,7 +123,6 @@ def judge(
     entry: Entry,
     old: Entry | None,
     predictor: tuple[str, str],
-    alone: Entry | None = None,
 ) -> Result:
     """Evaluate every rule of a budget on one case.
 
@@ -133,19 +132,14 @@ def judge(
         entry: current figures.
         old: baseline figures, or None.
         predictor: digests of the current predictor and of the baseline's.
-        alone: figures for absolute limits, if ``entry`` is that of several models.
     """
     other_causes = whose(entry, old, predictor)
     # False if the model did not change; a lock file has the first characters of a digest
     is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
-
-    def entry_of(rule: LimitRule) -> Entry:
-        return entry if alone is None or rule.limit.is_relative else alone
-
     findings = worst(
         (rule, f)
         for rule in rules
-        if (f := exceeded(rule, entry_of(rule), old, is_models_own=is_models_own)) is not None
+        if (f := exceeded(rule, entry, old, is_models_own=is_models_own)) is not None
     )
     if old is None:
         standing = BaselineStatus.NEW
@@ -241,3 +235,8 @@ def slack(limit: float) -> float:
 def is_equal(new: Figure, old: Figure) -> bool:
     """Return True if a figure equals the baseline within its written precision."""
     return rounded(new.value) == rounded(old.value)
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Return names as a list of which at most ten, a line, are shown."""
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

@@ -65,7 +65,7 @@ def explained(result: CheckResult, revision: str) -> CheckResult:
         if r.standing is BaselineStatus.CHANGED and not r.why:
             # settings of one model share a comparison
             if r.case.model not in comparisons:
-                difference = since(result.root, r, revision) if r.former else None
+                difference = since(result.root, r, revision)
                 comparisons[r.case.model] = reasons(difference) if difference else {}
             r = replace(r, **comparisons[r.case.model])
         results.append(r)
@@ -115,7 +115,7 @@ def surer(
         judged: returns the result for other figures of the model.
     """
     old, entry = result.baseline, result.entry
-    if old is None or entry is None or not result.former:
+    if old is None or entry is None:
         return result
     is_changed = not entry.digest.startswith(old.digest)
     is_gated = any(r.metric in ESTIMATES and r.limit.is_relative for r in rules)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from perfc.common.repository import from_here, git, is_revision
+from perfc.common.repository import from_here, git, is_revision, root_of
 from perfc.errors import AbsentError, ModelError
 
 LFS_POINTER = b"version https://git-lfs"
@@ -58,36 +58,13 @@ def last_commit(path: Path) -> str:
     return result.stdout.decode("ascii", "replace").strip() if result.returncode == 0 else ""
 
 
-def new_files(folder: Path, revision: str) -> list[str]:
-    """Return the files below a folder that git does not ignore and a revision does not have.
-
-    Names are relative to ``folder``; empty without git or the revision.
-    """
-    if not revision or revision.startswith("-"):
-        return []
-    listed: list[dict[str, None]] = []
-    for arguments in (
-        ["ls-tree", "-r", "-z", "--name-only", revision],
-        ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-    ):
-        try:
-            result = git(arguments, folder=str(folder))
-        except ModelError:
-            return []
-        if result.returncode != 0:
-            return []
-        names = result.stdout.decode("utf-8", "surrogateescape").split("\0")
-        listed.append(dict.fromkeys(filter(None, names)))
-    before, now = listed
-    return [name for name in now if name not in before]
-
-
 def renamed(folder: Path, revision: str) -> dict[str, str]:
     """Return the old name by the new one of files that git takes for renamed since a revision.
 
     Names are relative to ``folder``; files that git does not track yet have none.
     """
-    if revision.startswith("-"):
+    root = root_of(folder)
+    if revision.startswith("-") or root is None:
         return {}
     arguments = [
         "diff",
@@ -95,7 +72,7 @@ def renamed(folder: Path, revision: str) -> dict[str, str]:
         "--name-status",
         "--find-renames",
         "--diff-filter=R",
-        "--relative",
+        "--no-relative",
         "-z",
         revision,
         "--",
@@ -105,7 +82,10 @@ def renamed(folder: Path, revision: str) -> dict[str, str]:
     except ModelError:
         return {}
     # for each file its status, old name and new name
-    names = result.stdout.decode("utf-8", "surrogateescape").split("\0")
+    names = [
+        Path(os.path.relpath(root / name, folder)).as_posix()
+        for name in result.stdout.decode("utf-8", "surrogateescape").split("\0")
+    ]
     return dict(zip(names[2::3], names[1::3], strict=False)) if result.returncode == 0 else {}
 
 

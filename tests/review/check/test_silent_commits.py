@@ -1,4 +1,4 @@
-"""Commits that change nothing that a budget measures, and the pairing behind them."""
+"""Commits that change nothing that a budget measures."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-
-from perfc.review.check.lock.baseline import Entry
-from perfc.review.check.lock.successors import successions, together
-from perfc.review.diff.figures import Figure, Metric
 
 from .moved_models import committed, git, network, put
 from .projects import said
@@ -138,71 +132,3 @@ def test_a_commit_that_changes_nothing_stays_silent(
         code, out, err = said(capsys, "check", "--strict", *files)
         assert (code, err, "warn" in out, "FAIL" in out) == (0, "", False, False), out
         assert "all budgets met" in out
-
-
-def entry(digest: str = "", **products: int) -> Entry:
-    return Entry(digest, {}, "", (), tuple(sorted(products.items())))
-
-
-COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 60), min_size=1, max_size=4)
-
-
-@given(st.lists(COUNTS, max_size=5), st.lists(COUNTS, max_size=5), st.randoms())
-def test_each_model_takes_one_place_whatever_the_order(
-    new: list[dict[str, int]], gone: list[dict[str, int]], rng: random.Random
-) -> None:
-    ours = {f"n{i}": entry(f"n{i}", **c) for i, c in enumerate(new)}
-    theirs = {f"o{i}": entry(f"o{i}", **c) for i, c in enumerate(gone)}
-    pairs = successions(ours, theirs, {}, {})
-    for names, of in ((ours, [s.new for s in pairs]), (theirs, [s.old for s in pairs])):
-        used = [name for group in of for name in group]
-        assert len(used) == len(set(used))
-        assert set(used) <= set(names)
-    assert all(s.new and s.old for s in pairs)
-    # what is the same is paired
-    same = successions(ours, dict(zip("pqrst", ours.values(), strict=False)), {}, {})
-    assert len(same) == len(ours)
-
-
-def test_contents_decide_then_git_then_structure_then_names() -> None:
-    net, like, other = entry("x", conv3x3=9), entry("y", conv3x3=9), entry("z", matmul=1)
-    folder = successions(
-        {"b/one.onnx": net, "b/two.onnx": net}, {"a/two.onnx": like, "a/one.onnx": like}, {}, {}
-    )
-    assert {(s.new, s.old) for s in folder} == {
-        (("b/one.onnx",), ("a/one.onnx",)),
-        (("b/two.onnx",), ("a/two.onnx",)),
-    }
-    for gone, renamed, old in (
-        ({"p": like, "q": other}, {}, "p"),
-        ({"p": like, "q": other}, {"n": "q"}, "q"),
-        ({"p": like, "q": entry("x", matmul=1)}, {"n": "p"}, "q"),
-    ):
-        (pairs,) = successions({"n": net}, gone, {}, renamed)
-        assert pairs.old == (old,)
-    swapped = successions({}, {}, {"p": (other, like), "q": (like, other)}, {})
-    assert {(s.new, s.old) for s in swapped} == {(("p",), ("q",)), (("q",), ("p",))}
-    assert successions({}, {}, {"p": (other, like)}, {}) == []
-    assert successions({"n": net}, {"p": other}, {}, {}) == []
-
-
-def test_thousands_of_moved_models_are_paired_at_once() -> None:
-    gone = {f"a/{i}.onnx": entry(f"{i:016}", conv3x3=9) for i in range(3000)}
-    new = {f"b/{i}.onnx": entry(f"{i + 1500:016}", conv3x3=9) for i in range(3000)}
-    pairs = successions(new, gone, {}, {})
-    contents = [s for s in pairs if new[s.new[0]].digest == gone[s.old[0]].digest]
-    assert len(contents) == 1500
-
-
-def test_models_together_have_the_sum_and_the_largest_peak() -> None:
-    def of(n: float) -> Entry:
-        time = Figure(n, low=n - 0.5, high=n + 0.5)
-        return Entry(
-            str(n), {Metric.FLOP: Figure(n), Metric.PEAK_MEMORY: Figure(n), Metric.TIME: time}, ""
-        )
-
-    one, two = of(1.0), of(2.0)
-    both = together([one, two]).figures
-    assert both[Metric.FLOP].value == 3
-    assert both[Metric.PEAK_MEMORY].value == 2
-    assert (both[Metric.TIME].low, both[Metric.TIME].high) == (2, 4)

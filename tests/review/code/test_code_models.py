@@ -375,7 +375,7 @@ def test_a_diff_has_the_module_of_a_revision(
         '"mypkg.model:Net"\nname = "large"',
     ],
 )
-def test_a_module_of_another_name_keeps_its_budgets(
+def test_an_equal_module_of_another_name_keeps_its_budgets(
     project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
 ) -> None:
     table = project / "perfc.toml"
@@ -389,10 +389,6 @@ def test_a_module_of_another_name_keeps_its_budgets(
         assert (code, err, "warn" in out) == (0, "", False), out
         assert "in place of mypkg.model:Net" in " ".join(out.split())
         assert "removed" not in out
-    (project / "mypkg/sizes.py").write_text("WIDTH = 64\n")
-    for files in ([], ["mypkg/sizes.py"]):
-        code, out, _ = said(capsys, "check", *files)
-        assert (code, "FAIL" in out) == (1, True), out
     name = new.replace('"', "").replace("\nname = ", "/")
     assert said(capsys, "check", "--write-baseline", name)[0] == 0
     code, out, _ = said(capsys, "check")

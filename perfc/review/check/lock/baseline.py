@@ -112,7 +112,6 @@ class Entry:
         target_digest: digest of the target's file.
         sizes: every symbol of the model's inputs, with its value. Budgets cover many models,
             whose symbols differ from ``BaselineCase.dims``.
-        products: structure of the model, as `successors.products_of`.
         line: line in the lock file; 0 if not read from one.
     """
 
@@ -120,7 +119,6 @@ class Entry:
     figures: Mapping[Metric, Figure]
     target_digest: str
     sizes: tuple[tuple[str, int], ...] = ()
-    products: tuple[tuple[str, int], ...] = ()
     line: int = field(default=0, compare=False)
 
     def setting(self, case: BaselineCase) -> str:

@@ -1,7 +1,7 @@
 """Find the baseline of each case of a check, also of a model with a new name or setting.
 
-A model may have been renamed, moved, split in several files or merged from several
-(`successors`). `perfc check` compares it with the entries of the models whose place it takes.
+A model is compared with that of equal content, else of its own name, else of the name that git
+takes for its former one.
 """
 
 from __future__ import annotations
@@ -24,104 +24,58 @@ from ..config import Config
 from ..planning import CaseFigures, PlannedCheck
 from ..verdict import Result
 from . import digests
-from .baseline import Baseline, BaselineCase, Entry
-from .successors import Succession, successions, together
+from .baseline import DIGEST_CHARACTERS, Baseline, BaselineCase, Entry
 
 HEAD = "HEAD"
 """Revision for which the last commit of the baseline stands."""
 SUFFIXES = (*MODELS, ".pir", ".mlir", ".xml")
 """Suffixes of files that may have the place of a model."""
-MOST_STRAYS = 100
-"""Maximum models without a budget that are compared with models that are gone."""
-
-
-@record
-class ComparedEntries:
-    """Entries to compare of one case.
-
-    Args:
-        new: entry of the model, or of all models that take the place of another.
-        old: baseline; None for a new model.
-        former: name of the model in the baseline; "" if it is several.
-        note: what replaces what; "" for a model that has its name and setting in the baseline.
-    """
-
-    new: Entry
-    old: Entry | None
-    former: str
-    note: str = ""
 
 
 @record
 class Lineage:
-    """Successions of a check.
+    """Models of the baseline that models are compared with.
 
     Args:
         config: budgets.
         against: baseline.
         revision: revision of git with the models of the baseline.
         measured: entry of each case.
-        by_model: successions by new model.
-        names: models of the baseline.
+        formers: name in the baseline of each model that has another one now.
+        gone: models of the baseline that are no longer checked.
     """
 
     config: Config
     against: Baseline
     revision: str
     measured: Mapping[BaselineCase, CaseFigures]
-    by_model: Mapping[str, Succession]
-    names: frozenset[str]
+    formers: Mapping[str, str]
+    gone: frozenset[str]
 
     @property
     def replaced(self) -> frozenset[str]:
-        """Return the models of the baseline whose place others take."""
-        return frozenset(o for n, s in self.by_model.items() for o in s.old if o not in s.new)
+        """Return the models that are gone, but are others now."""
+        return self.gone & set(self.formers.values())
 
-    def compared(self, p: PlannedCheck) -> ComparedEntries:
-        """Return the entries to compare of a case."""
-        case, entry = p.case, self.measured[p.case].entry
-        old = self.against.entries.get(case)
-        succession = self.by_model.get(case.model)
-        # the same name and setting, or a name that the baseline does not have
-        if succession is None and (old is not None or case.model not in self.names):
-            return ComparedEntries(entry, old, case.model)
-        # the baseline has the name, but with other settings
-        succession = succession or Succession((case.model,), (case.model,))
+    def compared(self, p: PlannedCheck) -> tuple[Entry | None, str, str]:
+        """Return the baseline of a case, the model's name in it, and a note on name or setting."""
+        case = p.case
+        former = self.formers.get(case.model, case.model)
+        old = self.against.entries.get(replace(case, model=former))
+        if old is not None and former == case.model:
+            return old, former, ""
+        # the baseline may have the model with other settings: then it is read from git
+        old = old or committed(self.config, self.against, self.revision, p, former)
+        if old is None:
+            return None, former, ""
         name = self.config.shown(case.model)
-        names = " ".join(shlex.quote(self.config.shown(n)) for n in succession.new)
-        step = f"perfc check --write-baseline {names}"
-        # of several models that take one place, the first has the figures of all together
-        if case.model != succession.new[0]:
-            first = self.config.shown(succession.new[0])
-            return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")
-        parts = [self.measured.get(replace(case, model=n)) for n in succession.new]
-        olds = [self.former(p, o) for o in succession.old]
-        # without the figures of all, there is nothing to compare with
-        if None in parts or None in olds:
-            return ComparedEntries(entry, None, "")
-        new = together([part.entry for part in parts if part is not None])
-        before = together([o for o in olds if o is not None])
-        former = succession.old[0] if len(succession.new) == len(succession.old) == 1 else ""
-        if succession.new == succession.old:
+        step = f"perfc check --write-baseline {shlex.quote(name)}"
+        if former == case.model:
             text = f"{name}: another setting than in the baseline, compared on the new one"
-            return ComparedEntries(new, before, former, f"{text} ({step})")
-        new_names, old_names = (
-            " and ".join(map(self.config.shown, models))
-            for models in (succession.new, succession.old)
-        )
+            return old, former, f"{text} ({step})"
         if not any(b.covers(case.model) for b in self.config.budgets):
             step = f"no budget is about it: add it to {self.config.shown(self.config.path.name)}"
-        return ComparedEntries(
-            new, before, former, f"{new_names}: in place of {old_names} ({step})"
-        )
-
-    def former(self, p: PlannedCheck, model: str) -> Entry | None:
-        """Return the entry of an old model under the setting of a case; None if it has none.
-
-        If the baseline has other settings only, the model is read from git.
-        """
-        entry = self.against.entries.get(replace(p.case, model=model))
-        return entry or committed(self.config, self.against, self.revision, p, model)
+        return old, former, f"{name}: in place of {self.config.shown(former)} ({step})"
 
 
 def lineage_of(
@@ -131,40 +85,33 @@ def lineage_of(
     against: Baseline,
     revision: str,
 ) -> Lineage:
-    """Find the models that take the place of others."""
-    from perfc.review.diff.revision import renamed
-
-    before: dict[str, Entry] = {}
-    for case, entry in against.entries.items():
-        before.setdefault(case.model, entry)
-    now: dict[str, PlannedCheck] = {}
-    for p in plan:
-        if p.case in measured:
-            now.setdefault(p.case.model, p)
-    entries = {name: measured[p.case].entry for name, p in now.items()}
-    new = {name: entry for name, entry in entries.items() if name not in before}
-    changed = {
-        n: (e, before[n])
-        for n, e in entries.items()
+    """Find the models of the baseline that have another name now."""
+    before = {case.model: entry for case, entry in against.entries.items()}
+    now = {p.case.model: measured[p.case].entry for p in plan if p.case in measured}
+    moved = {
         # a lock file has the first characters of a digest
-        if n in before and not e.digest.startswith(before[n].digest)
+        name: entry.digest[:DIGEST_CHARACTERS]
+        for name, entry in now.items()
+        if name not in before or not entry.digest.startswith(before[name].digest)
     }
-    if not before or not (new or changed):
-        return Lineage(config, against, revision, measured, {}, frozenset(before))
-    gone = {name: before[name] for name in missing(config, against)}
-    first = next(iter(now.values()))
-    for name, entry in gone.items():
-        # a lock of an older perfc has no products
-        if not entry.products:
-            gone[name] = committed(config, against, revision, first, name) or entry
-    by_git = renamed(config.root, revision) if gone else {}
-    covered = {n: e for n, e in new.items() if any(b.covers(n) for b in config.budgets)}
-    # models without a budget take only the places that those with a budget leave
-    pairs = successions(covered, gone, changed, by_git)
-    unpaired = {n: e for n, e in gone.items() if not any(n in s.old for s in pairs)}
-    pairs += successions({n: e for n, e in new.items() if n not in covered}, unpaired, {}, by_git)
-    by_model = {n: s for s in pairs for n in s.new}
-    return Lineage(config, against, revision, measured, by_model, frozenset(before))
+    gone = frozenset(missing(config, against))
+    by_git = renames(config, revision) if gone and moved else {}
+    # under the name of one model there may be the content of another
+    free: dict[str, list[str]] = {}
+    for old in before:
+        if old in gone or old in moved:
+            free.setdefault(before[old].digest[:DIGEST_CHARACTERS], []).append(old)
+    formers: dict[str, str] = {}
+    for name, digest in moved.items():
+        former = by_git.get(name, "")
+        # a new model of a content that another had before it changed is a copy
+        same = [old for old in free.get(digest, ()) if old in gone or name in before]
+        if same:
+            formers[name] = former if former in same else same[0]
+            free[digest].remove(formers[name])
+        elif name not in before and former in gone:
+            formers[name] = former
+    return Lineage(config, against, revision, measured, formers, gone)
 
 
 def missing(config: Config, against: Baseline) -> Iterator[str]:
@@ -201,9 +148,7 @@ def with_moved(
 def strays(
     config: Config, against: Baseline, revision: str, skipped: Sequence[Result] | None
 ) -> list[PlannedCheck]:
-    """Return checks of models without a budget that may have the place of one with a budget.
-
-    They are those that git does not have at the revision of the baseline.
+    """Return checks of models without a budget that git takes for a model that has one.
 
     Args:
         config: budgets.
@@ -211,27 +156,32 @@ def strays(
         revision: revision of git with the models of the baseline.
         skipped: results of models without a budget; None for all models below the folder.
     """
-    from perfc.review.diff.revision import last_commit, new_files
-
-    if skipped == [] or config.built_in_of is not None:  # built-in budgets cover all
+    gone = set(missing(config, against))
+    if skipped == [] or not gone or config.built_in_of is not None:  # built-in budgets cover all
         return []
-    gone = [m for m in missing(config, against) if not is_named(m)]
-    budgets = [b for b in config.budgets if b.module is None and any(map(b.covers, gone))]
-    if not budgets:
-        return []
-    before = last_commit(config.lock) if revision == HEAD else revision
-    names = [
-        name
-        for name in new_files(config.root, before)
-        if name.endswith(SUFFIXES)
+    moved = [
+        # the budgets of the model that is gone, as if they were about this file
+        replace(b, models=(built_in.escaped(name),))
+        for name, old in renames(config, revision).items()
+        if old in gone
+        and name.endswith(SUFFIXES)
+        and not name.startswith("../")
         and (config.root / name).is_file()
         and not any(b.covers(name) for b in config.budgets)
         and (skipped is None or any(r.case.model == name for r in skipped))
-    ][:MOST_STRAYS]
-    globs = tuple(map(built_in.escaped, names))
-    # the budgets of models that are gone, as if they were about these files
-    moved = tuple(replace(b, models=globs) for b in budgets)
-    return planning.planned(replace(config, budgets=moved), names)[0]
+        for b in config.budgets
+        if b.covers(old)
+    ]
+    names = [name for b in moved for name in b.models]
+    return planning.planned(replace(config, budgets=tuple(moved)), names)[0]
+
+
+def renames(config: Config, revision: str) -> dict[str, str]:
+    """Return the former name of files that git takes for renamed since the baseline."""
+    from perfc.review.diff.revision import last_commit, renamed
+
+    since = (last_commit(config.lock) if revision == HEAD else "") or revision
+    return renamed(config.root, since)
 
 
 def committed(

@@ -97,8 +97,6 @@ def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
         table["dims"] = dict(case.dims)
     if entry.sizes:
         table["sizes"] = dict(entry.sizes)
-    if entry.products:
-        table["products"] = dict(entry.products)
     return table
 
 
@@ -212,7 +210,6 @@ class LockReader(TableReader):
             figures,
             self.text(model, "target_digest", index),
             sizes=self.sizes(model, "sizes", index),
-            products=self.sizes(model, "products", index),
             line=line,
         )
 
