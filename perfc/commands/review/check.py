@@ -198,8 +198,7 @@ def show_comment(files: Sequence[str], policy: str, output: Path | None) -> int:
     if len(files) != 1:
         raise click.UsageError("--comment is of one FILE, which perfc check -o check.json writes")
     result = comment.load(Path(files[0]))
-    text = comment.render(result) if comment.is_due(result, comment.CommentPolicy(policy)) else ""
-    emit(text, output)
+    emit(comment.render(result, comment.CommentPolicy(policy)), output)
     return 0
 
 

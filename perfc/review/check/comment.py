@@ -69,14 +69,14 @@ def is_due(check: Row, policy: CommentPolicy) -> bool:
             return is_bad or any(r.get("standing") in noted or r.get("findings") for r in results)
 
 
-def render(check: Row) -> str:
-    """Render the comment as Markdown.
+def render(check: Row, policy: CommentPolicy) -> str:
+    """Render the comment as Markdown; empty if the policy requires none.
 
     Raises:
         ParseError: incomplete JSON.
     """
     try:
-        text = "\n".join(lines(check)) + "\n"
+        text = "\n".join(lines(check)) + "\n" if is_due(check, policy) else ""
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ParseError(f"damaged: {error}", hint="write it again with perfc check") from None
     if len(text) > LONGEST_CHARACTERS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,8 +11,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from perfc.review.check.lock import lock_file as lock
 
 from .projects import BUDGETS, models, put, said
 
@@ -23,9 +22,7 @@ def test_a_baseline_is_sorted_and_reads_back(
     first = (project / "perfc.lock").read_text()
     code, out, _ = said(capsys, "check", "--write-baseline")
     assert (code, "unchanged" in out) == (0, True)
-    known = lock.from_text(first, project / "perfc.lock")
-    assert [c.model for c in known.entries] == ["models/a.onnx", "models/b.onnx"]
-    assert lock.to_text(known.predictor, known.entries) == first
+    assert re.findall(r'path = "(.*)"', first) == ["models/a.onnx", "models/b.onnx"]
     code, out, _ = said(capsys, "check")
     assert code == 0
     assert "2 same; 0 analyzed, 2 from the cache" in out

@@ -8,17 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 
-from perfc.frontend.reading.folder import ONNX, models_in
-from perfc.review.check import built_in, hook
-from perfc.review.check.config import Level, load
-
 from .projects import put, said
 
+HOOK = ".pre-commit-config.yaml"
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 
 
@@ -96,22 +95,34 @@ def test_a_file_that_says_only_how_models_run_keeps_the_built_in_budgets(
     assert said(capsys, "check", "-t", "h1000")[0] == 2
 
 
-def test_hidden_and_installed_folders_are_not_looked_into(bare: Path) -> None:
-    for name in (".cache", "node_modules", "env"):
-        (bare / name).mkdir()
-        shutil.copy(bare / "models" / "a.onnx", bare / name / "c.onnx")
-    (bare / "env" / "pyvenv.cfg").write_text("")
-    shutil.copy(MODELS / "resnet50.onnx.gz", bare / "r.onnx.gz")
-    models = models_in(bare)
-    assert models == ["models/a.onnx", "models/b.onnx", "r.onnx.gz"]
-    assert built_in.globs_of(models) == ["*.onnx.gz", "models/*.onnx"]
-    assert built_in.globs_of([f"{k}/m.onnx" for k in range(9)]) == ["**/*.onnx"]
-    assert built_in.globs_of(["a[1]/m.onnx"]) == ["a[[]1]/*.onnx"]
-    # other files end so, too
-    assert built_in.globs_of(["a/m[1].xml", "b.pt2"]) == ["*.pt2", "a/m[[]1].xml"]
+def written(root: Path) -> list[dict[str, Any]]:
+    return tomllib.loads((root / "perfc.toml").read_text())["budget"]  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("suffix", [*ONNX, ".pt2", ".txt"])
+@pytest.mark.parametrize(
+    ("names", "globs"),
+    [
+        (["r.onnx.gz"], ["*.onnx.gz", "models/*.onnx"]),
+        ([f"{k}/m.onnx" for k in range(9)], ["**/*.onnx"]),
+        (["a[1]/m.onnx"], ["a[[]1]/*.onnx", "models/*.onnx"]),
+        # hidden and installed folders are not looked into
+        ([".cache/c.onnx", "node_modules/c.onnx", "env/c.onnx"], ["models/*.onnx"]),
+    ],
+)
+def test_globs_are_of_the_models_that_are_found(
+    bare: Path, capsys: pytest.CaptureFixture[str], names: list[str], globs: list[str]
+) -> None:
+    for name in names:
+        (bare / name).parent.mkdir(exist_ok=True)
+        source = MODELS / "resnet50.onnx.gz" if name.endswith("gz") else bare / "models/a.onnx"
+        shutil.copy(source, bare / name)
+        if name.startswith("env"):
+            (bare / "env/pyvenv.cfg").write_text("")
+    assert said(capsys, "init")[0] == 0
+    assert written(bare)[0]["model"] == globs
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".onnx.gz", ".pt2", ".txt"])
 def test_every_door_has_the_same_models(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,14 +146,16 @@ def test_the_file_written_is_what_is_built_in(
     bare: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said(capsys, "init", "-t", "h100", "--dim", "n=4", "--dtype", "f16")[0] == 0
-    (budget,) = load(bare / "perfc.toml").budgets
-    how = budget.deployment
-    assert (how.target, how.dtype, dict(how.dims)) == ("h100", "f16", {"n": 4})
-    written = {(r.metric, r.level, r.limit.text) for r in budget.rules}
-    of_nobody = built_in.budgets(bare, (), how).budgets[0]
-    assert written == {(r.metric, r.level, r.limit.text) for r in of_nobody.rules}
-    assert {r.level for r in budget.rules} == set(Level)
-    assert "2 same" in said(capsys, "check")[1]
+    (budget,) = written(bare)
+    assert (budget["target"], budget["dtype"], budget["dims"]) == ("h100", "f16", {"n": 4})
+    limits = {key: limit for key, limit in budget.items() if isinstance(limit, dict)}
+    _, out, _ = said(capsys, "check")
+    assert "2 same" in out
+    (bare / "perfc.toml").unlink()
+    built_in = "flop", "parameters", "weights", "traffic", "peak_memory", "time"
+    assert limits.keys() - {"dims"} == {*built_in}
+    assert f"for {', '.join(built_in[:4])}" in " ".join(said(capsys, "check")[1].split())
+    assert {tuple(limits[key]) for key in built_in} == {("warn", "fail")}
 
 
 def test_nothing_is_written_over(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,9 +192,9 @@ def test_files_that_cannot_all_be_written_are_none(
     bare: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     git(bare, "init", "-q", ".")
-    (bare / hook.FILE).mkdir()
+    (bare / HOOK).mkdir()
     code, _, err = said(capsys, "init")
-    assert (code, hook.FILE in err) == (2, True)
+    assert (code, HOOK in err) == (2, True)
     assert not (bare / "perfc.toml").exists()
     assert not (bare / "perfc.lock").exists()
 
@@ -208,19 +221,22 @@ def test_a_folder_without_models_is_one_line(
         ("repos:\n- repo: x\n  rev: 1\n", "repos:\n- repo: local\n  hooks:\n"),
         ("# ours\nci: {}\nrepos:  # all\n    - repo: x\n", "repos:  # all\n    - repo: local\n"),
         ("repos:", "repos:\n  - repo: local\n"),
+        # another style is left alone
+        ("repos: [{repo: local}]\n", "repos: [{repo: local}]\n"),
+        ("default_stages: [commit]\n", "default_stages: [commit]\n"),
     ],
 )
-def test_an_entry_stands_beside_others(old: str, new: str) -> None:
-    made = hook.entered(old)
-    assert made is not None
+def test_an_entry_stands_beside_others(
+    bare: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    git(bare, "init", "-q", ".")
+    (bare / HOOK).write_text(old)
+    assert said(capsys, "init")[0] == 0
+    made = (bare / HOOK).read_text()
     assert new in made
     assert all(line in made.splitlines() for line in old.splitlines())
-    assert hook.entered(made) == made, "once"
-
-
-def test_a_configuration_in_another_style_is_left_alone() -> None:
-    assert hook.entered("repos: [{repo: local}]\n") is None
-    assert hook.entered("default_stages: [commit]\n") is None
+    assert said(capsys, "init", "--force")[0] == 0
+    assert (bare / HOOK).read_text() == made, "once"
 
 
 def test_from_nothing_to_a_check_that_fails_and_is_accepted(
@@ -229,7 +245,7 @@ def test_from_nothing_to_a_check_that_fails_and_is_accepted(
     git(bare, "init", "-q", ".")
     code, out, _ = said(capsys, "init")
     assert code == 0
-    for name in ("perfc.toml", "perfc.lock", hook.FILE):
+    for name in ("perfc.toml", "perfc.lock", HOOK):
         assert f"wrote {name}" in out
     install_hook(bare)
     git(bare, "add", "-A")
@@ -254,7 +270,7 @@ def install_hook(root: Path) -> None:
     if shutil.which("pre-commit"):
         subprocess.run(["pre-commit", "install"], cwd=root, check=True, stdout=subprocess.DEVNULL)
         return
-    text = (root / hook.FILE).read_text()
+    text = (root / HOOK).read_text()
     result = {key: re.search(rf"^ *{key}: (.*)$", text, re.MULTILINE) for key in ("entry", "files")}
     assert all(result.values())
     entry, files = ((m[1] if m else "") for m in result.values())
@@ -273,7 +289,7 @@ def test_the_models_of_a_project_are_only_those_of_its_folder(
     model = onnx.load(bare / "models" / "a.onnx", load_external_data=False)
     (bare / "deep" / "er" / "c.onnx").write_bytes(model.SerializeToString())
     assert said(capsys, "init", "models")[0] == 0
-    assert [b.models for b in load(bare / "perfc.toml").budgets] == [("models/*.onnx",)]
+    assert [b["model"] for b in written(bare)] == [["models/*.onnx"]]
 
 
 @pytest.mark.parametrize(

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
-from perfc.errors import ParseError
-from perfc.review.check.config import METRICS, load
 from perfc.review.check.globs import is_match
-from perfc.review.diff.figures import Metric
-from perfc.view.report.units import Unit, parse_limit
+from perfc.view.report.units import Limit, Unit, parse_limit
 
 from .projects import BUDGETS, said
 
 
 @pytest.mark.parametrize(
-    ("written", "unit", "value"),
+    ("text", "unit", "value"),
     [
-        ("2.5 ms", Unit.SECOND, 2.5e-3),
-        ("300us", Unit.SECOND, 3e-4),
-        ("400 MiB", Unit.BYTE, 400 * 2**20),
-        ("1 GB", Unit.BYTE, 1e9),
+        ("3 uJ", Unit.JOULE, 3e-6),
+        ("3µJ", Unit.JOULE, 3e-6),
+        ("3μJ", Unit.JOULE, 3e-6),
+        ("2 Wh", Unit.JOULE, 7200.0),
+        ("3 B", Unit.BYTE, 3.0),
+        ("3KB", Unit.BYTE, 3e3),
+        ("3MiB", Unit.BYTE, 3 * 2**20),
         ("8.2 Gflop", Unit.FLOP, 8.2e9),
         ("4.1G", Unit.MAC, 4.1e9),
-        ("25 M", Unit.COUNT, 25e6),
+        ("4 Pmac", Unit.MAC, 4e15),
+        ("25K", Unit.COUNT, 25e3),
+        ("1_000", Unit.COUNT, 1000.0),
+        ("1.5e3", Unit.COUNT, 1500.0),
+        ("300us", Unit.SECOND, 3e-4),
         ("1%", Unit.SHARE, 0.01),
     ],
 )
-def test_a_limit_is_a_number_and_its_unit(written: str, unit: Unit, value: float) -> None:
-    result = parse_limit(written, unit)
-    assert result.value == pytest.approx(value)
-    assert result.highest(None) == result.value
-
-
-def test_a_limit_with_plus_is_against_the_baseline() -> None:
+def test_a_limit_is_a_number_and_its_unit(text: str, unit: Unit, value: float) -> None:
+    assert parse_limit(text, unit) == Limit(pytest.approx(value), False, False, text)
+    relative = parse_limit(f"+{text}", unit)
+    assert relative == Limit(pytest.approx(value), True, False, f"+{text}")
+    assert relative.highest(1e6) == pytest.approx(1e6 + value)
     assert parse_limit("+5%", Unit.FLOP).highest(200.0) == pytest.approx(210)
-    assert parse_limit("+1 KiB", Unit.BYTE).highest(1024) == 2048
     assert parse_limit("+5%", Unit.FLOP).highest(None) is None
 
 
 @pytest.mark.parametrize(
-    ("written", "unit"),
+    ("text", "unit", "said"),
     [
-        ("5%", Unit.FLOP),
-        ("3 MB", Unit.SECOND),
-        ("fast", Unit.SECOND),
-        ("-1 ms", Unit.SECOND),
-        ("1e999 s", Unit.SECOND),
-        ("", Unit.BYTE),
-        ("1.2.3 s", Unit.SECOND),
+        ("5%", Unit.FLOP, "has no +: a percentage is of the baseline"),
+        ("fast", Unit.SECOND, "'fast' is not a number with a unit, as in '2.5 ms' or '+3%'"),
+        ("3 MB", Unit.SECOND, "'3 MB' has no unit of this kind, as in '2.5 ms' or '+3%'"),
+        ("3", Unit.BYTE, "'3' has no unit of this kind, as in '400 MiB' or '+5%'"),
+        ("1e999", Unit.COUNT, "'1e999' is not a finite number"),
+        ("-3", Unit.COUNT, "'-3' is not a number with a unit, as in '25 M' or '+0%'"),
+        ("", Unit.BYTE, "'' is not a number"),
+        ("1.2.3 s", Unit.SECOND, "1.2.3"),
     ],
 )
-def test_what_is_no_limit_is_refused(written: str, unit: Unit) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        parse_limit(written, unit)
+def test_what_is_no_limit_is_refused(text: str, unit: Unit, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        parse_limit(text, unit)
 
 
 @pytest.mark.parametrize(
@@ -112,22 +116,14 @@ def test_an_unknown_target_names_the_budget(
     assert "a1000" in err
 
 
-def test_budgets_can_be_in_pyproject(project: Path) -> None:
-    body = BUDGETS.replace("[[budget]]", "[[tool.perfc.budget]]")
+def test_budgets_can_be_in_pyproject(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = BUDGETS.replace("[[budget]]", "[[tool.perfc.budget]]").replace("400 MiB", "1 B")
     (project / "perfc.toml").unlink()
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n" + body)
-    result = load(project / "pyproject.toml")
-    assert result.models() == ["models/a.onnx", "models/b.onnx"]
-    assert {r.metric for r in result.budgets[0].rules} == {Metric.FLOP, Metric.PEAK_MEMORY}
+    code, out, _ = said(capsys, "check", "--output-format", "json")
+    results = json.loads(out)["results"]
+    assert (code, [r["model"] for r in results]) == (1, ["models/a.onnx", "models/b.onnx"])
+    assert {f["metric"] for r in results for f in r["findings"]} == {"peak_memory"}
     wrong = "[project]\nname = 'x'\n[[tool.perfc.budget]]\nmodle = 'x'\n"
     (project / "pyproject.toml").write_text(wrong)
-    with pytest.raises(ParseError, match=r"pyproject.toml:4: no key 'modle'"):
-        load(project / "pyproject.toml")
-
-
-def test_a_budget_without_limits_has_the_built_in_ones(tmp_path: Path) -> None:
-    path = tmp_path / "perfc.toml"
-    path.write_text('[[budget]]\ntarget = "l4"\n[[budget]]\nflop = "+1%"\n')
-    unlimited, limited = load(path).budgets
-    assert {rule.metric for rule in unlimited.rules} == {*METRICS}
-    assert {rule.metric for rule in limited.rules} == {Metric.FLOP}
+    assert "pyproject.toml:4: no key 'modle'" in said(capsys, "check")[2]

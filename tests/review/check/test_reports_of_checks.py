@@ -15,15 +15,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from perfc.review.check import comment, pipelines, run, views
-from perfc.review.check.config import load
-from perfc.review.check.lock import lock_file as lock
-from perfc.review.check.lock.baseline import BaselineCase
-from perfc.review.check.pipelines import sarif
-from perfc.review.diff.figures import Metric
-from perfc.review.pipelines import annotation
-from perfc.view.report.formats import markdown, text
-
 from .projects import BUDGETS, put, said
 
 
@@ -36,12 +27,12 @@ def test_a_comment_says_what_a_check_found(
         "nothing changed: nothing to say"
     )
     _, out, _ = said(capsys, "check", "--comment", "same.json", "--policy", "always")
-    assert out.startswith(comment.MARKER)
+    assert out.startswith("<!-- perfc-comment -->")
     put(project, "a", 64)
     put(project, "c", 16)
     said(capsys, "check", "--output-format", "json", "-o", "worse.json")
     _, out, _ = said(capsys, "check", "--comment", "worse.json", "--policy", "on-fail")
-    assert out.startswith(comment.MARKER)
+    assert out.startswith("<!-- perfc-comment -->")
     assert "models/a.onnx" in out
     assert "new model" in out
     (project / "odd.json").write_text("{}")
@@ -78,56 +69,49 @@ def test_every_format_names_the_same_findings(
     put(project, "a", 64)
     budgets = BUDGETS.replace("[[budget]]", '[[budget]]\ntraffic = { warn = "+0%" }')
     (project / "perfc.toml").write_text(budgets)
-    config = load(project / "perfc.toml")
-    shown = views.collect(run.check(config, (), against=run.opened(config)))
-    messages = [f.message for r in shown.results for f in r.findings]
+
+    def shown(form: str) -> str:
+        code, out, _ = said(capsys, "check", "--output-format", form)
+        assert code == 1
+        return out
+
+    (project / "check.json").write_text(shown("json"))
+    tree = json.loads(shown("json"))
+    messages = [f["message"] for r in tree["results"] for f in r["findings"]]
     assert len(messages) == 2, "of two limits on one metric the worse is said"
-    plain = " ".join(text.render(views.document(shown), 400).split())
-    assert all(" ".join(m.split()) in plain for m in messages)
-    assert all(markdown.escaped(m) in markdown.render(views.document(shown)) for m in messages)
-    tree = json.loads(views.to_json(shown))
-    assert [f["message"] for r in tree["results"] for f in r["findings"]] == messages
-    beside = list(pipelines.annotated(shown))
-    lines = [line.replace("%25", "%") for line in annotation.github(beside).splitlines()]
+    posted = said(capsys, "check", "--comment", "check.json")[1]
+    for text in (shown("text"), shown("markdown"), posted):
+        plain = " ".join(text.replace("-&gt;", "->").split())
+        assert all(" ".join(m.split()) in plain for m in messages)
+    lines = [line.replace("%25", "%") for line in shown("github").splitlines()]
     assert [line.rpartition("::")[2] for line in lines] == messages
-    quality = json.loads(annotation.code_quality(beside))
+    quality = json.loads(shown("gitlab"))
     assert [q["description"].partition(": ")[2] for q in quality] == messages
-    junit = ET.fromstring(pipelines.junit_xml(shown))
+    junit = ET.fromstring(shown("junit"))
     assert [e.get("message") for e in junit.iter("failure")] == messages[:1]
     assert f"warning: {messages[1]}" in junit.findtext(".//system-out", "")
-    log = sarif(shown)
+    log = json.loads(shown("sarif"))
     schema = Path(__file__).parents[2] / "fixtures" / "sarif" / "sarif-2.1.0.schema.json"
     jsonschema.validate(log, json.loads(schema.read_text(encoding="utf-8")))
-    results = log["runs"][0]["results"]  # type: ignore[index, call-overload]
+    results = log["runs"][0]["results"]
     assert [r["message"]["text"].partition(": ")[2] for r in results] == messages
     assert [r["level"] for r in results] == ["error", "warning"]
-    posted = comment.render(tree)
-    assert all(markdown.escaped(m) in posted for m in messages)
 
 
-def test_every_format_has_the_same_numbers(project: Path) -> None:
-    config = load(project / "perfc.toml")
-    shown = views.collect(run.check(config, (), against=run.opened(config)))
-    rows = list(csv.DictReader(io.StringIO(views.to_csv(shown))))
-    figures = [(r, f) for r in shown.results for f in r.figures]
-    assert len(figures) == len(rows) == 2 * len(Metric)
+def test_every_format_has_the_same_numbers(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(csv.DictReader(io.StringIO(said(capsys, "check", "--output-format", "csv")[1])))
+    tree = json.loads(said(capsys, "check", "--output-format", "json")[1])
+    figures = [(r, f) for r in tree["results"] for f in r["figures"]]
+    assert said(capsys, "check", "--write-baseline")[0] == 0
+    written = (project / "perfc.lock").read_text()
     for row, (r, f) in zip(rows, figures, strict=True):
-        assert (row["model"], row["metric"], float(row["value"])) == (r.model, f.metric, f.value)
-        assert row["low"] == ("" if f.low is None else str(f.low))
-    tree = json.loads(views.to_json(shown))
-    again = [f["value"] for r in tree["results"] for f in r["figures"]]
-    assert again == [f.value for _, f in figures]
-    written = lock.to_text(
-        "p",
-        {
-            r.case: r.entry
-            for r in run.check(config, (), against=run.opened(config)).results
-            if r.entry
-        },
-    )
-    for _, f in figures:
-        if f.unit in ("flop", "mac", "bytes", "count"):
-            assert f" = {f.value:.0f}\n" in written
+        assert (row["model"], row["metric"]) == (r["model"], f["metric"])
+        assert float(row["value"]) == f["value"]
+        assert row["low"] == ("" if f["low"] is None else str(f["low"]))
+        if f["unit"] in ("flop", "mac", "bytes", "count"):
+            assert f" = {f['value']:.0f}\n" in written
 
 
 def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(
@@ -216,14 +200,15 @@ def test_no_output_depends_on_where_the_project_is(
     assert str(project) not in said(capsys, "check", "--show-baseline")[1]
 
 
-def test_a_baseline_of_thousands_of_models_reads_back(project: Path) -> None:
-    config = load(project / "perfc.toml")
-    first = run.check(config, (), against=run.opened(config)).results[0]
-    assert first.entry is not None
-    entries = {
-        BaselineCase(f"models/{i:04}.onnx", "a100-sxm4-80gb", dims=(("n", 4),)): first.entry
-        for i in range(3_000)
-    }
-    config.lock.write_text(lock.to_text("p", entries), encoding="utf-8")
-    assert config.lock.stat().st_size > 1 << 20
-    assert run.opened(config).entries.keys() == entries.keys()
+def test_a_baseline_of_thousands_of_models_reads_back(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "models/b.onnx").unlink()
+    assert said(capsys, "check", "--write-baseline")[0] == 0
+    head, table = (project / "perfc.lock").read_text().split("[[model]]")
+    names = [f"models/{i:04}.onnx" for i in range(3_000)]
+    tables = [f"[[model]]{table.replace('models/a.onnx', name)}" for name in names]
+    (project / "perfc.lock").write_text(head + "\n".join(tables), encoding="utf-8")
+    assert (project / "perfc.lock").stat().st_size > 1 << 20
+    out = said(capsys, "check", "--show-baseline", "--output-format", "json")[1]
+    assert [m["path"] for m in json.loads(out)["models"]] == names

@@ -1,171 +1,156 @@
-"""Figures against their limits and baselines, by hand: what fails, what warns, and why."""
+"""Figures against limits and baselines: what fails, what warns, and why, of one file each."""
 
 from __future__ import annotations
 
+import json
 import math
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from perfc.ir.facts import Origin
-from perfc.review.check.config import Level, LimitRule
-from perfc.review.check.lock.baseline import BaselineCase, Entry
-from perfc.review.check.verdict import (
-    UNDECIDED,
-    BaselineStatus,
-    LimitExceeded,
-    Outcome,
-    Result,
-    exceeded,
-    is_equal,
-    judge,
-    slack,
-    uncertain,
-    whose,
-    worst,
-)
-from perfc.review.diff.figures import Figure, Metric
-from perfc.view.report.units import parse_limit
+from .projects import said
 
-CASE: Any = BaselineCase("m.onnx", "a100", "ort", "", (), ())
-FLOP, TIME = Metric.FLOP, Metric.TIME
+HEAD = '[[budget]]\nmodel = "models/a.onnx"\ntarget = "a100"\ndims = { n = 4 }\n'
+OWN = {"digest": "0123456789abcdef"}
+"""A baseline of another model: what differs is the model's own."""
+Lock = dict[str, Any]
+"""The table of a model in a baseline."""
 
 
-def rule(text: str, metric: Metric = FLOP, level: Level = Level.FAIL) -> LimitRule:
-    return LimitRule(metric, level, parse_limit(text, metric.unit))
+@pytest.fixture
+def own(project: Path, capsys: pytest.CaptureFixture[str]) -> Lock:
+    """The figures of the model, which stand in the baseline."""
+    (project / "models/b.onnx").unlink()
+    (project / "perfc.toml").write_text(HEAD)
+    assert said(capsys, "check", "--write-baseline")[0] == 0
+    return tomllib.loads((project / "perfc.lock").read_text())["model"][0]  # type: ignore[no-any-return]
 
 
-def entry(digest: str = "d", target: str = "t", **figures: Figure | float) -> Entry:
-    named = {
-        Metric[n.upper()]: f if isinstance(f, Figure) else Figure(f) for n, f in figures.items()
-    }
-    return Entry(digest, named, target)
+def judged(capsys: pytest.CaptureFixture[str], limits: str, old: Lock, /, **lines: object) -> Any:
+    """The JSON of a check of limits against a baseline with these lines."""
+    Path("perfc.toml").write_text("".join(f"{HEAD}{line}\n" for line in limits.split("; ")))
+    head = Path("perfc.lock").read_text().partition("[[model]]")[0]
+    text = "".join(
+        f"{key} = {'{ n = 4 }' if isinstance(value, dict) else json.dumps(value)}\n"
+        for key, value in {**old, **lines}.items()
+        if value is not None
+    )
+    Path("perfc.lock").write_text(f"{head}[[model]]\n{text}")
+    code, out, _ = said(capsys, "check", "--output-format", "json")
+    (result,) = json.loads(out)["results"]
+    assert code == (result["outcome"] == "fail")
+    return result
 
 
-def figure(value: float, low: float | None = None, high: float | None = None) -> Figure:
-    return Figure(value, Origin.PREDICTED, low=low, high=high)
+def found(result: Any) -> list[tuple[str, str]]:
+    return [(f["outcome"], f["reason"]) for f in result["findings"]]
 
 
-def found(rule_: LimitRule, now: Entry, old: Entry | None, *, own: bool = True) -> tuple[Any, ...]:
-    finding = exceeded(rule_, now, old, is_models_own=own)
-    return () if finding is None else (finding.outcome, finding.limit, finding.reason)
-
-
-def test_a_fixed_limit_is_exceeded_beyond_rounding() -> None:
-    assert found(rule("100 flop"), entry(flop=100.0), None) == ()
-    assert found(rule("100 flop"), entry(flop=101.0), None) == (Outcome.FAIL, 100.0, "")
-    warns = rule("100 flop", level=Level.WARN)
-    assert found(warns, entry(flop=101.0), None) == (Outcome.WARN, 100.0, "")
-    assert found(rule("100 flop"), entry(mac=101.0), None) == ()
-    assert (slack(100.0) > 100.0, slack(math.inf)) == (True, math.inf)
-
-
-def test_a_growth_needs_a_baseline_and_is_the_models_own() -> None:
-    more = rule("+10%")
-    assert found(more, entry(flop=120.0), None) == ()
-    assert found(more, entry(flop=120.0), entry(mac=1.0)) == ()
-    old = entry(flop=100.0)
-    assert found(more, entry(flop=109.0), old) == ()
-    assert found(more, entry(flop=120.0), old)[:2] == (Outcome.FAIL, pytest.approx(110.0))
-    outcome, _, reason = found(more, entry(flop=120.0), old, own=False)
-    assert outcome is Outcome.WARN
-    assert reason.startswith("the model did not change: perfc or the target did")
-    assert found(rule("50 flop"), entry(flop=120.0), old, own=False)[0] is Outcome.FAIL
-    # a baseline that is analyzed now has more digits than a lock file
-    same = entry(time=figure(9.0402383e-3))
-    assert found(rule("+0%", TIME), same, same) == ()
-    bound = entry(flop=Figure(100.0, is_bound=True))
-    outcome, _, reason = found(more, entry(flop=120.0), bound)
-    assert (outcome, reason[:37]) == (Outcome.WARN, "the baseline is only a lower bound (p")
-    assert found(rule("50 flop"), entry(flop=120.0), bound)[0] is Outcome.FAIL
+UNCHANGED = "the model did not change: perfc or the target did (perfc check --write-baseline)"
+BOUND = "the baseline is only a lower bound (perfc check --write-baseline)"
+UNDECIDED = "the limit is within the 90 % interval of the difference"
+BARE = "the baseline is an estimate without an interval"
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "limit", "reason"),
+    ("limits", "factor", "lines", "wanted"),
     [
-        (figure(5.0), None, 4.0, "an estimate without an interval"),
-        (figure(5.0, 4.5, 6.0), None, 4.0, ""),
-        (figure(5.0, 4.0, 6.0), None, 4.0, "the limit is within the 90 % interval"),
-        (
-            figure(5.0, 4.5, 6.0),
-            figure(3.0),
-            4.0,
-            "the baseline is an estimate without an interval",
-        ),
-        # hypot(5 - 4.7, 3.4 - 3) = 0.5
-        (figure(5.0, 4.7, 6.0), figure(3.0, 2.0, 3.4), 4.49, ""),
-        (figure(5.0, 4.7, 6.0), figure(3.0, 2.0, 3.4), 4.51, UNDECIDED),
+        ('flop = "+10%"', 1 / 1.09, OWN, []),
+        ('flop = "+10%"', 1 / 1.2, OWN, [("fail", "")]),
+        ('flop = { warn = "+10%" }', 1 / 1.2, OWN, [("warn", "")]),
+        ('flop = "+10%"', 1 / 1.2, {}, [("warn", UNCHANGED)]),
+        ('flop = { max = "50 flop" }', 1 / 1.2, {}, [("fail", "")]),
+        ('flop = "+10%"', 1 / 1.2, {**OWN, "lower_bounds": ["flop"]}, [("warn", BOUND)]),
+        ('flop = { max = "1 flop" }', 1, {"lower_bounds": ["flop"]}, [("fail", "")]),
+        # of each kind of limit on a figure the worst finding is kept
+        ('flop = { max = "1" }; flop = { warn = "2" }', 1, {}, [("fail", "")]),
+        ('flop = { warn = "2" }; flop = "+1%"', 0.5, OWN, [("fail", ""), ("warn", "")]),
     ],
 )
-def test_an_estimate_gates_where_its_interval_says_so(
-    new: Figure, old: Figure | None, limit: float, reason: str
+def test_a_count_fails_above_its_limit_if_the_model_is_why(
+    own: Lock,
+    capsys: pytest.CaptureFixture[str],
+    limits: str,
+    factor: float,
+    lines: Lock,
+    wanted: list[tuple[str, str]],
 ) -> None:
-    assert uncertain(new, old, limit) == reason
+    old = {**own, "flop": round(own["flop"] * factor), **lines}
+    assert found(judged(capsys, limits, old)) == wanted
 
 
-def test_estimates_are_held_against_the_baseline_for_relative_limits_alone() -> None:
-    now, old = entry(time=figure(5.0, 4.7, 6.0)), entry(time=figure(3.0))
-    assert found(rule("4 s", TIME), now, old) == (Outcome.FAIL, 4.0, "")
-    outcome, _, reason = found(rule("+10%", TIME), now, old)
-    assert (outcome, reason) == (Outcome.WARN, "the baseline is an estimate without an interval")
-    warns = rule("+10%", TIME, Level.WARN)
-    assert found(warns, now, old)[2] == "", "what only warns needs no reason"
+@pytest.mark.parametrize(
+    ("limit", "factor", "interval", "wanted"),
+    [
+        # the ends that face each other matter: the lower one of the model, the upper of the other
+        ("+10%", 0.99 / 1.1, 0.0, [("fail", "")]),
+        ("+10%", 1.01 / 1.1, 0.0, [("warn", UNDECIDED)]),
+        ("+10%", 0.99 / 1.1, 0.3, [("warn", UNDECIDED)]),
+        ("+10%", 0.5, None, [("warn", BARE)]),
+        ("+900%", 0.5, 0.0, []),
+    ],
+)
+def test_an_estimate_fails_where_all_of_its_interval_is_above_what_is_allowed(
+    own: Lock,
+    capsys: pytest.CaptureFixture[str],
+    limit: str,
+    factor: float,
+    interval: float | None,
+    wanted: list[tuple[str, str]],
+) -> None:
+    base = own["time_s_interval"][0] * factor
+    ends = None if interval is None else [base * (1 - interval), base * (1 + interval)]
+    old = {**own, **OWN, "time_s": base, "time_s_interval": ends}
+    assert found(judged(capsys, f'time = "{limit}"', old)) == wanted
 
 
-def finding(outcome: Outcome, metric: Metric = FLOP, text: str = "1") -> LimitExceeded:
-    return LimitExceeded(outcome, metric, 2.0, None, 1.0, text)
+@pytest.mark.parametrize(
+    ("factor", "reason"), [(0.99, ""), (1.01, "the limit is within the 90 % interval")]
+)
+def test_an_absolute_limit_is_held_against_the_interval_alone(
+    own: Lock, capsys: pytest.CaptureFixture[str], factor: float, reason: str
+) -> None:
+    limit_us = own["time_s_interval"][0] * factor * 1e6
+    outcome = "warn" if reason else "fail"
+    assert found(judged(capsys, f'time = {{ max = "{limit_us} us" }}', own)) == [(outcome, reason)]
 
 
-def test_one_finding_of_a_metric_and_kind_is_kept_the_worst() -> None:
-    pairs = [
-        (rule("1 flop", level=Level.WARN), finding(Outcome.WARN, text="a")),
-        (rule("2 flop"), finding(Outcome.FAIL, text="b")),
-        (rule("+1%"), finding(Outcome.WARN, text="+c")),
-        (rule("1", Metric.PARAMETERS), finding(Outcome.WARN, Metric.PARAMETERS, "d")),
-    ]
-    assert [f.text for f in worst(pairs)] == ["b", "+c", "d"]
-    same = [
-        (rule("1 flop", level=Level.WARN), finding(Outcome.WARN, text="warns")),
-        (rule("2 flop"), finding(Outcome.WARN, text="was to fail")),
-    ]
-    assert [f.text for f in worst(same)] == ["was to fail"]
+def test_a_case_stands_where_its_figures_do(own: Lock, capsys: pytest.CaptureFixture[str]) -> None:
+    same = judged(capsys, 'flop = "+1%"', own, target_digest="x")
+    assert (same["standing"], same["notes"]) == ("same", [])
+    changed = judged(capsys, 'flop = "+1%"', own, flop=own["flop"] - 1)
+    assert (changed["standing"], changed["outcome"]) == ("changed", "pass")
+    assert changed["notes"] == ["the model is the same as in the baseline"]
+    other = judged(capsys, 'flop = "+1%"', own, flop=own["flop"] - 1, target_digest="x", **OWN)
+    assert other["notes"] == ["the target's file changed"]
+    lock = Path("perfc.lock").read_text()
+    Path("perfc.lock").write_text(lock.replace('digest = "', 'digest = "0', 1))
+    _, out, _ = said(capsys, "check", "--output-format", "json")
+    assert "the baseline is from another version of perfc" in json.loads(out)["results"][0]["notes"]
 
 
-def test_outcomes_are_ordered_and_a_result_has_the_worst() -> None:
-    assert Outcome.PASS < Outcome.WARN < Outcome.FAIL
-    assert Result(CASE, BaselineStatus.SAME).outcome is Outcome.PASS
-    both = (finding(Outcome.WARN), finding(Outcome.FAIL))
-    assert Result(CASE, BaselineStatus.SAME, findings=both).outcome is Outcome.FAIL
-    assert (finding(Outcome.WARN, text=" +1%").is_relative, both[0].is_relative) == (True, False)
-
-
-def test_whose_fault_a_change_may_be() -> None:
-    same = entry("abcdef", "target1", flop=1.0)
-    assert list(whose(same, None, ("p", "p"))) == []
-    assert list(whose(same, entry("xyz", "target1"), ("pq", "p"))) == []
-    assert list(whose(same, entry("abc", "tar"), ("pq", "p"))) == [
-        "the model is the same as in the baseline"
-    ]
-    assert list(whose(same, entry("xyz", "other"), ("pq", "q"))) == [
-        "the baseline is from another version of perfc",
-        "the target's file changed",
-    ]
-
-
-def test_a_case_stands_where_its_figures_do() -> None:
-    rules = [rule("+1%")]
-    new = judge(CASE, rules, entry(flop=9.0), None, ("p", "p"))
-    assert (new.standing, new.findings, new.notes) == (BaselineStatus.NEW, (), ())
-    same = judge(CASE, rules, entry(flop=9.0, mac=1.0), entry(flop=9.0), ("p", "q"))
-    assert (same.standing, same.notes) == (BaselineStatus.SAME, ())
-    changed = judge(CASE, rules, entry("new", flop=10.0), entry("old", flop=9.0), ("p", "q"))
-    assert changed.standing is BaselineStatus.CHANGED
-    assert changed.outcome is Outcome.FAIL
-    assert changed.notes == ("the baseline is from another version of perfc",)
-    bounded = entry(flop=Figure(9.0, is_bound=True), mac=Figure(1.0, is_bound=True))
-    open_ = judge(CASE, rules, bounded, entry(flop=9.0), ("p", "p"))
-    assert open_.notes == ("lower bounds, not all is known: flop, mac",)
-    kept = judge(CASE, rules, entry("old", flop=10.0), entry("old", flop=9.0), ("p", "p"))
-    assert kept.outcome is Outcome.WARN, "the model did not change"
-    assert is_equal(Figure(1.0), Figure(1.0))
-    assert not is_equal(Figure(1.0), Figure(1.01))
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.floats(0.5, 2).map(lambda x: round(x, 3)),
+    st.integers(0, 60),
+    st.sampled_from(["flop", "traffic", "parameters", "peak_memory", "kernels"]),
+)
+def test_a_growth_fails_if_it_is_more_than_allowed(
+    own: Lock,
+    capsys: pytest.CaptureFixture[str],
+    factor: float,
+    percent: int,
+    metric: str,
+) -> None:
+    key = f"{metric}_bytes" if metric in ("traffic", "peak_memory") else metric
+    old, new = max(round(own[key] * factor), 1), own[key]
+    result = judged(capsys, f'{metric} = "+{percent}%"', own, **{key: old}, **OWN)
+    assert result["standing"] == ("same" if old == new else "changed")
+    if not math.isclose(new, old * (1 + percent / 100), rel_tol=1e-6):
+        assert found(result) == ([("fail", "")] if new > old * (1 + percent / 100) else [])

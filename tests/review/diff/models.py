@@ -1,9 +1,18 @@
-"""Small networks to compare, built anew with the options of a test."""
+"""Small networks to compare, built anew with the options of a test, and what `perfc diff` says."""
 
 from __future__ import annotations
 
+import json
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
 import onnx
 from onnx import TensorProto, helper
+
+from perfc import cli
 
 FLOAT = TensorProto.FLOAT
 
@@ -77,3 +86,32 @@ def model(
         weights,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def texts(old: onnx.ModelProto | str, new: onnx.ModelProto | str, *options: str) -> str:
+    """What `perfc diff` prints of two models, ONNX or the text form of modules."""
+    out = StringIO()
+    with TemporaryDirectory() as folder, redirect_stdout(out):
+        paths: list[str] = []
+        for name, model in (("old", old), ("new", new)):
+            is_text = isinstance(model, str)
+            path = Path(folder, f"{name}.{'pir' if is_text else 'onnx'}")
+            path.write_bytes(model.encode() if is_text else model.SerializeToString())
+            paths.append(str(path))
+        assert cli.run(["diff", *paths, "--isolated", *options]) == 0
+    return out.getvalue()
+
+
+def between(old: onnx.ModelProto | str, new: onnx.ModelProto | str, *options: str) -> Any:
+    """The JSON of `perfc diff` of two models."""
+    return json.loads(texts(old, new, *options, "--output-format", "json"))
+
+
+def total(found: Any, metric: str) -> Any:
+    """The row of a metric."""
+    return next(row for row in found["totals"] if row["metric"] == metric)
+
+
+def edits(found: Any) -> set[str]:
+    """The nodes whose edits cause all changes."""
+    return {change["cause"] for change in found["changes"]}

@@ -3,108 +3,83 @@
 from __future__ import annotations
 
 import gzip
-import math
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 
 import perfc
-from perfc.review.diff import compare
-from perfc.review.diff.figures import Metric
-from perfc.review.diff.views import collect
-from perfc.view.report.sections.kernels import collect as kernel_rows
+
+from .models import between, total
 
 MODEL = Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz"
 SETTING = {"runtime": "ort", "batch": 32}
 
 
-def with_wider_stem() -> onnx.ModelProto:
-    """The model, its first convolution at every pixel."""
+def net(**edit: Any) -> onnx.ModelProto:
+    """The model, its first convolution at every pixel or with another activation behind it."""
     model = onnx.load_model_from_string(gzip.decompress(MODEL.read_bytes()))
-    stem = next(n for n in model.graph.node if n.op_type == "Conv")
-    next(a for a in stem.attribute if a.name == "strides").ints[:] = [1, 1]
+    if "strides" in edit:
+        stem = next(n for n in model.graph.node if n.op_type == "Conv")
+        next(a for a in stem.attribute if a.name == "strides").ints[:] = edit["strides"]
+    if "activation" in edit:
+        next(n for n in model.graph.node if n.op_type == "Relu").op_type = edit["activation"]
     del model.graph.value_info[:]
     return model
 
 
+@cache
+def difference(*options: str, is_back: bool = False) -> Any:
+    """What `perfc diff` says of a wider stem, or of one model."""
+    pair = [net(), net() if "--to" in options else net(strides=[1, 1])]
+    asked = ("-t", "a100", "--runtime", "ort", "--batch", "32", *options)
+    return between(*(pair[::-1] if is_back else pair), *asked)
+
+
+def kernels_s(found: Any, side: str) -> float:
+    return sum(k[f"time_s_{side}"] for k in found["kernels"])
+
+
 def test_the_time_of_either_side_is_what_analyze_prints() -> None:
-    old = perfc.analyze(MODEL, "a100", **SETTING)
-    new = perfc.analyze(with_wider_stem(), "a100", **SETTING)
-    assert {old.prediction.total.predictor, new.prediction.total.predictor} == {"runs"}
-    found = compare(old, new)
-    for metric, of in ((Metric.TIME, "total"), (Metric.ENERGY, "energy")):
-        key = "time_s" if metric is Metric.TIME else "energy_j"
-        before, after = found.totals[metric]
-        assert before is not None
-        assert after is not None
-        assert before.value == getattr(getattr(old.prediction, of), key)
-        assert after.value == getattr(getattr(new.prediction, of), key)
-        low, high = found.intervals[metric]
-        assert low <= after.value - before.value <= high
-        assert low <= found.kernel_changes[metric] <= high, "what kernels say lies in it too"
-    alone = perfc.analyze(with_wider_stem(), "a100", predictor="kernels", **SETTING)
-    moved_s = old.prediction.time_of(alone.prediction) - old.prediction.total.time_s
-    moved_s *= math.sqrt(new.prediction.scale / old.prediction.scale)  # one factor for both runs
-    assert found.kernel_changes[Metric.TIME] == pytest.approx(moved_s), "changed kernels only"
-    assert 0 < found.surely[Metric.TIME] < found.kernel_changes[Metric.TIME]
+    found = difference()
+    for side, model in (("old", net()), ("new", net(strides=[1, 1]))):
+        run = perfc.analyze(model, "a100", **SETTING).prediction
+        assert run.total.predictor == "runs"
+        assert total(found, "time")[side] == run.total.time_s
+        assert total(found, "energy")[side] == run.energy.energy_j
+    row = total(found, "time")
+    fixed_s = found["fixed_s_new"] - found["fixed_s_old"] + found["factor_s"]
+    moved_s = kernels_s(found, "new") - kernels_s(found, "old")
+    assert moved_s + fixed_s == pytest.approx(row["delta"])
+    assert row["delta_low"] <= min(row["delta"], moved_s) <= row["delta_high"]
+    same = [k for k in found["kernels"] if k["status"] == "same"]
+    assert [k["time_s_new"] for k in same] == pytest.approx([k["time_s_old"] for k in same])
 
 
 def test_a_run_factor_changes_no_kernel_that_is_the_same() -> None:
-    """Another activation after the stem is a change of one kernel; measured runs see all of it."""
-    model = onnx.load_model_from_string(gzip.decompress(MODEL.read_bytes()))
-    next(n for n in model.graph.node if n.op_type == "Relu").op_type = "Tanh"
-    del model.graph.value_info[:]
-    old, new = perfc.analyze(MODEL, "a100", **SETTING), perfc.analyze(model, "a100", **SETTING)
-    found = compare(old, new)
-    assert old.prediction.run_factor != new.prediction.run_factor
-    assert 0 < sum(not p.is_same for p in found.kernels) <= 2
-    assert collect(found).factor_s != 0
+    """Another activation is a change of one kernel; measured runs see all of it."""
+    options = ("-t", "a100", "--runtime", "ort", "--batch", "32")
+    found = between(net(), net(activation="Tanh"), *options)
+    assert 0 < sum(k["status"] != "same" for k in found["kernels"]) <= 2
+    assert found["factor_s"] != 0
 
 
 def test_there_and_back_is_the_opposite_difference() -> None:
-    reports = [perfc.analyze(model, "a100", **SETTING) for model in (MODEL, with_wider_stem())]
-    there, back = compare(*reports), compare(*reversed(reports))
-    assert len({report.prediction.run_factor for report in reports}) == 2
-    for metric, change in there.kernel_changes.items():
-        assert back.kernel_changes[metric] == pytest.approx(-change, rel=1e-12)
-        low, high = there.intervals[metric]
-        assert back.intervals[metric] == pytest.approx((-high, -low), rel=1e-9)
-    assert collect(back).factor_s == pytest.approx(-collect(there).factor_s)
+    there, back = difference(), difference(is_back=True)
+    assert back["factor_s"] == pytest.approx(-there["factor_s"])
+    for row in there["totals"]:
+        other = total(back, row["metric"])
+        assert other["delta"] == pytest.approx(-row["delta"], rel=1e-9)
+        if row["delta_low"] is not None:
+            ends = (-other["delta_high"], -other["delta_low"])
+            assert (row["delta_low"], row["delta_high"]) == pytest.approx(ends, rel=1e-9)
 
 
 def test_machines_are_compared_by_what_is_printed_of_each() -> None:
-    one, other = (perfc.analyze(MODEL, target, **SETTING) for target in ("a100", "t4"))
-    _, after = compare(one, other).totals[Metric.TIME]
-    assert after is not None
-    assert after.value == other.prediction.total.time_s
-
-
-def test_kernels_and_the_fixed_time_add_up_to_the_totals() -> None:
-    old = perfc.analyze(MODEL, "a100", **SETTING)
-    new = perfc.analyze(with_wider_stem(), "a100", **SETTING)
-    found = compare(old, new)
-    before, after = found.totals[Metric.TIME]
-    assert before is not None
-    assert after is not None
-    assert old.prediction.run_factor != 1
-    views = collect(found)
-    moved_s = sum(p.delta.time_s for p in found.kernels)
-    assert moved_s + views.fixed_s_new - views.fixed_s_old + views.factor_s == (
-        pytest.approx(after.value - before.value)
-    )
-    assert all(p.delta.time_s == 0 for p in found.kernels if p.is_same)
-    rows = kernel_rows(old, predict=True)
-    by_place = {(r.label, r.anchor): r.predicted.time_s for r in rows if r.predicted}
-    for row in views.kernels:
-        if row.launches_old == 1 and (row.label, row.node) in by_place:
-            both = math.sqrt(new.prediction.scale / old.prediction.scale)
-            assert row.time_s_old == pytest.approx(both * by_place[row.label, row.node])
-
-
-def test_kernels_of_two_machines_have_the_times_of_either_analysis() -> None:
-    one, other = (perfc.analyze(MODEL, target, **SETTING) for target in ("a100", "t4"))
-    found = compare(one, other)
-    for side, report in (("before", one), ("after", other)):
-        kernels_s = sum(getattr(p, side).time_s for p in found.kernels)
-        assert kernels_s == pytest.approx(report.prediction.kernels_s)
+    found = difference("--to", "target=t4")
+    for side, target in (("old", "a100"), ("new", "t4")):
+        run = perfc.analyze(net(), target, **SETTING).prediction
+        assert total(found, "time")[side] == run.total.time_s
+        assert kernels_s(found, side) == pytest.approx(run.kernels_s)
