@@ -242,6 +242,15 @@ def chain(*operators: str, last: str = "%x") -> tuple[str, ...]:
     return tuple(made)
 
 
+@pytest.mark.parametrize(("op", "count"), [("add", 0), ("sub", 1)])
+def test_operands_that_may_be_swapped_are_alike(op: str, count: int) -> None:
+    old, new = (
+        graph(*chain("relu", f"{op}({args})"), inputs="%x: f32[4, 8], %z: f32[8]")
+        for args in ("{}, %z", "%z, {}")
+    )
+    assert len(between(old, new)["changes"]) == count
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -330,27 +339,30 @@ def test_a_product_that_is_wider_itself_does_not_follow(
 
 
 def sized(*inputs: str) -> str:
-    """Sums of inputs of these shapes, whose names are symbols."""
-    declared = "\n".join(f"dim {s} in 1.. = 4" for s in sorted({*"".join(inputs)} & {*"abknm"}))
-    given = ", ".join(f"%x{i}: f32[{shape}]" for i, shape in enumerate(inputs))
-    lines = [f"%y{i} = relu(%x{i}) : f32[{shape}]" for i, shape in enumerate(inputs)]
-    results = ", ".join(f"%y{i}" for i in range(len(inputs)))
-    body = "\n".join(f"  {line}" for line in (*lines, f"return {results}"))
+    """Functions of inputs with these names and shapes, whose names are symbols."""
+    names = [text.partition(":")[0] for text in inputs]
+    shapes = [text.partition(": ")[2] for text in inputs]
+    declared = "\n".join(f"dim {s} in 1.. = 4" for s in sorted({*"".join(shapes)} & {*"abknm"}))
+    given = ", ".join(f"%{n}: f32[{shape}]" for n, shape in zip(names, shapes, strict=True))
+    lines = [f"  %y{n} = relu(%{n}) : f32[{s}]" for n, s in zip(names, shapes, strict=True)]
+    body = "\n".join((*lines, f"  return {', '.join(f'%y{n}' for n in names)}"))
     return f"perfir 1\nmodule @m\n{declared}\ngraph @main({given}) {{\n{body}\n}}\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "sizes", "flops"),
     [
-        (["n, 2"], ["m, 2"], ["m=3"], (6, 6)),
-        (["n, 2"], ["m, 2"], ["n=3"], (6, 6)),
-        (["n, 2"], ["m, 2"], ["n=3", "m=5"], (6, 10)),
-        (["n, 2"], ["m, 2"], ["batch=3"], (6, 6)),
-        (["n", "k"], ["a", "b"], ["n=3", "b=7"], (10, 10)),
+        (["x: n, 2"], ["z: m, 2"], ["m=3"], (6, 6)),
+        (["x: n, 2"], ["z: m, 2"], ["n=3"], (6, 6)),
+        (["x: n, 2"], ["x: m, 2"], ["n=3", "m=5"], (6, 10)),
+        (["x: n, 2"], ["x: m, 2"], ["batch=3"], (6, 6)),
+        (["x: n", "z: k"], ["x: a", "z: b"], ["n=3", "b=7"], (10, 10)),
+        (["x: n", "z: k"], ["z: b, 2", "x: a"], ["n=3", "k=1"], (4, 11)),
         # each symbol has one partner, and the second extent of the same symbol none
-        (["n, k"], ["m, m"], ["n=3"], (12, 9)),
-        (["n, n"], ["m, k"], ["n=3"], (9, 12)),
-        (["n, k"], ["m"], ["n=3", "m=2"], (12, 2)),
+        (["x: n, k"], ["x: m, m"], ["n=3"], (12, 9)),
+        (["x: n, k"], ["x: m, m"], ["k=5"], (20, 16)),
+        (["x: n, n"], ["x: m, k"], ["n=3"], (9, 12)),
+        (["x: n, k"], ["x: m"], ["n=3", "m=2"], (12, 2)),
     ],
 )
 def test_a_size_goes_to_the_symbol_of_its_name_else_to_its_twin(

@@ -1,4 +1,4 @@
-"""Pairings of two sequences: the longest, the best, and the gaps between them."""
+"""Pairings of two sequences: the longest, the best, the gaps between them; edges of a graph."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from perfc.review.diff.align import longest_equal
 from perfc.review.diff.gaps import LARGEST_GAP, aligned, gaps, increasing
+from perfc.review.diff.wiring import OUTSIDE, skeleton, wiring
+from perfc.testing import module
 
 PAIRS = st.lists(st.integers(0, 9), max_size=7, unique=True).map(lambda new: [*enumerate(new)])
 
@@ -70,3 +72,14 @@ def test_gaps_lie_between_pairs_of_the_frame(
 def test_chains_of_equal_layers_are_not_compared_pair_by_pair() -> None:
     assert longest_equal("xabcy", "zabcab") == (1, 1, 3)
     assert longest_equal(["conv"] * 2_000, ["conv"] * 2_000) == (0, 0, 0)
+
+
+def test_wires_lead_from_makers_to_readers() -> None:
+    lines = ("%a = relu(%x)", "%b = exp(%a)", "%c = sub(%a, %b)", "%d = add(%c, %a)")
+    wires = wiring(module("%x: f32[4, 8]", *(f"{line} : f32[4, 8]" for line in lines)).graph)
+    assert wires.before == [(OUTSIDE,), (0,), (0, 1), (2, 0)]
+    assert wires.after == [[(1, 0), (2, 0), (3, 0)], [(2, 1)], [(3, 0)], []]
+    kept, numbers = skeleton(wires, lambda n: n.op.mnemonic in ("relu", "add"))
+    assert numbers == [0, 3]
+    assert kept.before == [(), (0,)]
+    assert kept.after == [[(1, 0)], []]

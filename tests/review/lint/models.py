@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from perfc.api import analyze
-from perfc.review.lint.engine import Linter, selected
-from perfc.review.lint.finding import Finding
-from perfc.review.lint.settings import Settings
+from perfc import cli
 
 F32, F16 = TensorProto.FLOAT, TensorProto.FLOAT16
 Shape = Sequence[int | str]
@@ -41,7 +44,7 @@ def model(
 
 
 def found(
-    source: object,
+    source: onnx.ModelProto,
     *codes: str,
     target: str = "a100",
     dims: Mapping[str, int] | None = None,
@@ -49,15 +52,24 @@ def found(
     min_gain: float = 0.0,
     dtype: str = "",
     tf32: bool = True,
-    predictor: str = "",
-) -> list[Finding]:
-    """Findings of some rules, or of all."""
-    settings = Settings()
-    report = analyze(
-        source, target, dims=dims, runtime=runtime, dtype=dtype, tf32=tf32, predictor=predictor
-    )
-    linter = Linter(settings, selected(settings, codes), min_gain)
-    return list(linter.check(report, "m.onnx").findings)
+) -> list[SimpleNamespace]:
+    """What `perfc lint` finds by some rules, or by all."""
+    options = ["--target", target, "--runtime", runtime, "--min-gain", repr(min_gain)]
+    options += ["--select", ",".join(codes)] if codes else []
+    options += ["--dtype", dtype] if dtype else []
+    options += ["--tf32" if tf32 else "--no-tf32"]
+    options += [word for k, n in (dims or {}).items() for word in ("--dim", f"{k}={n}")]
+    out = StringIO()
+    with TemporaryDirectory() as folder, redirect_stdout(out):
+        path = Path(folder, "m.onnx")
+        path.write_bytes(source.SerializeToString())
+        words = ["--isolated", "--exit-zero", "--output-format", "json", *options]
+        assert cli.run(["lint", str(path), *words]) == 0
+    (file,) = json.loads(out.getvalue(), object_hook=lambda d: SimpleNamespace(**d)).files
+    for finding in file.findings:
+        finding.nodes = tuple(finding.nodes)
+        finding.place = next(iter(finding.nodes), finding.tensor)
+    return list(file.findings)
 
 
 def blemished() -> onnx.ModelProto:

@@ -81,7 +81,7 @@ def test_an_f32_island_is_found_unless_it_needs_the_width() -> None:
     (finding,) = found(island("Relu"), "PF403")
     assert finding.gain is not None
     assert finding.gain.time_s > 0
-    assert not finding.is_fixable
+    assert not finding.fixable
     assert found(island("Exp"), "PF403") == []
     assert found(island("Softmax"), "PF403") == []
 
@@ -105,7 +105,7 @@ def test_16_bits_around_what_is_cheap_cost_more_than_they_save() -> None:
     assert finding.gain is not None
     # two conversions of 4096 x 4096, 6 bytes an element each, at less than 2 TB/s
     assert finding.gain.time_s > 50e-6
-    assert not finding.is_fixable
+    assert not finding.fixable
     assert found(island("Relu"), "PF409") == []
     wide = half_island("Add", "w", w=np.zeros((4096, 4096), np.float16))
     assert [f.code for f in found(wide, "PF409")] == ["PF409"]

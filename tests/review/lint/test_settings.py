@@ -2,82 +2,96 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
 
-from perfc.common.toml_file import LARGEST_BYTES
-from perfc.errors import ParseError
-from perfc.review.lint.settings import (
-    FileIgnore,
-    Settings,
-    SettingsError,
-    codes_of,
-    parse_share,
-    read_settings,
-)
+from perfc.cli import run
+from tests.review.lint.models import blemished
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "matches"),
-    [
-        ("models/*.onnx", "models/a.onnx", True),
-        ("models/*.onnx::/layer1/*", "models/a.onnx", True),
-        ("a.onnx", "models/a.onnx", True),
-        ("*/models/a.onnx", "models/a.onnx", True),
-        ("models/*.onnx", "other/a.onnx", False),
-        ("other/*.onnx", "models/a.onnx", False),
-    ],
-)
-def test_patterns_of_files_start_at_the_folder_of_the_settings(
-    pattern: str, path: str, matches: bool, tmp_path: Path
-) -> None:
-    assert FileIgnore(pattern, ()).matches_file(tmp_path / path, tmp_path) is matches
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "models").mkdir()
+    onnx.save(blemished(), tmp_path / "models/a.onnx")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("place", "matches"), [("/layer1/conv", True), ("/layer2/conv", False), ("", False)]
-)
-def test_a_pattern_with_a_place_speaks_of_that_alone(place: str, matches: bool) -> None:
-    assert FileIgnore("*.onnx::/layer1/*", ()).matches_place(place) is matches
-    assert FileIgnore("*.onnx", ()).matches_place(place)
+def linted(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
+    """The JSON of a file."""
+    words = ["lint", "models/a.onnx", "--output-format", "json", "--exit-zero", *options]
+    assert run(words) == 0
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    return file
+
+
+def codes(file: Any) -> set[str]:
+    return {f["code"] for f in file["findings"]}
 
 
 WHOLE = """\
 [lint]
 select = ["PF1"]
-ignore = ["PF101", "cast-chain"]
+ignore = ["PF101", "layout-round-trip"]
 extend-select = ["PF404"]
-target = "a100"
-runtime = "ort"
+target = "t4"
+runtime = "eager"
 min-gain = "0.5 %"
-
-[lint.per-file-ignores]
-"models/*.onnx" = ["PF4"]
 """
 
 
-def test_everything_that_a_file_says_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "perfc.toml"
-    path.write_text(WHOLE, encoding="utf-8")
-    result = read_settings(path)
-    assert result == Settings(
-        path,
-        ("PF1",),
-        ("PF101", "cast-chain"),
-        ("PF404",),
-        (FileIgnore("models/*.onnx", ("PF4",), 10),),
-        "a100",
-        "ort",
-        0.005,
-    )
-    assert result.root == tmp_path.resolve()
-    path.write_text("[lint]\n", encoding="utf-8")
-    assert read_settings(path) == Settings(path)
-    assert (Settings().select, Settings().min_gain) == (("ALL",), 0.01)
-    project = tmp_path / "pyproject.toml"
-    project.write_text(WHOLE.replace("lint", "tool.perfc.lint"), encoding="utf-8")
-    assert read_settings(project).target == "a100"
+@pytest.mark.parametrize("name", ["perfc.toml", "pyproject.toml"])
+def test_everything_that_a_file_says_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    text = WHOLE if name == "perfc.toml" else WHOLE.replace("lint", "tool.perfc.lint", 1)
+    (folder / name).write_text(text)
+    file = linted(capsys)
+    assert "t4" in file["target"]
+    found = codes(file)
+    assert found <= {"PF404", *(f"PF1{n:02}" for n in range(100))} - {"PF101", "PF103"}
+    assert {"PF102", "PF404"} <= found
+    shares = [f["gain"]["share"] for f in file["findings"] if f["saves"] == "time"]
+    assert min(shares) >= 0.005
+    assert "PF101" in codes(linted(capsys, "--isolated", "--min-gain", "0"))
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--select", "PF101"], {"PF101"}),
+        (["--select", "PF101", "--ignore", "PF1"], {"PF101"}),
+        (["--select", "pf404,PF1", "--ignore", "PF10"], {"PF404"}),
+        (["--select", "Redundant-Transpose", "--extend-select", "PF404"], {"PF101", "PF404"}),
+    ],
+)
+def test_longer_prefixes_win(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], found: set[str]
+) -> None:
+    assert codes(linted(capsys, "--isolated", "--min-gain", "0", *options)) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [
+        ("models/*.onnx", True),
+        ("models/*.onnx::back", True),
+        ("models/*.onnx::other", False),
+        ("a.onnx", True),
+        ("*/models/a.onnx", True),
+        ("other/*.onnx", False),
+    ],
+)
+def test_patterns_of_files_start_at_the_folder_of_the_settings(
+    folder: Path, capsys: pytest.CaptureFixture[str], pattern: str, matches: bool
+) -> None:
+    table = f'[lint]\nselect = ["PF101"]\nmin-gain = 0\n[lint.per-file-ignores]\n"{pattern}" = '
+    (folder / "perfc.toml").write_text(f'{table}["PF101"]\n')
+    assert ("back" not in {f["nodes"][0] for f in linted(capsys)["findings"]}) is matches
 
 
 @pytest.mark.parametrize(
@@ -86,57 +100,25 @@ def test_everything_that_a_file_says_is_read(tmp_path: Path) -> None:
         ("selekt = []", "2: lint.selekt: no such key (there are select, ignore, "),
         ("select = 1", "2: lint.select: not a list of codes (as in "),
         ("select = [1]", "2: lint.select: not a list of codes (as in "),
-        (
-            'ignore = ["PF9999"]',
-            "2: lint.ignore: no rule 'PF9999' (`perfc lint --explain all` lists",
-        ),
+        ('ignore = ["PF9999"]', "2: lint.ignore: no rule 'PF9999' (`perfc lint --explain all`"),
         ('ignore = [" "]', "2: lint.ignore: no rule ' '"),
         ("target = 1", "2: lint.target: not a string"),
         ("min-gain = 1.1", '2: lint.min-gain: not a share (as in "0.1 %" or 0.001)'),
         ("min-gain = -0.1", '2: lint.min-gain: not a share (as in "0.1 %" or 0.001)'),
         ("min-gain = true", '2: lint.min-gain: not a share (as in "0.1 %" or 0.001)'),
-        ("min-gain = []", '2: lint.min-gain: not a share (as in "0.1 %" or 0.001)'),
         ('min-gain = "much"', "2: lint.min-gain: 'much' is no share (as in 0.1% or 0.001)"),
+        ('min-gain = "101%"', "2: lint.min-gain: '101%' is no share"),
+        ('min-gain = "nan"', "2: lint.min-gain: 'nan' is no share"),
         ("per-file-ignores = 1", "2: lint.per-file-ignores: not a table ("),
         ('per-file-ignores = {"a.onnx" = 1}', " lint.a.onnx: not a list of codes"),
+        ("#" * (1 << 20), "more than 1,024 KiB"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(line: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "perfc.toml"
-    path.write_text(f"[lint]\n{line}\n", encoding="utf-8")
-    with pytest.raises(SettingsError) as caught:
-        read_settings(path)
-    assert said in str(caught.value)
-    assert str(caught.value).startswith(f"{path}:")
-
-
-@pytest.mark.parametrize(
-    ("text", "share"), [("0.1%", 0.001), ("0.5 %", 0.005), ("0", 0.0), ("1", 1.0), ("100%", 1.0)]
-)
-def test_shares_are_parts_or_percentages(text: str, share: float) -> None:
-    assert parse_share(text) == pytest.approx(share)
-
-
-@pytest.mark.parametrize("text", ["", "x", "-1%", "101%", "1.01", "nan"])
-def test_shares_that_are_none(text: str) -> None:
-    with pytest.raises(SettingsError, match="is no share"):
-        parse_share(text)
-
-
-def test_files_of_settings_are_bounded(tmp_path: Path) -> None:
-    path = tmp_path / "perfc.toml"
-    path.write_text("#" * LARGEST_BYTES, encoding="utf-8")
-    assert read_settings(path) == Settings(path)
-    path.write_text("#" * (LARGEST_BYTES + 1), encoding="utf-8")
-    with pytest.raises(ParseError, match="more than 1,024 KiB"):
-        read_settings(path)
-    path.write_text("lint = 1", encoding="utf-8")
-    with pytest.raises(SettingsError, match="lint is not a table"):
-        read_settings(path)
-
-
-def test_codes_are_prefixes_names_or_all() -> None:
-    every = codes_of(["all"], "")
-    assert codes_of(["PF1", "pf1"], "") == {c for c in every if c.startswith("PF1")}
-    assert codes_of(["Cast-Chain"], "") == {"PF404"}
-    assert codes_of([], "") == frozenset()
+def test_what_is_wrong_is_named_with_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    (folder / "perfc.toml").write_text(f"[lint]\n{line}\n")
+    assert run(["lint", "models/a.onnx"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert (error.count("\n"), "perfc.toml" in error) == (1, True)
