@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from perfc.distributed.step import step_cost
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE, Parallel
+from tests.laws.networks import printed
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -399,3 +401,35 @@ def test_the_interval_of_an_unnamed_framework_covers_those_of_each() -> None:
         assert one is not None
         assert one.frameworks == ()
         assert unnamed.low_s <= one.low_s <= one.high_s <= unnamed.high_s
+
+
+def fastest(*words: str) -> Any:
+    """Return the fastest step that a plan of one micro-batch of 8,192 tokens finds, as JSON."""
+    sizes = ("--global-batch", "32", "--micro-batch", "1", "--seq", "8192")
+    return printed("plan", "llama-3.1-8b", "-t", "dgx-h100", *sizes, *words, code=None)["best"]
+
+
+def test_ranks_of_a_tensor_group_send_a_part_each_to_the_next_stage() -> None:
+    two, four = (
+        fastest("--gpus", str(2 * tp), "--tp", str(tp), "--pp", "2", "--sp", "1") for tp in (2, 4)
+    )
+    sent = [step["exchanged_s"]["pipeline hand-over"] for step in (two, four)]
+    # but for the latency of a message
+    assert sent[0] == pytest.approx(2 * sent[1], rel=0.03)
+
+
+def test_interleaved_stages_are_those_of_1f1b_by_the_published_formulas() -> None:
+    """Messages: times v; bubble: by v; activations of p stages: times 1 + (p - 1) / (p v)."""
+    sizes = ("--gpus", "16", "--tp", "2", "--pp", "8", "--sp", "1", "--schedule")
+    plain = fastest(*sizes, "1f1b")
+    for virtual in (2, 4):
+        step = fastest(*sizes, "interleaved", "--virtual-stages", str(virtual))
+        ratios = {
+            name: step["parts_s"][name] / plain["parts_s"][name]
+            for name in ("pipeline hand-over", "pipeline bubble")
+        }
+        assert ratios == pytest.approx(
+            {"pipeline hand-over": virtual, "pipeline bubble": 1 / virtual}
+        )
+        held = step["memory"]["activations"] / plain["memory"]["activations"]
+        assert held == pytest.approx(1 + 7 / (8 * virtual))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from onnx import NodeProto, TensorProto, helper
 
+import perfc
 from perfc.frontend import load
 from perfc.ir import walk
 from perfc.ir.graphs.locate import find_node
@@ -110,3 +112,20 @@ def test_text_has_both_names_and_all_lines() -> None:
     text = print_module(load(export()))
     assert 'at "net.py:10", at "parts/block.py:5", in_file "node_Conv_3"' in text
     assert print_module(parse_module(text)) == text
+
+
+@pytest.mark.parametrize(("operand", "module"), [("f", "b"), ("plain", "b"), ("a.weight", "a")])
+def test_a_rewritten_node_is_of_the_module_whose_parameter_it_reads(
+    operand: str, module: str
+) -> None:
+    rule = {"pkg.onnxscript.rewriter.rule_name": "FuseBatchNormIntoConv"}
+    conv = made("Conv", "node_Conv_1", ["x", operand], "y", "b", "norm", **rule)
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4, 8, 8]) for n in "xy"]
+    filters = helper.make_tensor_value_info("f", TensorProto.FLOAT, [4, 4, 1, 1])
+    stored = [
+        helper.make_tensor(n, TensorProto.FLOAT, [4, 4, 1, 1], [0.5] * 16) for n in (operand,)
+    ]
+    graph = helper.make_graph([conv], "g", [ends[0], filters], ends[1:], stored[operand == "f" :])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    (node,) = perfc.analyze(model.SerializeToString(), "a100").module.graph.nodes
+    assert node.name.partition("/")[0] == module

@@ -262,6 +262,7 @@ def test_a_function_of_jax_has_a_symbolic_batch_and_its_parameters(
 
 
 X, INT, BOOL = "tensor<4x16xf32>", "tensor<i32>", "tensor<i1>"
+MAP = "tensor<2x8x8x4xf32>"
 
 
 def several(
@@ -354,3 +355,47 @@ def test_branches_of_jax_count_the_dearest(
 def test_only_names_are_functions_of_jax(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["analyze", "net.onnx", "--jax"]) == 2
     assert "--jax needs the name of a function" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("window", "edges"),
+    [
+        ([1, 2, 3, 1], [0, 0, 0, 1, 1, 1, 0, 0]),
+        ([1, 1, 2, 3], [0, 0, 0, 0, 0, 1, 1, 1]),
+    ],
+    ids=["channels last", "channels first"],
+)
+def test_windows_are_of_the_axes_of_space(window: list[int], edges: list[int]) -> None:
+    reducing = block([], op("stablehlo.maximum", (), 91, "tensor<f32>"))
+    given = {"window_dimensions": window, "padding": edges, "regions": [reducing]}
+    main = block(
+        [MAP],
+        op("stablehlo.constant", (), 1, "tensor<f32>", value=[0.0]),
+        op("stablehlo.reduce_window", (0, 1), 2, MAP, **given),
+        end(2),
+    )
+    report = perfc.analyze(module_of({"main": main}), "a100")
+    (pool,) = (n for n in report.module.graph.nodes if "pool" in n.op.mnemonic)
+    assert (pool.op.kernel_shape, pool.results[0].shape) == ((2, 3), pool.inputs[0].shape)
+    assert report.cost.work.alu == 2 * 8 * 8 * 4 * (2 * 3 - 1)
+
+
+def test_a_window_over_channels_is_an_unknown_operator() -> None:
+    for window in ([1, 2, 2, 2], [1, 2, 1, 1, 1], [2, 1, 1, 2, 2]):
+        type_ = f"tensor<{'x'.join(['4'] * len(window))}xf32>"
+        reducing = block([], op("stablehlo.maximum", (), 91, "tensor<f32>"))
+        main = block(
+            [type_],
+            op("stablehlo.constant", (), 1, "tensor<f32>", value=[0.0]),
+            op(
+                "stablehlo.reduce_window",
+                (0, 1),
+                2,
+                type_,
+                window_dimensions=window,
+                regions=[reducing],
+            ),
+            end(2),
+        )
+        (node,) = module_of({"main": main}).graph.nodes
+        assert node.loc.op_type == "reduce_window"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -242,3 +243,25 @@ def test_kernels_of_networks_are_verified_before_they_are_timed(
     monkeypatch.setattr(cpu, "lib", broken)
     with pytest.raises(MeasurementError, match=r"direct\.f32: the kernel's answer is off by 3\.5"):
         cpu.prepare(Case("direct.f32", 0, scope))
+
+
+@pytest.mark.parametrize("name", ["copy", "triad"])
+def test_the_fallback_counts_the_bytes_that_its_functions_pass(
+    fallback: Cpu, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = 0
+
+    def counted(function: str, real: Callable[..., object]) -> None:
+        def call(*given: object, **named: object) -> object:
+            nonlocal passed
+            arrays = [a for a in (*given, *named.values()) if isinstance(a, np.ndarray)]
+            passed += sum(a.nbytes for a in arrays)
+            return real(*given, **named)
+
+        monkeypatch.setattr(np, function, call)
+
+    run = fallback.prepare(Case(f"stream.{name}", 1 << 16, Scope.ONE))
+    for function in ("multiply", "add", "copyto"):
+        counted(function, getattr(np, function))
+    run.sample(3)
+    assert passed == 3 * run.count

@@ -56,3 +56,12 @@ def test_what_is_no_number_of_threads_is_refused(threads: int | str) -> None:
 
 def test_no_threads_are_all() -> None:
     assert perfc.analyze(RESNET, TARGET, threads=None).machine == load_machine(TARGET)
+
+
+def test_all_cores_are_the_processor() -> None:
+    """Every core of a slice counts: with all of them its rates are those of the whole."""
+    whole, cores = (perfc.analyze(RESNET, target) for target in (TARGET, f"{TARGET}/2t"))
+    assert cores.machine.sm_count == 2
+    for name in ("sustained_s", "floor_s"):
+        rates = (r.to_dict()["summary"][name]["value"] for r in (whole, cores))
+        assert len({*rates}) == 1, name

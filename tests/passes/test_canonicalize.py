@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import perfc
+from perfc import testing
 from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Graph, Loc, Module, Node, Value, walk
 from perfc.ir.graphs.verify import verify
@@ -183,3 +184,12 @@ def test_operators_of_parameters_run_each_time_where_no_session_folds_them(
         <float[2,2] w = {1, 2, 3, 4}> { v = Sigmoid (w)  y = MatMul (x, v) }"""
     report = perfc.analyze(onnx.parser.parse_model(text), "a100", runtime=runtime)
     assert len(report.roofline.kernels) == launches
+
+
+def test_a_tensor_with_one_unknown_element_is_computed() -> None:
+    lines = ("%s = shape(%x) : i64[2]", "%y = concat(%s, %k) {axis=0} : i64[3]")
+    report = perfc.analyze(testing.module("%x: f32[8, 4], %k: i64[1]", *lines), "a100")
+    assert [k.kernel.label for k in report.roofline.kernels] == ["concat"]
+    lines = ("%s = shape(%x) : i64[2]", "%y = concat(%s, %s) {axis=0} : i64[4]")
+    known = perfc.analyze(testing.module("%x: f32[8, 4]", *lines), "a100")
+    assert not known.roofline.kernels

@@ -12,6 +12,7 @@ from perfc.serving import llm
 from perfc.serving.cost.images import AT_ONCE, ImagedCost
 from perfc.serving.engine import Engine
 from perfc.serving.simulation.scheduler import Chunk
+from tests.laws.networks import printed
 
 NAME = "gemma-3-4b-it"
 OPTIONS = {"isl": 128, "osl": 8, "concurrency": 2, "has_parts": True}
@@ -119,3 +120,13 @@ def test_an_encoder_runs_once_and_its_keys_are_cached() -> None:
         assert report.latencies is not None
         assert report.latencies.ttft.mean > report.steps[0].time_s > 5 * report.steps[1].time_s
         assert all(part.time_s >= 0 for part in report.first_token)
+
+
+def test_exchanges_of_a_tower_on_two_gpus_pass_in_turns_too() -> None:
+    spans = []
+    for images in (AT_ONCE, 2 * AT_ONCE):
+        words = ("--tp", "2", "--images", str(images), "--token-budget", "65536", "--isl", "128")
+        shown = printed("llm", NAME, "-t", "h100", *words, "--concurrency", "1", code=None)
+        (parts,) = (s["parts"] for s in shown["steps"] if s["tokens"])
+        spans += [part["time_s"] for part in parts if part["what"] == "encoder"]
+    assert spans[1] == pytest.approx(2 * spans[0], rel=0.01)

@@ -320,3 +320,13 @@ def test_sizes_given_resolve_arguments_that_follow_from_them(at: int) -> None:
     assert not report.cost.uncounted
     (made,) = report.source.graph.outputs
     assert [evaluate(d, dims) for d in made.type.shape] == [*Net()(given).shape]  # type: ignore
+
+
+def test_padding_has_its_begin_and_its_end() -> None:
+    call = node("aten.constant_pad_nd.default", "y", self="$x", pad=[1, 2, 3, 4])
+    values = {"x": (F32, (2, 3)), "y": (F32, (9, 6))}
+    report = report_of(program(graph("x", "y", [call], values)))
+    (pad,) = report.module.graph.nodes
+    # ONNX lists the begins of all axes, then their ends; PyTorch the last axis first
+    assert pad.inputs[1].known.items == (3, 1, 4, 2)
+    assert pad.results[0].shape == (9, 6)

@@ -186,3 +186,16 @@ def test_documents_have_the_collectives(tmp_path: Path, capsys: pytest.CaptureFi
     assert (row["kind"], row["bytes"], row["group"]) == ("all-reduce", 4 << 20, "0")
     assert cli.run(["trace", str(path)]) == 0
     assert "all-reduce  f32" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("span_us", "nbytes"), [(6.0, 4000), (5.999, None)])
+def test_a_launch_may_end_a_microsecond_after_its_message(
+    tmp_path: Path, span_us: float, nbytes: int | None
+) -> None:
+    """The host launches the kernel from 95 to 97 µs."""
+    trace = samples.traced([("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 20, {})])
+    where = {"ph": "X", "cat": "cpu_op", "tid": 1, "ts": 90, "dur": span_us}
+    args = samples.message("allreduce", 1000, 1000, 2)
+    trace["traceEvents"].append({**where, "name": "record_param_comms", "args": args})
+    (c,) = times_of(tmp_path, trace)
+    assert c.bytes == nbytes

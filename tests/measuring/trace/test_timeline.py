@@ -295,3 +295,18 @@ def test_a_launch_may_end_a_microsecond_after_its_operator(
         kernel("sgemm", 20, 1, 1),
     )
     assert operators(read(tmp_path, chrome(*events))) == {"sgemm": found}
+
+
+@pytest.mark.parametrize(("end", "is_inside"), [(16.0, True), (16.001, False)])
+def test_an_operator_may_end_a_microsecond_after_the_one_around_it(
+    tmp_path: Path, end: float, is_inside: bool
+) -> None:
+    attention, inner = "aten::_scaled_dot_product_flash_attention", "aten::_flash_forward"
+    events = (
+        operator(attention, 10, 5, [8, 8]),
+        operator(inner, 11, round(end - 11, 3), [8, 8]),
+        runtime(LAUNCH, 12, 1, 1),
+        kernel("flash", 20, 1, 1),
+    )
+    name = attention if is_inside else inner
+    assert operators(read(tmp_path, chrome(*events))) == {"flash": f"{name} 8×8"}

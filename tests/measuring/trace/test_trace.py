@@ -15,6 +15,7 @@ from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.summary import TraceSummary, summarized
 from perfc.study.single_kernel import op
+from tests.laws.networks import printed
 from tests.measuring.trace import samples
 
 from .trace_files import files, written
@@ -231,3 +232,15 @@ def test_an_export_of_nsight_systems_is_read_without_its_views(tmp_path: Path) -
                 0 AS deviceId, 0 AS correlationId, 1 AS demangledName FROM n;
         """)
     assert summarized(read_trace(path)).kernel_ns == 10_000
+
+
+def test_an_inference_enqueued_late_waited_for_the_host(tmp_path: Path) -> None:
+    """The second of two is enqueued 0.9 ms after the end of the first, 0.1 ms before its begin."""
+    runs = [(0.0, 0.1), (2.0, 2.1)]
+    computed = [
+        {"startEnqMs": enqueue, "startComputeMs": start, "endComputeMs": start + 1}
+        for enqueue, start in runs
+    ]
+    (device,) = printed("trace", written(tmp_path, computed), "-t", "h100")["devices"]
+    assert device["late_s"] == pytest.approx(0.9e-3)
+    assert device["pending_s"] == pytest.approx(0.1e-3)

@@ -206,6 +206,19 @@ def test_uploads_above_the_limit_are_refused_and_deleted(ui: str, folder: Path) 
     assert left_over(folder) == []
 
 
+def test_a_body_of_the_limit_is_read_and_a_byte_more_is_not(ui: str) -> None:
+    head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.onnx"\r\n\r\n'
+    end = b"\r\n--edge--\r\n"
+    most = (8 << 20) + (1 << 16)  # the files, and the form around them
+    for size, status in ((most, 422), (most + 1, 413)):
+        body = head.ljust(size - len(end), b"\0") + end
+        kind = {"Content-Type": "multipart/form-data; boundary=edge"}
+        request = urllib.request.Request(f"{ui}api/analyze", body, kind)
+        with pytest.raises(urllib.error.HTTPError) as found:
+            urllib.request.urlopen(request, timeout=60)
+        assert found.value.code == status
+
+
 def test_a_body_above_the_limit_that_never_comes_is_refused_in_time(ui: str) -> None:
     host, port = urlsplit(ui).hostname, urlsplit(ui).port
     with socket.create_connection((host, port), timeout=10) as client:
