@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from perfc.commands import cli
+from perfc import cli
 
 from .invocations import prepare
 
@@ -26,7 +26,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def completions(line: str) -> list[str]:
     """What the shell offers for the last word of a line, which may be empty."""
     *words, last = line.split(" ")
-    result = ShellComplete(cli.cli, {}, "perfc", cli.COMPLETE).get_completions(words, last)
+    result = ShellComplete(cli.cli, {}, "perfc", "_PERFC_COMPLETE").get_completions(words, last)
     return [item.value for item in result]
 
 

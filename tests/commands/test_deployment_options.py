@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +11,6 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.deployment import Deployment
-from perfc.deployment.fields import KEYS, READERS
-from perfc.passes.runtimes import runtimes
-from perfc.review.check.lock.baseline import BaselineCase
-from perfc.view.report import collect, document
-from perfc.view.report.formats import text
 
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
@@ -122,22 +115,6 @@ def test_no_command_has_a_part_of_the_options() -> None:
             assert flags >= OPTIONS, name
 
 
-def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["analyze", "--help-all"]) == 0
-    shown = re.sub(r"\s+", "", capsys.readouterr().out)
-    assert ",".join(runtimes()) in shown
-    assert "channels-first,channels-last" in shown
-    assert "(default:a100)" in shown
-
-
-def test_every_field_is_an_option_and_the_other_way_round() -> None:
-    # degrees of parallelism have options of their own, in commands that answer for several devices
-    fields = [name for name in KEYS if name != "parallel"]
-    flags = {"--dim" if name == "dims" else f"--{name.replace('_', '-')}" for name in fields}
-    assert flags | {"--value", "--config", "--isolated"} == OPTIONS
-    assert {*READERS, "usual"} == set(Deployment.__dataclass_fields__)
-
-
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     code = cli.run(list(args))
     shown = capsys.readouterr()
@@ -155,20 +132,20 @@ def test_options_a_file_and_keywords_give_the_same_report(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    typed = said(capsys, "analyze", str(RESNET), *arguments(), "--full")
+    form = ("--output-format", "json")
+    typed = said(capsys, "analyze", str(RESNET), *arguments(), *form)
     file = [f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items()]
     table = f"[deployment]\n{''.join(file)}dims = {{ batch = 64 }}\n"
     (tmp_path / "perfc.toml").write_text(table)
-    assert said(capsys, "analyze", str(RESNET), "--full") == typed
+    assert said(capsys, "analyze", str(RESNET), *form) == typed
     (tmp_path / "perfc.toml").unlink()
     project = table.replace("[deployment]", "[tool.perfc.deployment]")
     (tmp_path / "pyproject.toml").write_text(project)
-    assert said(capsys, "analyze", str(RESNET), "--full") == typed
+    assert said(capsys, "analyze", str(RESNET), *form) == typed
     (tmp_path / "pyproject.toml").unlink()
     report = perfc.analyze(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
-    assert text.render(document(collect(report)), 120) == typed
+    assert json.loads(json.dumps(report.to_dict())) == json.loads(typed)
     assert "channels-last" in typed
-    assert "torch 2.4" in typed or "newest version" in typed
 
 
 def test_a_whole_run_is_said_alike_too(
@@ -187,56 +164,6 @@ def test_a_whole_run_is_said_alike_too(
     assert json.loads(said(capsys, "analyze", "-q", str(RESNET), *form)) == typed
     run = perfc.predict(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
     assert (run.value, run.low, run.high) == (typed["value"], typed["low"], typed["high"])
-
-
-OURS = ("--predictor", "physics-residual")
-EAGER = ("--runtime", "eager")
-LORA = ("--to", "train=sgd", "--to", "lora-rank=4")
-
-
-@pytest.mark.parametrize(
-    ("command", "args", "expected"),
-    [
-        ("analyze", ["--runtime", "eagr"], "--runtime: no runtime 'eagr' (did you mean eager?"),
-        ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
-        ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
-        ("analyze", ["--framework", "vlm"], "--framework: no 'vlm' (there are trtllm, vllm"),
-        ("analyze", ["--lora-rank", "8"], "--lora-rank: only a training step has it (select an"),
-        ("fit", ["--checkpointing", "block"], "--checkpointing: only a training step has it"),
-        ("analyze", ["--train", "sgd", "--keep", "0.1"], "--keep: only optimal checkpointing"),
-        ("diff", ["--to", "lora-rank=8"], "--to lora-rank: only a training step has it"),
-        ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
-        ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
-        ("diff", ["--to", "runtime=x"], "--to runtime: no runtime 'x'"),
-        ("diff", [*LORA, "--to", "lora=a", "--to", "lora=b"], "a matrix called a, b"),
-        ("diff", ["--to", "mode=training"], "--to mode: a training step needs an optimiser"),
-        ("analyze", ["--mode", "training"], "--mode: a training step needs an optimiser (--train"),
-        ("analyze", ["--runtime", "tvm", "--runtime-version", "2.4"], "versions of tvm were not"),
-        ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
-        ("analyze", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured"),
-        ("analyze", [*OURS, "--runtime", "cudagraph"], "no whole runs under cudagraph were"),
-        ("analyze", [*OURS, *EAGER, "--streams", "2"], "no whole runs under eager:2 were measured"),
-        ("analyze", [*OURS, *EAGER, "--dtype", "i8"], "no whole runs in i8 were measured (--dtype"),
-        ("analyze", ["--host-launch", "30"], "--host-launch: '30' is no duration (as in 30us"),
-        ("explain", ["--host-launch", "-3us"], "--host-launch: '-3us' is no duration"),
-        ("diff", ["--to", "host-launch=3 h"], "--to host-launch: '3 h' is no duration"),
-        ("measure", ["--host-launch", "3us"], "--host-launch: a model is measured as it is"),
-        ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
-        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here"),
-        ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
-        ("sweep", [], "give a range: --batch 1:256"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(
-    command: str, args: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    models = [] if command in ("roofline", "check") else [str(RESNET)]
-    node = ["0"] if command == "explain" else []
-    assert cli.run([command, *models, *node, *args]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("error: ")
-    assert expected in err
-    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -323,14 +250,17 @@ def test_budgets_are_deployments_and_the_command_line_wins(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.onnx.gz").write_bytes(RESNET.read_bytes())
-    (tmp_path / "perfc.toml").write_text(
+    table = (
         '[deployment]\ntarget = "h100"\nruntime = "eager"\n'
         '[[budget]]\nmodel = "*.gz"\nlayout = "channels-last"\ntf32 = false\nflop = "+0%"\n'
     )
-    said(capsys, "check", "--write-baseline")
-    lock = (tmp_path / "perfc.lock").read_text()
-    assert 'runtime = "eager"\nlayout = "channels-last"\ntf32 = false\n' in lock
-    assert "1 same" in said(capsys, "check")
+    kernels = 'framework = "vllm"\nhost-launch = "30us"\n'
+    for more in (kernels, ""):
+        (tmp_path / "perfc.toml").write_text(table + more)
+        said(capsys, "check", "--write-baseline")
+        words = f'runtime = "eager"\n{more}layout = "channels-last"\ntf32 = false\n'
+        assert words in (tmp_path / "perfc.lock").read_text()
+        assert "1 same" in said(capsys, "check")
     other = said(capsys, "check", "--runtime", "inductor", "--tf32")
     assert "on h100-sxm5-80gb, inductor, layout channels-last, tf32, batch=1" in other
     said(capsys, "check", "--write-baseline", "--runtime", "inductor", "--tf32")
@@ -346,38 +276,9 @@ def test_the_page_has_every_field() -> None:
     page = (Path(__file__).parents[2] / "docs/deployment.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
     shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
-    assert shown == {name: name.replace("_", "-") for name in KEYS}
-
-
-def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
-    how = Deployment().with_values({"runtime": "eager", "host_launch": "30us", "framework": "vllm"})
-    case = BaselineCase.of("model.onnx", "a100", how)
-    assert dict(case.others) == {"framework": "vllm", "host-launch": "30us"}
-    assert (case.deployment.host_launch, case.deployment.serving) == (3e-05, how.serving)
-    assert case != BaselineCase.of("model.onnx", "a100", Deployment(runtime="eager"))
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("llm llama-2-7b --train adamw", "serving has no --train"),
-        ("llm llama-2-7b --no-tf32", "serving has no --tf32"),
-        ("llm llama-2-7b --batch 4", "serving has no --batch, but --concurrency"),
-        ("llm llama-2-7b --dim heads=4", "serving has no --dim"),
-        ("llm search llama-2-7b --streams 2", "a search has no --streams"),
-        ("plan llama-2-7b --gpus 8 --batch 4", "a step on many devices has no --batch, but --glo"),
-        ("plan llama-2-7b --gpus 8 --master-weights", "a step on many devices has no --master-we"),
-        ("plan --curve llama-2-7b --loss mse", "a step on many devices has no --loss"),
-        ("op collective --bytes 1MiB --ranks 8 --layout channels-last", "a collective has no --la"),
-    ],
-)
-def test_what_a_command_does_not_look_at_it_refuses(
-    line: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.run(line.split()) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    options = {f"--{name}" for name in shown.values()} | {"--value", "--config", "--isolated"}
+    assert options - {"--parallel", "--dims"} == OPTIONS - {"--dim"}
+    assert all(option == name.replace("_", "-") for name, option in shown.items())
 
 
 @pytest.mark.parametrize(("name", "shown"), [("llm serve", 7), ("llm search", 4), ("plan", 8)])

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from perfc.commands import cli
+from perfc import cli
 from tests.frontend.checkpoints.files import write_gguf
 
 DOORS = (

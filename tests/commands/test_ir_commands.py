@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from perfc.commands.dev import ir, opt, passes
-from perfc.commands.shared.options import parse_dims
-from perfc.errors import ModelError, ParseError, PassError, ShapeError
-from perfc.ir.graph import Module
-from perfc.ir.syntax.parse import parse_module
-from perfc.ir.syntax.text import print_module
-from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc import cli
 
 TEXT = """\
 perfir 1
@@ -27,119 +23,83 @@ graph @main(%x: f32[N, 4], %w: f32[4, 8]) {
   return %2
 }
 """
+RESNET = Path(__file__).resolve().parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> str:
-    path = tmp_path / "m.pir"
-    path.write_text(TEXT)
-    return str(path)
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.pir").write_text(TEXT)
 
 
-def invoke(command: object, *args: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(command, args, input=stdin, catch_exceptions=False)  # type: ignore[arg-type]
+def said(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> tuple[str, str]:
+    """Return what a command of ``perfc dev`` prints, on standard output and on standard error."""
+    assert cli.run(["dev", *shlex.split(line)]) == code
+    return capsys.readouterr()
 
 
-def test_ir_prints_every_type_and_parses_back(model: str) -> None:
-    out = invoke(ir.command, model, "--dim", "N=8").stdout
-    assert print_module(parse_module(out)) == out
+def test_ir_prints_types_and_facts_and_parses_back(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = said(capsys, "ir m.pir --dim N=8 --facts cost")
     assert "dim N in 1..64 = 8" in out
     assert "%2 = relu(%1) : f32[N, 8]" in out
-
-
-def test_ir_prints_facts_when_asked(model: str) -> None:
-    out = invoke(ir.command, model, "--facts", "cost").stdout
     assert "    ! cost {mac=32*N, " in out
+    assert said(capsys, f"ir {RESNET} -o net.pir") == ("", "")
+    text = Path("net.pir").read_text()
+    assert text.count("= conv(") == 53
+    assert "?" not in text.replace("=?", "")
+    assert said(capsys, "ir net.pir -p ''") == (text, "")
+    assert said(capsys, "ir m.pir -p ''") == (TEXT, "")
+    assert "No such file" in said(capsys, "ir m.pir -o nowhere/out.pir", 2)[1]
 
 
-def test_ir_reads_a_model_of_the_repository() -> None:
-    path = Path(__file__).resolve().parents[2] / "examples" / "models" / "resnet50.onnx.gz"
-    out = invoke(ir.command, str(path)).stdout
-    assert out.count("= conv(") == 53
-    assert "?" not in out.replace("=?", "")
-    assert print_module(parse_module(out)) == out
-
-
-def test_ir_writes_a_file(model: str, tmp_path: Path) -> None:
-    target = tmp_path / "out.pir"
-    assert invoke(ir.command, model, "-p", "", "-o", str(target)).stdout == ""
-    assert target.read_text() == TEXT
-    with pytest.raises(ModelError, match="No such file"):
-        invoke(ir.command, model, "-o", str(tmp_path / "nowhere" / "out.pir"))
-
-
-def test_opt_reads_standard_input() -> None:
-    out = invoke(opt.command, "-", "-p", "shapes", stdin=TEXT).stdout
-    assert "matmul(%x, %w) : f32[N, 8]" in out
-
-
-def test_opt_watches_passes(model: str, tmp_path: Path) -> None:
-    dump = tmp_path / "dump"
-    options = ["--time-passes", "--verify-each", "--print-ir-after", "cost", "--dump-ir", str(dump)]
-    result = invoke(opt.command, model, "-p", "shapes,cost", *options)
-    assert "ms  shapes" in result.stderr
-    assert "ms  total" in result.stderr
-    assert "# after cost\nperfir 1" in result.stderr
-    assert "# after shapes" not in result.stderr
-    assert sorted(p.name for p in dump.iterdir()) == ["000-shapes.pir", "001-cost.pir"]
-    everything = invoke(opt.command, model, "-p", "shapes,cost", "--print-ir-after-all").stderr
-    assert "# after shapes" in everything
-    assert "# after cost" in everything
-
-
-def test_opt_names_the_position_of_operands_that_do_not_go_together(tmp_path: Path) -> None:
-    path = tmp_path / "bad.pir"
-    path.write_text(TEXT.replace("%w: f32[4, 8]", "%w: f32[5, 8]"))
-    with pytest.raises(ShapeError, match=r"bad\.pir:6:8: matmul: contracted extents differ"):
-        invoke(opt.command, str(path), "-p", "shapes")
-
-
-def test_opt_refuses_what_is_not_text(tmp_path: Path) -> None:
-    path = tmp_path / "bad.pir"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ModelError, match="is not text in UTF-8"):
-        invoke(opt.command, str(path), "-p", "shapes")
-
-
-@pytest.mark.parametrize(
-    ("binding", "message"),
-    [("N", "'N' is not NAME=N"), ("N=x", "'N=x'"), ("N=-1", "N = -1 is no extent"), ("=1", "'=1'")],
-)
-def test_bindings_that_are_not_are_refused(binding: str, message: str) -> None:
-    with pytest.raises(ParseError, match=message):
-        parse_dims((binding,))
-
-
-def test_bindings_may_be_repeated_or_joined() -> None:
-    assert parse_dims(("batch=8,seq=128", "a=b=3")) == {"batch": 8, "seq": 128, "a=b": 3}
-    assert parse_dims(()) == {}
-
-
-@pytest.mark.parametrize(
-    ("binding", "message"),
-    [("M=1", r"no symbol M \(the model has N\)"), ("N=65", "N=65 is outside 1..64")],
-)
-def test_bindings_the_model_does_not_allow_are_refused(
-    model: str, binding: str, message: str
+def test_opt_watches_passes_of_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ParseError, match=message):
-        invoke(opt.command, model, "-p", "shapes", "--dim", binding)
+    monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
+    options = "--time-passes --verify-each --print-ir-after cost --dump-ir dump"
+    out, err = said(capsys, f"opt - -p shapes,cost {options}")
+    assert "matmul(%x, %w) : f32[N, 8]" in out
+    assert "ms  shapes" in err
+    assert "ms  total" in err
+    assert "# after cost\nperfir 1" in err
+    assert "# after shapes" not in err
+    assert sorted(p.name for p in Path("dump").iterdir()) == ["000-shapes.pir", "001-cost.pir"]
+    _, every = said(capsys, "opt m.pir -p shapes,cost --print-ir-after-all")
+    assert "# after shapes" in every
+    assert "# after cost" in every
+    assert "ms  total" not in every
 
 
-def test_passes_lists_every_pass_with_its_summary() -> None:
-    out = invoke(passes.command).stdout
-    assert "shapes  " in out
-    assert "transform" in out
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (TEXT.replace("f32[4, 8]", "f32[5, 8]", 1).encode(), "m.pir:6:8: matmul: contracted ext"),
+        (TEXT.replace("(%x, %w)", "(%2, %w)").encode(), "m.pir:6:15: %2 is used before"),
+        (b"\xff\xfe\x00", "m.pir: is not text in UTF-8"),
+    ],
+    ids=["operands", "order", "bytes"],
+)
+def test_text_that_is_wrong_is_an_error_at_its_place(
+    content: bytes, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("m.pir").write_bytes(content)
+    assert words in said(capsys, "opt m.pir -p shapes", 2)[1]
+
+
+def test_passes_are_listed_with_kind_and_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "passes")[0].splitlines()
+    assert "shapes" in [line.split()[0] for line in lines]
+    assert {line.split()[1] for line in lines if line[0] != " "} == {"analysis", "transform"}
 
 
 def test_verifying_each_pass_finds_the_one_that_breaks_the_module(
-    model: str, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: object, module: Module, am: object) -> Module:
+    def broken(self: object, module: Any, am: object) -> Any:
         graph = module.graph
         return replace(module, graph=replace(graph, nodes=graph.nodes[1:]))
 
-    monkeypatch.setattr(Canonicalize, "run", broken)
-    with pytest.raises(PassError, match="after pass canonicalize: relu 2: %1 is used before"):
-        invoke(opt.command, "--passes", "canonicalize", "--verify-each", model)
-    assert invoke(opt.command, "--passes", "canonicalize", model).exit_code == 0
+    monkeypatch.setattr("perfc.passes.rewriting.canonicalize.Canonicalize.run", broken)
+    _, err = said(capsys, "opt -p canonicalize --verify-each m.pir", 2)
+    assert "after pass canonicalize: relu 2: %1 is used before" in err
+    said(capsys, "opt -p canonicalize m.pir")

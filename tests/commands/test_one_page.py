@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+import re
+from pathlib import Path
 
 import pytest
 
-from perfc.commands.analysis.analyze import is_one_page, located
-from perfc.errors import ModelError, PassError
-from perfc.view.html.what_if import MOST_TARGETS
+from perfc import cli
 
+from .invocations import prepare
 
-def options(target: str, runtime: str | None = None, dtype: str | None = None) -> Any:
-    return SimpleNamespace(
-        runtime=runtime,
-        dtype=dtype,
-        machines=lambda names: names.split(","),
-        deployment=lambda is_several: SimpleNamespace(target=target),
-    )
+FEW = "a100,h100,t4,l4,a10,v100,rtx4090,l40s"
 
 
 @pytest.mark.parametrize(
-    ("result", "is_one"),
+    ("line", "is_one"),
     [
-        (options("a100"), True),
-        (options("a100,h100"), True),
-        (options(""), False),
-        (options("a100", "ort"), True),
-        (options("a100", "ort", "f16"), True),
-        (options("a100", "ort,eager"), False),
-        (options("a100", None, "f16,bf16"), False),
-        (options(",".join(["a"] * MOST_TARGETS)), True),
-        (options(",".join(["a"] * (MOST_TARGETS + 1))), False),
+        (f"-t {FEW} --runtime ort --dtype f16", True),
+        (f"-t {FEW},a40", False),
+        ("-t a100,h100 --runtime ort,eager", False),
+        ("-t a100,h100 --dtype f16,bf16", False),
     ],
 )
-def test_a_few_targets_run_in_one_way_are_one_page(result: Any, is_one: bool) -> None:
-    assert is_one_page(result) is is_one
-
-
-def test_an_error_of_a_node_names_the_file_once() -> None:
-    assert str(located(PassError("bad", where="node 'x'"), "m.onnx")).startswith("m.onnx: node 'x'")
-    assert located(PassError("bad"), "m.onnx").where == "m.onnx"
-    assert located(PassError("m.onnx is bad", where="a"), "m.onnx").where == "a"
-    assert located(ModelError("bad", where="b"), "m.onnx").where == "b"
+def test_a_few_targets_run_in_one_way_are_one_page(
+    line: str, is_one: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path)
+    words = ["analyze", "model.onnx", *line.split(), "--no-predict", "-o", "page.html"]
+    assert cli.run(words) == 0
+    titles = re.findall("<title>perfc: (.*?), batch", Path("page.html").read_text())
+    assert (titles == ["model.onnx on a100-sxm4-80gb"]) is is_one

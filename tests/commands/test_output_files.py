@@ -17,9 +17,8 @@ import click
 import onnx
 import pytest
 
+import perfc
 from perfc import cli
-from perfc.commands.shared.output import OutputFile
-from perfc.common.formats import SUFFIXES
 from perfc_lab.board import Score
 from perfc_lab.distributed.scores import DistributedEvidence as Runs
 from perfc_lab.serving.scores import ServingEvidence
@@ -44,6 +43,9 @@ FOLDERS = {
 }
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
+SUFFIXES: dict[str, tuple[str, ...]] = tomllib.loads(
+    (Path(perfc.__file__).parent / "common/formats.toml").read_text(encoding="utf-8")
+)
 EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]
 
 
@@ -69,20 +71,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("doors")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
-        patch.setattr("perfc_lab.training.experiments.chosen", lambda names: (Little(),))
-        patch.setattr("perfc.analyzers.graph.dataset.load", lambda *_: None)
-        patch.setattr("perfc_lab.training.graphs.bench.evaluated", lambda *_, **__: [])
-        patch.setattr("perfc_lab.serving.scores.gathered", lambda *_: ServingEvidence((), ()))
-        patch.setattr("perfc_lab.serving.batch_scores.answers_of", lambda *_: ())
-        runs = Runs((), {})
-        patch.setattr("perfc_lab.distributed.scores.gathered", lambda *_: runs)
-        patch.setattr("perfc_lab.distributed.scoreboard.link_scores", lambda _: ())
-        none = TreeComparison((), (), (), ())
-        patch.setattr("perfc_lab.trees.experiment.compared", lambda *_, **__: none)
-        for check in ("replays", "llama_cpp"):
-            patch.setattr(f"perfc_lab.serving.scoreboard.{check}", lambda _: ())
         prepare(path)
         yield path
+
+
+@pytest.fixture
+def _laboratory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluations of nothing."""
+    for place, answer in {
+        "training.experiments.chosen": (Little(),),
+        "training.graphs.bench.evaluated": [],
+        "serving.scores.gathered": ServingEvidence((), ()),
+        "serving.batch_scores.answers_of": (),
+        "distributed.scores.gathered": Runs((), {}),
+        "distributed.scoreboard.link_scores": (),
+        "trees.experiment.compared": TreeComparison((), (), (), ()),
+        "serving.scoreboard.replays": (),
+        "serving.scoreboard.llama_cpp": (),
+    }.items():
+        monkeypatch.setattr(f"perfc_lab.{place}", lambda *_, answer=answer, **__: answer)
+    monkeypatch.setattr("perfc.analyzers.graph.dataset.load", lambda *_: None)
 
 
 def call(name: str, *more: str) -> int:
@@ -127,7 +135,7 @@ def test_every_output_that_is_a_file_knows_its_formats() -> None:
         if option is None or name in FOLDERS:
             continue
         if name != "adapt":  # a folder with --graphs
-            assert isinstance(option.type, OutputFile), name
+            assert getattr(option.type, "forms", ()), name
     assert {name for name, c in commands() if not isinstance(c, click.Group)} >= set(CALLS)
     assert set(WRITING) == set(CALLS), "a new command needs a call"
 
@@ -136,19 +144,32 @@ def test_every_format_can_be_written_to_a_file() -> None:
     assert set(FORMED) <= set(WRITING)
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", [name for name in WRITING if not name.startswith("eval")])
 def test_suffix_is_the_format_or_an_error_that_lists_them(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    write_all(name, folder, capsys)
+
+
+@pytest.mark.usefixtures("_laboratory")
+@pytest.mark.parametrize("name", [name for name in WRITING if name.startswith("eval")])
+def test_suffixes_of_evaluations_are_formats_too(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_all(name, folder, capsys)
+
+
+def write_all(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Call a command with a file of every suffix: it has the format, or is an error."""
     if name == "measure":
         pytest.importorskip("onnxruntime")
     option = output_of(dict(commands())[name])
     assert option is not None
-    forms = option.type.forms if isinstance(option.type, OutputFile) else ("target",)
+    forms = getattr(option.type, "forms", ("target",))
     forms = [f for f in forms if not (name == "lint" and f == "onnx")]
     for suffix in EVERY:
         path = folder / f"out-{name.replace(' ', '-')}{suffix}"
-        fits = [f for f in forms if suffix.lower().endswith(SUFFIXES[f])]
+        fits = [f for f in forms if suffix.lower().endswith(tuple(SUFFIXES[f]))]
         form = next((f for f in fits if suffix.lower() in SUFFIXES[f]), next(iter(fits), None))
         if form == "svg" and name == "roofline":
             pytest.importorskip("vl_convert")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from perfc.commands.shared import progress as _progress
-from perfc.commands.shared.progress import PASSES, ProgressBar
-from perfc_lab.commands._training import telling
+from perfc import cli
+
+RESNET = str(Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz")
+PASSES = ["load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report"]
 
 
 class Terminal(io.StringIO):
@@ -19,88 +21,61 @@ class Terminal(io.StringIO):
         return True
 
 
-class Timer:
-    """Starts nothing by itself."""
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Timers that were made; one begins its call when it is started, if it ``is_due``."""
+    made: list[Any] = []
 
-    def __init__(self, delay_s: float, call: object) -> None:
-        self.delay_s, self.call = delay_s, call
-        self.daemon = self.is_started = self.is_cancelled = False
+    class Timer:
+        is_due = True
 
-    def start(self) -> None:
-        self.is_started = True
+        def __init__(self, delay_s: float, call: Callable[[], None]) -> None:
+            assert 0.5 <= delay_s <= 2
+            self.call, self.daemon, self.is_cancelled = call, False, False
+            made.append(self)
 
-    def cancel(self) -> None:
-        self.is_cancelled = True
+        def start(self) -> None:
+            assert self.daemon, "the process does not wait for it"
+            if self.is_due:
+                self.call()
 
+        def cancel(self) -> None:
+            self.is_cancelled = True
 
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Standard error from here on; pytest puts its own there before each test begins."""
-    result = Terminal()
-    monkeypatch.setattr(sys, "stderr", result)
-    monkeypatch.setattr(_progress.threading, "Timer", Timer)
-    return result
-
-
-def step(name: str, *, is_cached: bool = False) -> Any:
-    return SimpleNamespace(name=name, is_cached=is_cached)
-
-
-def test_a_bar_follows_the_passes_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal(monkeypatch)
-    with ProgressBar() as progress:
-        timer = cast(Timer, progress.timer)
-        assert (timer.delay_s, timer.is_started, timer.daemon) == (1.0, True, True)
-        assert timer.call == progress.start
-        progress.after(step("load"))
-        progress.after(step("canonicalize", is_cached=True))
-        progress.after(step("nothing of these"))
-        assert (progress.done, progress.now) == (1, "shapes")
-        progress.start()
-        assert progress.bar is not None
-        (task,) = progress.bar.tasks
-        assert (task.completed, task.total, task.description) == (1, len(PASSES), "shapes")
-        progress.after(step("cost"))
-        assert (task.completed, task.description) == (4, "fuse")
-        # a pass that runs once more takes nothing back
-        progress.after(step("shapes"))
-        assert (task.completed, task.description) == (4, "fuse")
-        progress.after(step("report"))
-        assert (task.completed, task.description) == (8, "report")
-    assert timer.is_cancelled
-    assert progress.bar.live.is_started is False
+    monkeypatch.setattr("threading.Timer", Timer)
+    return made
 
 
-def test_work_that_is_over_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = terminal(monkeypatch)
-    with ProgressBar() as progress:
-        pass
-    progress.start()
-    assert progress.bar is None
-    assert drawn.getvalue() == ""
+def test_a_bar_follows_the_passes_that_run(
+    timers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, updates, stopped = Terminal(), list[Any](), list[Any]()
+    monkeypatch.setattr(sys, "stderr", drawn)
+    monkeypatch.setattr(
+        "rich.progress.Progress.update", lambda bar, task, **told: updates.append(told)
+    )
+    monkeypatch.setattr("rich.progress.Progress.stop", lambda bar: stopped.append(bar))
+    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: None)
+    # a file that no run of this process has read
+    assert cli.run(["analyze", RESNET, "--dtype", "f16", "--batch", "3"]) == 0
+    done = [told["completed"] for told in updates]
+    assert done == sorted(done)
+    assert done[-1] == PASSES.index("report")
+    for told in updates:
+        assert told["description"] == PASSES[min(told["completed"], len(PASSES) - 1)]
+    assert [timer.is_cancelled for timer in timers] == [True]
+    ((task,),) = (bar.tasks for bar in stopped)
+    assert (task.total, task.description) == (len(PASSES), "load")
+    assert all(bar.console.stderr for bar in stopped)
 
 
-def test_a_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with ProgressBar() as progress:
-        assert progress.timer is None
-
-
-def test_a_training_tells_lines_and_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = terminal(monkeypatch)
-    with telling() as to:
-        to.say("[b]fold[/b] 1")
-        assert to.progress is not None
-        to.progress(0.25, "rows")
-    assert "[b]fold[/b] 1" in drawn.getvalue()
-    with telling() as to:
-        assert to.progress is not None
-        bar = to.progress.__closure__[0].cell_contents  # type: ignore[attr-defined]
-        to.progress(0.25, "rows")
-        (task,) = bar.tasks
-        assert (task.completed, task.total, task.description) == (0.25, 1.0, "rows")
-    plain = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", plain)
-    with telling() as to:
-        assert to.progress is None
-        to.say("fold 2")
-    assert plain.getvalue() == "fold 2\n"
+def test_work_that_is_over_and_files_draw_nothing(
+    timers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream, count in ((Terminal(), 1), (io.StringIO(), 1)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr("threading.Timer.is_due", False)
+        assert cli.run(["analyze", RESNET]) == 0
+        assert len(timers) == count
+        timers[0].call()
+        assert stream.getvalue() == ""
