@@ -3,58 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 import perfc
 from perfc import cli
 
+from .invocations import commands
+
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
-COMMANDS = (
-    "analyze",
-    "sweep",
-    "explain",
-    "diff",
-    "lint",
-    "check",
-    "roofline",
-    "measure",
-    "dev reduce",
-)
-OPTIONS = {
-    "--target",
-    "--runtime",
-    "--framework",
-    "--runtime-version",
-    "--dtype",
-    "--tf32",
-    "--layout",
-    "--streams",
-    "--mode",
-    "--host-launch",
-    "--batch",
-    "--seq",
-    "--dim",
-    "--value",
-    "--config",
-    "--isolated",
-    "--train",
-    "--loss",
-    "--update",
-    "--freeze",
-    "--lora-rank",
-    "--lora",
-    "--accumulate",
-    "--master-weights",
-    "--checkpointing",
-    "--keep",
-    "--dropout",
-    "--reserve",
-    "--threads",
-}
 ONE_WAY = {
     "target": "rtx4090",
     "runtime": "inductor",
@@ -68,51 +26,6 @@ ONE_WAY = {
     "host_launch": "30us",
     "reserve": "5%",
 }
-
-
-def command_of(name: str) -> click.Command:
-    command: click.Command = cli.cli
-    for word in name.split():
-        assert isinstance(command, click.Group)
-        inner = command.get_command(click.Context(command), word)
-        assert inner is not None
-        command = inner
-    return command
-
-
-def options_of(command: click.Command) -> dict[str, object]:
-    """Everything a user sees of the options of a deployment."""
-    context = click.Context(command)
-    return {
-        p.opts[-1]: (p.opts, p.secondary_opts, p.name, p.get_help_record(context), p.default)
-        for p in command.params
-        if isinstance(p, click.Option) and p.opts[-1] in OPTIONS
-    }
-
-
-def commands() -> Iterator[tuple[str, click.Command]]:
-    for name in cli.cli.list_commands(click.Context(cli.cli)):
-        command = command_of(name)
-        if isinstance(command, click.Group):
-            for inner in command.list_commands(click.Context(command)):
-                yield f"{name} {inner}", command_of(f"{name} {inner}")
-        else:
-            yield name, command
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_says_it_alike(name: str) -> None:
-    found, first = options_of(command_of(name)), options_of(command_of("analyze"))
-    assert found.keys() == OPTIONS
-    assert found == first
-
-
-def test_no_command_has_a_part_of_the_options() -> None:
-    """Who takes a runtime takes all, so that nothing is declared a second time."""
-    for name, command in commands():
-        flags = {f for p in command.params if isinstance(p, click.Option) for f in p.opts}
-        if flags & {"--runtime", "--dtype", "--layout", "--streams"}:
-            assert flags >= OPTIONS, name
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
@@ -276,22 +189,7 @@ def test_the_page_has_every_field() -> None:
     page = (Path(__file__).parents[2] / "docs/deployment.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
     shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
-    options = {f"--{name}" for name in shown.values()} | {"--value", "--config", "--isolated"}
-    assert options - {"--parallel", "--dims"} == OPTIONS - {"--dim"}
-    assert all(option == name.replace("_", "-") for name, option in shown.items())
-
-
-@pytest.mark.parametrize(("name", "shown"), [("llm serve", 7), ("llm search", 4), ("plan", 8)])
-def test_help_shows_what_a_command_looks_at(name: str, shown: int) -> None:
-    group, _, rest = name.partition(" ")
-    command = command_of(group)
-    if isinstance(command, click.Group):
-        command = command.commands[rest]
-    context = click.Context(command)
-    files = {"--config", "--isolated"}
-    fields = {
-        p.opts[-1]
-        for p in command.params
-        if p.opts[-1] in OPTIONS and p.get_help_record(context) is not None
-    }
-    assert len(fields - files) == shown
+    analyze = dict(commands())["analyze"]
+    fields = {p.name for p in analyze.params if type(p).__name__ == "DeploymentOption"}
+    assert {*shown} == {*fields, "parallel", "batch", "seq", "dims"}
+    assert all(key == name.replace("_", "-") for name, key in shown.items())

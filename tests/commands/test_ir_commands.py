@@ -57,7 +57,8 @@ def test_opt_watches_passes_of_standard_input(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
     options = "--time-passes --verify-each --print-ir-after cost --dump-ir dump"
-    out, err = said(capsys, f"opt - -p shapes,cost {options}")
+    out, err = said(capsys, f"opt - -p shapes,cost --dim N=8 {options}")
+    assert "dim N in 1..64 = 8" in out
     assert "matmul(%x, %w) : f32[N, 8]" in out
     assert "ms  shapes" in err
     assert "ms  total" in err

@@ -58,12 +58,11 @@ def test_every_target_is_listed_and_every_rate_cites_a_source(said: Any) -> None
 
 
 def test_the_makers_figure_stands_beside_the_measured_one(said: Any) -> None:
-    lines = said("show a100-sxm4-40gb").splitlines()
-    f16 = next(line for line in lines if line.startswith("matrix f16"))
-    assert re.split(r"\s{2,}", f16)[1:5] == ["312 Tflop/s", "312 Tflop/s", "292 Tflop/s", "93.7 %"]
-    assert any("dissertation" in line and "(measured)" in line for line in lines)
-    vector = next(line for line in lines if line.startswith("vector f64"))
-    assert "  9.70 Tflop/s  " in vector
+    lines = said("show h100").splitlines()
+    bf16 = next(line for line in lines if line.startswith("matrix bf16"))
+    shown = ["1.07 Pflop/s", "989 Tflop/s", "956 Tflop/s", "96.6 %"]
+    assert re.split(r"\s{2,}", bf16)[1:5] == shown
+    assert any("aiconfigurator" in line and "(measured)" in line for line in lines)
     text = said("show t4 --output-format markdown")
     assert text.startswith("## t4\n")
     assert "| rate | peak | vendor | measured |" in text
