@@ -85,6 +85,8 @@ def test_text_that_is_wrong_is_an_error_at_its_place(
 ) -> None:
     Path("m.pir").write_bytes(content)
     assert words in said(capsys, "opt m.pir -p shapes", 2)[1]
+    assert cli.run(["analyze", "m.pir"]) == 2
+    assert capsys.readouterr().err.count("m.pir") == 1
 
 
 def test_passes_are_listed_with_kind_and_summary(capsys: pytest.CaptureFixture[str]) -> None:
