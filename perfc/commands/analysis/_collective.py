@@ -48,7 +48,9 @@ def command(
     what a reduce-scatter starts from. Numbers are bf16 unless --dtype says otherwise.
     """
     from perfc.passes.runtimes import LaunchMode
-    from perfc.study.collective import collective
+    from perfc.study.collective import CollectiveRow, collective
+    from perfc.view.report.formats import comma
+    from perfc.view.report.formats.json_form import document_text
 
     # extents in the project file are those of models
     how = options.deployment(dims={}, is_several=True)
@@ -61,7 +63,14 @@ def command(
         dtype=how.dtype,
         is_graph=how.table.launch is LaunchMode.GRAPH,
     )
-    show(view, form, output)
+    show_view(
+        form,
+        output,
+        view,
+        lambda v: document_text(v.document, v),
+        lambda v: comma.of_records(CollectiveRow, v.rows),
+        document,
+    )
 
 
 def bytes_of(text: str) -> int:
@@ -80,22 +89,6 @@ def bytes_of(text: str) -> int:
     if limit.is_relative:
         raise ParseError(f"{text!r} is no size", where="--bytes", hint="as in 64MiB")
     return int(limit.value)
-
-
-def show(view: CollectiveView, form: str, output: Path | None) -> None:
-    """Write the rows in the given format."""
-    from perfc.study.collective import CollectiveRow
-    from perfc.view.report.formats import comma
-    from perfc.view.report.formats.json_form import document_text
-
-    show_view(
-        form,
-        output,
-        view,
-        lambda v: document_text(v.document, v),
-        lambda v: comma.of_records(CollectiveRow, v.rows),
-        document,
-    )
 
 
 def document(view: CollectiveView) -> Document:

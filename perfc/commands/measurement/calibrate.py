@@ -74,7 +74,7 @@ def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], No
     A terminal gets a bar; anything else a line at the start and every ``LINE_S`` seconds.
     """
     if not sys.stderr.isatty():
-        yield _Lines().tell, _warn
+        yield _Lines().tell, lambda line: say(f"warning: {line}", is_error=True)
         return
     from rich.console import Console
     from rich.markup import escape
@@ -96,10 +96,6 @@ def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], No
             )
 
         yield tell, lambda line: bar.console.print(f"warning: {line}", markup=False)
-
-
-def _warn(line: str) -> None:
-    say(f"warning: {line}", is_error=True)
 
 
 class _Lines:

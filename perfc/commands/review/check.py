@@ -168,20 +168,24 @@ def checked(
 
 def show(shown: CheckViews, form: str, output: Path | None) -> None:
     """Write a check in the given format."""
-    from perfc.review.check import views
+    from perfc.review.check import pipelines, views
+    from perfc.review.pipelines import annotation
 
     match form:
         case "json":
             emit(views.to_json(shown), output)
         case "csv":
             emit(views.to_csv(shown), output)
-        case "github" | "gitlab" | "junit":
-            emit_for_ci(shown, form, output)
+        case "github":
+            emit(annotation.github(pipelines.annotated(shown)), output, has_commands=True)
+        case "gitlab":
+            emit(annotation.code_quality(pipelines.annotated(shown)), output)
+        case "junit":
+            emit(pipelines.junit_xml(shown), output)
         case "sarif":
-            from perfc.review.check.pipelines import sarif
             from perfc.view.report.formats import json_form
 
-            emit(json_form.strict(sarif(shown), indent=2) + "\n", output)
+            emit(json_form.strict(pipelines.sarif(shown), indent=2) + "\n", output)
         case _:
             whole = views.document(shown, with_errors=form != "text")
             show_document(whole, form, output, ACCENTS)
@@ -200,20 +204,6 @@ def show_comment(files: Sequence[str], policy: str, output: Path | None) -> int:
     result = comment.load(Path(files[0]))
     emit(comment.render(result, comment.CommentPolicy(policy)), output)
     return 0
-
-
-def emit_for_ci(shown: CheckViews, form: str, output: Path | None) -> None:
-    """Write a check in a format of CI systems."""
-    from perfc.review.check import pipelines
-    from perfc.review.pipelines import annotation
-
-    match form:
-        case "github":
-            emit(annotation.github(pipelines.annotated(shown)), output, has_commands=True)
-        case "gitlab":
-            emit(annotation.code_quality(pipelines.annotated(shown)), output)
-        case _:
-            emit(pipelines.junit_xml(shown), output)
 
 
 def code(result: CheckViews, *, exit_zero: bool, strict: bool) -> int:

@@ -120,16 +120,19 @@ def option_value(options: DeploymentOptions, field: str, default: str) -> str:
     return value if isinstance(value, str) and value else default
 
 
-def rank_of(options: DeploymentOptions) -> int:
-    """Return the LoRA rank of the command line or the project file; 0 for none.
+def rank_of(options: DeploymentOptions, *, is_typed: bool = False) -> int:
+    """Return the LoRA rank of the command line, else of the project file; 0 for none.
+
+    With ``is_typed`` the rank of the file does not count, which is for training.
 
     Raises:
         ParseError: an invalid rank.
     """
     from perfc.deployment.fields import READERS
 
-    given = options.lora_rank
-    value = options.of_file.values.get("lora_rank") if given is None else given
+    value: object = options.lora_rank
+    if value is None and not is_typed:
+        value = options.of_file.values.get("lora_rank")
     if value is None:
         return 0
     return int(READERS["lora_rank"](value, options.place("lora_rank")))

@@ -24,7 +24,6 @@ from ..shared.prelude import (
     deliver,
     deployment_options,
     examples,
-    flag_of,
     format_options,
     names_in,
     reads,
@@ -32,7 +31,7 @@ from ..shared.prelude import (
 )
 from ..shared.table import table_options
 from ._parallel import parallel_options
-from ._step import option_value
+from ._step import option_value, rank_of
 
 if TYPE_CHECKING:
     from perfc.deployment.prices import Prices
@@ -152,7 +151,7 @@ def serve(
     runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
     region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
     dtype = option_value(options, "dtype", str(load.pop("dtype", "")))  # an engine's is in `load`
-    rank = rank_of(options) or load.pop("lora_rank", 0)
+    rank = rank_of(options, is_typed=True) or load.pop("lora_rank", 0)
     if predictor:
         from ._published import show_published
 
@@ -285,19 +284,6 @@ def is_default(name: str) -> bool:
     # no source: no option of this command sets it
     source = click.get_current_context().get_parameter_source(name)
     return source in (None, ParameterSource.DEFAULT)
-
-
-def rank_of(options: DeploymentOptions) -> int:
-    """Return the LoRA rank of the command line; the rank in a project file is for training.
-
-    Raises:
-        ParseError: an invalid rank.
-    """
-    from perfc.deployment.fields import READERS
-
-    if options.lora_rank is None:
-        return 0
-    return int(READERS["lora_rank"](options.lora_rank, flag_of("lora_rank")))
 
 
 def prices(options: DeploymentOptions) -> Prices:
