@@ -3,109 +3,144 @@
 from __future__ import annotations
 
 import json
-import math
-from itertools import pairwise
+import random
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import perfc
 from perfc import cli
-from perfc.machine import Unit, list_machines, load_machine
-from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, marks_of, roofs_of
-from perfc.view.chart.chart import rounded
-from perfc.view.chart.lines import lines_of
-from perfc.view.chart.spec import spec, spread
-from perfc.view.chart.table import document
-from perfc.view.report.formats.text import render
 
 ROOT = Path(__file__).parents[3]
 MODEL = ROOT / "examples" / "models" / "resnet50.onnx.gz"
 NCU = ROOT / "tests" / "fixtures" / "ncu" / "a100-raw-nvtx-2024.csv"
+RATE, BANDWIDTH = "flop_per_s", "bytes_per_s"
 
 
-def mark(flop: float, time_s: float, **nbytes: float) -> Mark:
-    moved = {RoofLevel(name): value for name, value in nbytes.items()}
-    return Mark("k", TimeBasis.MEASURED, flop, time_s, moved, Unit.VECTOR, "f32")
+def drawn(*words: str, code: int = 0) -> Any:
+    """The chart as JSON."""
+    with redirect_stdout(StringIO()) as out:
+        assert cli.run(["roofline", *words, "--output-format", "json"]) == code
+    return json.loads(out.getvalue())
 
 
-@pytest.fixture(scope="module")
-def resnet() -> Chart:
-    report = perfc.analyze(MODEL, "a100-40gb", dims={"batch": 8})
-    return chart("ResNet-50", roofs_of(report.machine), marks_of(report.roofline).marks)
+def rates(rows: list[Any], unit: str) -> list[tuple[float | None, float | None]]:
+    """Peak and sustained rate of each ceiling."""
+    kinds = (f"peak_{unit}", f"sustained_{unit}")
+    return [(*(r[k] and r[k]["value"] for k in kinds),) for r in rows]  # type: ignore[misc]
+
+
+def best(rows: list[Any], unit: str) -> float:
+    """The rate that a ceiling of one row stands for: measured, else peak."""
+    ((peak, sustained),) = rates(rows, unit)
+    return sustained or peak or 0.0
 
 
 def test_the_thesis_ceilings_stand_beside_the_peaks() -> None:
-    roofs = roofs_of(load_machine("a100-40gb"))
-    half = roofs.roof(Unit.MATRIX, "f16")
-    assert half is not None
-    assert half.sustained is not None
-    assert half.sustained.value == 292.2e12
-    assert [s.level for s in roofs.slopes] == list(RoofLevel)
-    measured = [s.sustained.value for s in roofs.slopes if s.sustained]
+    tree = drawn("a100-40gb")
+    half = [r for r in tree["roofs"] if (r["unit"], r["dtypes"][0]) == ("matrix", "f16")]
+    assert rates(half, RATE)[0][1] == 292.2e12
+    assert [s["level"] for s in tree["slopes"]] == ["l1", "l2", "device"]
+    measured = [sustained for _, sustained in rates(tree["slopes"], BANDWIDTH)]
     assert measured == [19.2873e12, 3.8776e12, 1.346e12]
 
 
-def test_equal_rates_of_a_unit_share_one_ceiling() -> None:
-    roofs = roofs_of(load_machine("h100"))
-    for roof in roofs.roofs:
-        same = [r for r in roofs.roofs if r.unit is roof.unit and r.peak.value == roof.peak.value]
-        assert len({r.sustained.value if r.sustained else None for r in same}) == len(same)
+@pytest.mark.parametrize("target", ["h100", "v100-16gb", "mi300x", "generic-x86-64", "m1"])
+def test_equal_rates_of_a_unit_share_one_ceiling(target: str) -> None:
+    roofs = drawn(target)["roofs"]
+    assert drawn(target)["slopes"]
+    for one, other in combinations(roofs, 2):
+        pairs = rates([one, other], RATE)
+        assert one["unit"] != other["unit"] or pairs[0] != pairs[1]
 
 
-@pytest.mark.parametrize("name", [m.name for m in list_machines()])
-def test_every_shipped_target_has_a_chart(name: str) -> None:
-    drawn = chart(name, roofs_of(load_machine(name)))
-    assert drawn.roofs.slopes
-    for line in lines_of(drawn):
-        assert line.start[0] < line.end[0]
-        assert drawn.window.x[0] <= line.start[0]
-        assert line.end[0] <= drawn.window.x[1]
-
-
-def test_the_roofline_is_the_lower_of_rate_and_bandwidth() -> None:
-    roofs = roofs_of(load_machine("v100-16gb"))
-    roof = roofs.roof(Unit.VECTOR, "f32")
-    assert roof is not None
-    low = roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1.0)
-    assert low == 818.5e9
-    assert roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1e6) == 15.5e12
-    assert roofs.attainable_flop_per_s(roof, RoofLevel.DEVICE, 1.0, peak=True) == 900e9
-
-
-def test_a_kernel_has_one_point_per_level_at_its_intensity() -> None:
-    m = mark(1e9, 1e-3, l1=1e8, l2=5e7, device=1e7)
-    drawn = chart("t", roofs_of(load_machine("v100-16gb")), [m])
-    assert [(p.level, p.intensity) for p in drawn.points] == [
-        (RoofLevel.L1, 10.0),
-        (RoofLevel.L2, 20.0),
-        (RoofLevel.DEVICE, 100.0),
+def test_measured_kernels_are_held_against_the_lower_of_rate_and_bandwidth(tmp_path: Path) -> None:
+    generator = random.Random(7)
+    usual = {"nodes": "", "dtype": "f32", "alu": 0, "sfu": 0, "launches": 1}
+    rows = [
+        {
+            **usual,
+            "label": f"k{i}",
+            "mac": 10 ** generator.uniform(6, 12),
+            "time_s": 10 ** generator.uniform(-6, 0),
+            "read_bytes": 10 ** generator.uniform(4, 9),
+            "write_bytes": 10 ** generator.uniform(0, 9),
+        }
+        for i in range(60)
     ]
-    assert {p.flop_per_s for p in drawn.points} == {1e12}
-    device = drawn.points[-1]
-    assert device.of_roof == pytest.approx(1e12 / 15.5e12)
-    assert not drawn.above
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps({"schema": "perfc-measure/1", "kernels": rows}))
+    tree = drawn("v100-16gb", "--measured", str(path), code=1)
+    roof = [r for r in tree["roofs"] if r["unit"] == "vector" and "f32" in r["dtypes"]]
+    slopes = {s["level"]: [s] for s in tree["slopes"]}
+    assert len(tree["kernels"]) == len(rows)
+    above = 0
+    for kernel in tree["kernels"]:
+        row = rows[int(kernel["label"][1:])]
+        assert kernel["flop"] == 2 * row["mac"]
+        assert kernel["flop_per_s"] == pytest.approx(kernel["flop"] / kernel["time_s"])
+        for level, point in kernel["levels"].items():
+            intensity = kernel["flop"] / (row["read_bytes"] + row["write_bytes"])
+            assert point["flop_per_byte"] == pytest.approx(intensity)
+            attainable = min(best(roof, RATE), intensity * best(slopes[level], BANDWIDTH))
+            assert point["of_roofline"] == pytest.approx(kernel["flop_per_s"] / attainable)
+            (bandwidth, _), (rate, _) = *rates(slopes[level], BANDWIDTH), *rates(roof, RATE)
+            peak = min(rate or 0, intensity * (bandwidth or 0))
+            assert point["is_above_peak"] == (kernel["flop_per_s"] > peak)
+        above += any(point["is_above_peak"] for point in kernel["levels"].values())
+    assert 0 < above < len(rows)
 
 
-def test_a_level_without_traffic_has_no_point() -> None:
-    drawn = chart("t", roofs_of(load_machine("v100-16gb")), [mark(1e9, 1e-3, l1=1e8)])
-    assert [p.level for p in drawn.points] == [RoofLevel.L1]
+@pytest.fixture(scope="module")
+def resnet() -> Any:
+    return drawn("a100-40gb", "--model", str(MODEL), "--dim", "batch=8")
 
 
-def test_a_point_above_the_peak_is_found() -> None:
-    fast = mark(1e9, 1e-6, l1=1e8)
-    bandwidth = mark(1e6, 1e-6, device=1e9)
-    drawn = chart("t", roofs_of(load_machine("v100-16gb")), [fast, bandwidth])
-    assert {id(p.mark) for p in drawn.above} == {id(fast), id(bandwidth)}
+def test_equal_kernels_are_one_mark_and_none_is_lost(resnet: Any) -> None:
+    kernels = perfc.analyze(MODEL, "a100-40gb", dims={"batch": 8}).roofline.kernels
+    shown = resnet["kernels"]
+    moving = next(int(note.split()[0]) for note in resnet["notes"] if "move" in note)
+    assert sum(k["count"] for k in shown) + moving == len(kernels)
+    total = sum(k["flop"] * k["count"] for k in shown)
+    assert total == pytest.approx(sum(k.counts.flop * k.launches for k in kernels))
+    assert len(shown) < len(kernels)
+    times = [k["time_s"] * k["count"] for k in shown]
+    assert times == sorted(times, reverse=True)
 
 
-def test_sustained_points_are_on_or_beneath_the_roofline(resnet: Chart) -> None:
-    assert resnet.points
-    for p in resnet.points:
-        assert p.mark.basis is TimeBasis.SUSTAINED
-        assert p.of_roof is not None
-        assert 0 < p.of_roof <= 1
-        assert not p.above_peak
+def test_only_ceilings_that_are_used_are_drawn(resnet: Any) -> None:
+    assert [(r["unit"], r["dtypes"]) for r in resnet["roofs"]] == [
+        ("matrix", ["tf32"]),
+        ("vector", ["f32"]),
+    ]
+
+
+@pytest.mark.parametrize("target", ["a100-40gb", "generic-x86-64", "m1"])
+def test_the_window_is_round_and_holds_every_point(target: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert cli.run(["roofline", target, "--model", str(MODEL), "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0]
+    found = json.loads(text)["reports"][0]["roofline"]
+    assert found["points"]
+    for _, _, intensity, rate, *_ in found["points"]:
+        assert found["x"][0] < intensity < found["x"][1]
+        assert found["y"][0] < rate < found["y"][1]
+    for end in (*found["x"], *found["y"]):
+        assert f"{end:.0e}"[0] in "125"
+
+
+def test_words_of_the_chart_say_how_times_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["roofline", "a100-40gb", "--model", str(MODEL), "--top", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "predicted" in text
+    assert "achieved" not in text
+    assert "19.5 Tflop/s  18.5 Tflop/s" in text
+    assert "thesis (measured)" in text
+    assert "kernels that take less time; --top all" in text
 
 
 def test_times_are_those_that_analyze_predicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,73 +155,6 @@ def test_times_are_those_that_analyze_predicts(capsys: pytest.CaptureFixture[str
         assert k["time_s"] == pytest.approx(times_s[tuple(k["nodes"])])
     shares = [max(x["of_roofline"] for x in k["levels"].values()) for k in drawn]
     assert sorted(shares)[len(shares) // 2] < 0.8, "points lie below the roof"
-
-
-def test_words_of_the_chart_say_how_times_are_known(
-    resnet: Chart, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "predicted" not in render(document(resnet, 3), 160)
-    assert "open: sustained times" in json.dumps(spec(resnet))
-    assert cli.run(["roofline", "a100", "--model", str(MODEL)]) == 0
-    text = capsys.readouterr().out
-    assert "predicted" in text
-    assert "achieved" not in text
-
-
-def test_equal_kernels_are_one_mark_and_none_is_lost(resnet: Chart) -> None:
-    report = perfc.analyze(MODEL, "a100-40gb", dims={"batch": 8})
-    found = marks_of(report.roofline)
-    assert sum(m.count for m in found.marks) + found.moving == len(report.roofline.kernels)
-    total = sum(m.flop * m.count for m in found.marks)
-    counted = sum(k.counts.flop * k.launches for k in report.roofline.kernels)
-    assert total == pytest.approx(counted)
-    assert len(found.marks) < len(report.roofline.kernels)
-
-
-def test_only_ceilings_that_are_used_are_drawn(resnet: Chart) -> None:
-    assert [r.title for r in resnet.roofs.roofs] == ["tf32 matrix", "f32 vector"]
-
-
-def test_the_window_holds_every_point(resnet: Chart) -> None:
-    (x0, x1), (y0, y1) = resnet.window.x, resnet.window.y
-    for p in resnet.points:
-        assert x0 < p.intensity < x1
-        assert y0 < p.flop_per_s < y1
-
-
-@pytest.mark.parametrize(
-    ("value", "down", "up"),
-    [
-        (3.0, 2.0, 5.0),
-        (0.02, 0.02, 0.02),
-        (700.0, 500.0, 1000.0),
-        (9.999999999999999e-31, 5e-31, 1e-30),
-    ],
-)
-def test_limits_are_round_numbers(value: float, down: float, up: float) -> None:
-    assert rounded(value, up=False) == pytest.approx(down, abs=0)
-    assert rounded(value, up=True) == pytest.approx(up, abs=0)
-
-
-def test_labels_do_not_cover_each_other(resnet: Chart) -> None:
-    heights = spread(resnet, [1e12, 1.01e12, 1.02e12, 5e12])
-    logs = sorted(math.log10(h) for h in heights)
-    assert min(b - a for a, b in pairwise(logs)) > 0.02
-
-
-def test_peaks_are_dashed_and_measured_ceilings_solid(resnet: Chart) -> None:
-    tree = json.loads(json.dumps(spec(resnet)))
-    layers = tree["layer"]
-    marks = [layer["mark"] for layer in layers if layer["mark"]["type"] == "line"]
-    assert "strokeDash" in marks[0]
-    assert "strokeDash" not in marks[1]
-
-
-def test_the_table_names_sources_and_shares(resnet: Chart) -> None:
-    text = render(document(resnet, 3), 160)
-    assert "19.5 Tflop/s  18.5 Tflop/s" in text
-    assert "thesis (measured)" in text
-    assert "kernels that take less time; --top all" in text
 
 
 def test_json_holds_every_ceiling_and_level(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,3 +84,12 @@ def test_kernels_that_only_move_bytes_are_counted_and_have_no_place() -> None:
     assert found.used == {(m.unit, m.dtype) for m in found.marks}
     times = [m.time_s * m.count for m in found.marks]
     assert times == sorted(times, reverse=True)
+
+
+def test_a_long_name_loses_its_middle_and_no_sign_steers_a_drawing() -> None:
+    name = "a" * 60 + "\x1b" + "b" * 60
+    mark = Mark(name, TimeBasis.MEASURED, 2e9, 1e-3, {RoofLevel.DEVICE: 2e7}, Unit.MATRIX, "f16")
+    drawn = str(spec(chart("a\x00chart", roofs_of(load_machine("a100-40gb")), [mark])))
+    assert f"{'a' * 45}…{'b' * 44}" in drawn
+    assert "\x1b" not in drawn
+    assert "\x00" not in drawn

@@ -10,8 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import perfc
-from perfc.view.html import page
-from perfc.view.report import collect
+from perfc import cli
 
 from ..conftest import BrowserTab
 
@@ -46,9 +45,24 @@ def hostile() -> perfc.Report:
     return perfc.analyze(helper.make_model(graph, opset_imports=opsets, producer_name=HOSTILE))
 
 
+def page_of(report: perfc.Report, folder: Path) -> str:
+    """The page that is saved."""
+    report.save(folder / "page.html")
+    return (folder / "page.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
-def resnet_page(resnet: perfc.Report) -> str:
-    return page(resnet, collect(resnet))
+def resnet_page(resnet: perfc.Report, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return page_of(resnet, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="session")
+def compared_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a run and of the same one kernel by kernel."""
+    out = tmp_path_factory.mktemp("compared") / "page.html"
+    words = ["diff", str(MODELS / "resnet50.onnx.gz"), "-t", "a100", "--dim", "batch=8"]
+    assert cli.run([*words, "--to", "runtime=eager", "-o", str(out)]) == 0
+    return out.read_text(encoding="utf-8")
 
 
 class Opened(BrowserTab):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import perfc
-from perfc.review.diff import compare, document, views_of
-from perfc.review.page import comparison_of, comparison_page
-from perfc.view.html import page
-from perfc.view.report import collect
+from pathlib import Path
 
-from .conftest import MODELS, Opened, Opener
+import perfc
+
+from .conftest import Opened, Opener, page_of
 
 POINT = """() => {
   const chart = echarts.getInstanceByDom(document.getElementById('roofline-chart'));
@@ -152,8 +150,8 @@ def test_paper_is_light_and_holds_every_chart(opened: Opener, resnet_page: str) 
     assert found.errors == []
 
 
-def test_hostile_names_stay_text(opened: Opener, hostile: perfc.Report) -> None:
-    found = opened(page(hostile, collect(hostile)))
+def test_hostile_names_stay_text(opened: Opener, hostile: perfc.Report, tmp_path: Path) -> None:
+    found = opened(page_of(hostile, tmp_path))
     for section in ("roofline", "modules", "kernels", "graph", "memory"):
         found.show(section)
     found.tab.locator("#table .body .row").first.click()
@@ -171,11 +169,8 @@ def test_hostile_names_stay_text(opened: Opener, hostile: perfc.Report) -> None:
     assert found.errors == []
 
 
-def test_page_of_two_analyses_can_be_used(opened: Opener, resnet: perfc.Report) -> None:
-    new = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8}, runtime="eager")
-    difference = compare(resnet, new)
-    text = comparison_page(comparison_of(difference, document(views_of(difference), 20)))
-    found = opened(text)
+def test_page_of_two_analyses_can_be_used(opened: Opener, compared_page: str) -> None:
+    found = opened(compared_page)
     for section in ("roofline", "modules", "kernels", "graph", "memory"):
         found.show(section)
     found.tab.locator("#table .body .row").first.click()
@@ -189,14 +184,14 @@ def test_narrow_windows_do_not_scroll_sideways(opened: Opener, resnet_page: str)
     assert found.tab.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_model_without_kernels_has_a_page_too(opened: Opener) -> None:
+def test_a_model_without_kernels_has_a_page_too(opened: Opener, tmp_path: Path) -> None:
     from onnx import TensorProto, helper
 
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
     node = helper.make_node("Identity", ["x"], ["y"])
     nothing = perfc.analyze(helper.make_model(helper.make_graph([node], "g", [x], [y])))
-    found = opened(page(nothing, collect(nothing)))
+    found = opened(page_of(nothing, tmp_path))
     for section in ("roofline", "modules", "kernels", "graph", "memory"):
         found.show(section)
     for key in ("2", "ArrowRight", "Enter", "5", "ArrowDown", "Enter", "+", "t"):

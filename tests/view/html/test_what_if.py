@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import perfc
 from perfc import cli
-from perfc.view.html import page
-from perfc.view.html.what_if import MOST_TARGETS, what_ifs
-from perfc.view.report import Verdict, collect
 
-from .conftest import MODELS, Opener, chain
+from .conftest import MODELS, Opener, chain, page_of
 
 RESNET = MODELS / "resnet50.onnx.gz"
 TABLE = "() => document.getElementById('what-if-table').innerText"
@@ -21,11 +19,21 @@ SLIDE = """n => { const s = document.getElementById('what-if-batch');
   s.value = n; s.dispatchEvent(new Event('input')); return s.max; }"""
 
 
-def cell(found: object, target: int, dtype: int, batch: int) -> dict[str, object]:
-    assert isinstance(found, dict)
-    row = found["rows"][target][dtype][found["batches"].index(batch)]
-    assert isinstance(row, dict)
-    return row
+MOST_TARGETS = 8
+MANY = ["a100", "h100", "h200", "t4", "l4", "v100", "rtx4090", "rtx3090", "a10"]
+
+
+def data_of(text: str) -> Any:
+    return json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Settings of a page of two machines."""
+    out = tmp_path_factory.mktemp("several") / "several.html"
+    words = ["analyze", str(RESNET), "--batch", "8", "--isolated", "-o", str(out)]
+    assert cli.run([*words, "-t", "a100,t4"]) == 0
+    return data_of(out.read_text(encoding="utf-8"))["what_if"]
 
 
 @pytest.mark.parametrize(
@@ -33,39 +41,38 @@ def cell(found: object, target: int, dtype: int, batch: int) -> dict[str, object
     [("a100", "", 8), ("a100", "f16", 1), ("t4", "", 64), ("t4", "f16", 64)],
 )
 def test_every_figure_is_that_of_an_analysis_of_its_own(
-    target: str, dtype: str, batch: int, resnet: perfc.Report
+    target: str, dtype: str, batch: int, several: Any
 ) -> None:
-    found = what_ifs(resnet, ["t4"], predict=True)
-    row = cell(found, ["a100", "t4"].index(target), ["", "f16"].index(dtype), batch)
-    verdict = Verdict.of(perfc.analyze(RESNET, target, dims={"batch": batch}, dtype=dtype))
+    machine, precision = ["a100", "t4"].index(target), ["", "f16"].index(dtype)
+    row = several["rows"][machine][precision][several["batches"].index(batch)]
+    verdict = perfc.analyze(RESNET, target, dims={"batch": batch}, dtype=dtype).verdict
     assert row["time_s"] == pytest.approx(verdict.time_s, rel=1e-5)
     assert row["low_s"] == pytest.approx(verdict.expected.low, rel=1e-5)
     assert row["high_s"] == pytest.approx(verdict.expected.high, rel=1e-5)
     assert row["floor_s"] == pytest.approx(verdict.floor_s, rel=1e-5)
     assert row["memory_bytes"] == verdict.memory.total_bytes
     assert row["limit"] == verdict.limits[0].title
+    assert row["confidence"] == verdict.confidence.grade.value  # type: ignore[union-attr]
+    assert (several["batch"], several["dtype"]) == (several["batches"].index(8), 0)
 
 
-def test_without_a_prediction_times_are_those_of_measured_rates(resnet: perfc.Report) -> None:
-    row = cell(what_ifs(resnet, (), predict=False), 0, 0, 8)
-    assert row["time_s"] == pytest.approx(resnet.roofline.time_s, rel=1e-5)
-    assert row["confidence"] == ""
+def test_memory_that_is_only_a_bound_says_so(hostile: perfc.Report, tmp_path: Path) -> None:
+    found = data_of(page_of(hostile, tmp_path))["what_if"]
+    own = found["rows"][0][found["dtype"]][found["batch"]]
+    assert own["memory_is_bound"] is hostile.verdict.memory.is_bound is True
 
 
-def test_memory_that_is_only_a_bound_says_so(opened: Opener, hostile: perfc.Report) -> None:
-    row = cell(what_ifs(hostile, (), predict=True), 0, 0, 1)
-    assert row["memory_is_bound"] is Verdict.of(hostile).memory.is_bound is True
-    found = opened(page(hostile, collect(hostile)))
+def test_such_memory_is_shown_as_a_bound(
+    opened: Opener, hostile: perfc.Report, tmp_path: Path
+) -> None:
+    found = opened(page_of(hostile, tmp_path))
     assert "≥ " in found.tab.locator("#what-if-table tbody").inner_text()
     assert found.errors == []
 
 
-def test_sizes_that_are_numbers_are_not_varied() -> None:
+def test_sizes_that_are_numbers_are_not_varied(tmp_path: Path) -> None:
     report = perfc.analyze(chain(3), dtype="f16")
-    assert what_ifs(report, (), predict=True) is None
-    found = what_ifs(report, ["t4"], predict=True)
-    assert found is not None
-    assert found["batches"] == [0]
+    assert data_of(page_of(report, tmp_path))["what_if"] is None
 
 
 def test_slider_and_precision_change_the_table(opened: Opener, resnet_page: str) -> None:
@@ -106,10 +113,7 @@ def test_several_targets_stand_side_by_side(
 
 
 def test_many_targets_are_a_comparison(tmp_path: Path) -> None:
-    names = [m.name for m in perfc.machine.list_machines()][: MOST_TARGETS + 1]
     out = tmp_path / "many.html"
     words = ["analyze", str(RESNET), "--isolated", "--no-predict", "-o", str(out)]
-    assert cli.run([*words, "-t", ",".join(names)]) == 0
-    text = out.read_text(encoding="utf-8")
-    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
-    assert len(data["rows"]) == len(names)
+    assert cli.run([*words, "-t", ",".join(MANY)]) == 0
+    assert len(data_of(out.read_text(encoding="utf-8"))["rows"]) == len(MANY) == MOST_TARGETS + 1
