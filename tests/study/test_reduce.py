@@ -2,168 +2,214 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
-from click.testing import CliRunner
-from onnx import NodeProto, TensorProto, helper
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
-from perfc.api import analyze, infer_shapes
-from perfc.commands.dev.reduce import command
-from perfc.errors import ModelError, ShapeError
-from perfc.frontend.reading.onnx_file import read_model
-from perfc.study.reduce import reduce_error, reduce_to_node
+import perfc
+from perfc import cli
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
+RESNET = MODELS / "resnet50.onnx.gz"
+SMALL = 1024
+"""Floats of 4 KiB, up to which constants stay."""
 
 
-def model_of(nodes: list[NodeProto], output: str, weights: list[TensorProto]) -> onnx.ModelProto:
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
-    y = helper.make_empty_tensor_value_info(output)
-    graph = helper.make_graph(nodes, "g", [x], [y], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+def text_of(body: str, inputs: str = "float[n, 4] x", outputs: str = "float[a, b] y") -> str:
+    return f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({outputs}) {{\n{body}\n}}\n'
 
 
-def relus(first: str, last: str, count: int) -> list[NodeProto]:
-    names = [first, *(f"{last}_{i}" for i in range(1, count)), last]
-    return [helper.make_node("Relu", [a], [b], name=f"relu_{b}") for a, b in pairwise(names)]
+@pytest.fixture
+def cut(tmp_path: Path) -> Callable[..., onnx.ModelProto]:
+    """The model that ``perfc dev reduce`` writes."""
+
+    def reduced(model: onnx.ModelProto | str | Path, *words: str) -> onnx.ModelProto:
+        path = tmp_path / "whole.onnx"
+        match model:
+            case Path():
+                path = model
+            case str():
+                onnx.save(onnx.parser.parse_model(model), path)
+            case _:
+                onnx.save(model, path)
+        out = tmp_path / "small.onnx"
+        assert cli.run(["dev", "reduce", str(path), *words, "-o", str(out)]) == 0
+        return onnx.load(out)
+
+    return reduced
 
 
-def matrix(name: str, rows: int, columns: int) -> TensorProto:
-    return helper.make_tensor(name, TensorProto.FLOAT, [rows, columns], [0.5] * rows * columns)
+Cut = Callable[..., onnx.ModelProto]
 
 
 def ops(model: onnx.ModelProto) -> list[str]:
     return [n.op_type for n in model.graph.node]
 
 
-def shape_of(info: onnx.ValueInfoProto) -> list[object]:
-    return [d.dim_param or d.dim_value for d in info.type.tensor_type.shape.dim]
+def types(values: object) -> dict[str, list[object]]:
+    return {
+        i.name: [d.dim_param or d.dim_value for d in i.type.tensor_type.shape.dim]
+        for i in values  # type: ignore[attr-defined]
+    }
 
 
-def test_a_node_gets_typed_inputs_and_stands_alone() -> None:
-    result = reduce_to_node(read_model(MODELS / "resnet50.onnx.gz"), "/maxpool/MaxPool")
-    assert (result.nodes, result.total) == (1, 175)
-    assert ops(result.model) == ["MaxPool"]
-    assert [shape_of(i) for i in result.model.graph.input] == [["batch", 64, 112, 112]]
-    onnx.checker.check_model(result.model, full_check=True)
+def test_a_node_stands_alone_and_costs_what_it_cost_in_the_whole(cut: Cut) -> None:
+    whole = perfc.analyze(RESNET, dims={"batch": 8})
+    for wanted, op in (("/maxpool/MaxPool", "MaxPool"), ("/conv1/Conv", "Conv")):
+        model = cut(RESNET, "--node", wanted)
+        assert ops(model) == [op]
+        onnx.checker.check_model(model, full_check=True)
+        (node,) = (n for n in whole.source.graph.nodes if n.name == wanted)
+        alone = perfc.analyze(model, dims={"batch": 8})
+        assert alone.cost.work == whole.cost.nodes[node].work
+        assert alone.cost.traffic == whole.cost.nodes[node].traffic
+    (shape,) = types(cut(RESNET, "--node", "/maxpool/MaxPool").graph.input).values()
+    assert shape == ["batch", 64, 112, 112]
 
 
-def test_a_cut_node_costs_what_it_cost_in_the_whole() -> None:
-    path = MODELS / "resnet50.onnx.gz"
-    whole = analyze(path, dims={"batch": 8})
-    first = whole.source.graph.nodes[0]
-    cut = analyze(reduce_to_node(read_model(path), first.name).model, dims={"batch": 8})
-    assert cut.cost.work == whole.cost.nodes[first].work
-    assert cut.cost.traffic == whole.cost.nodes[first].traffic
-
-
-def test_contents_that_drive_shapes_come_along() -> None:
+def test_contents_that_drive_shapes_come_along(cut: Cut) -> None:
     path = MODELS / "gpt2.onnx.gz"
-    model = reduce_to_node(read_model(path), "node_view_4").model
+    model = cut(path, "--node", "node_view_4")
     assert ops(model)[-1] == "Reshape"
     assert "Shape" in ops(model)
-    out = model.graph.output[0].name
-    assert str(infer_shapes(model)[out]) == str(infer_shapes(path)[out])
+    name = model.graph.output[0].name
+    assert str(perfc.infer_shapes(model)[name]) == str(perfc.infer_shapes(path)[name])
 
 
-def test_numeric_contents_become_constants() -> None:
-    nodes = [
-        helper.make_node("Shape", ["w"], ["s"]),
-        helper.make_node("Reshape", ["x", "s"], ["y"], name="view"),
-    ]
-    model = reduce_to_node(model_of(nodes, "y", [matrix("w", 2, 8)]), "view").model
+def test_numbers_become_constants(cut: Cut) -> None:
+    body = "s = Shape (w)\n[view] y = Reshape (x, s)"
+    model = cut(text_of(body, "float[n, 4] x, float[2, 8] w"), "--node", "view")
     assert ops(model) == ["Reshape"]
-    assert [t.name for t in model.graph.initializer] == ["s"]
-    assert onnx.numpy_helper.to_array(model.graph.initializer[0]).tolist() == [2, 8]
+    (stored,) = model.graph.initializer
+    assert (stored.name, onnx.numpy_helper.to_array(stored).tolist()) == ("s", [2, 8])
 
 
-def test_small_constants_stay_and_large_ones_become_inputs() -> None:
-    weights = [matrix("small", 4, 4), matrix("large", 4, 4096)]
+def matrix(name: str, *shape: int) -> TensorProto:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return helper.make_tensor(name, TensorProto.FLOAT, shape, [0.5] * count)
+
+
+def test_constants_stay_up_to_a_size_and_the_model_says_whose_it_was(cut: Cut) -> None:
     nodes = [
-        helper.make_node("MatMul", ["x", "small"], ["h"], name="first"),
-        helper.make_node("MatMul", ["h", "large"], ["y"], name="second"),
+        helper.make_node("Mul", ["x", "fits"], ["h"], name="first"),
+        helper.make_node("Mul", ["h", "large"], ["y"], name="second"),
     ]
-    model = model_of(nodes, "y", weights)
-    first = reduce_to_node(model, "first").model
-    assert [i.name for i in first.graph.input] == ["x"]
-    assert [t.name for t in first.graph.initializer] == ["small"]
-    second = reduce_to_node(model, "second").model
-    assert [(i.name, shape_of(i)) for i in second.graph.input] == [
-        ("h", ["n", 4]),
-        ("large", [4, 4096]),
-    ]
-
-
-def test_a_node_of_a_subgraph_is_cut_with_its_owner() -> None:
-    def branch(name: str) -> onnx.GraphProto:
-        node = helper.make_node("Relu", ["x"], [f"{name}_y"], name=f"{name}_relu")
-        return helper.make_graph(
-            [node], name, [], [helper.make_empty_tensor_value_info(f"{name}_y")]
-        )
-
-    choice = helper.make_node(
-        "If", ["c"], ["y"], name="choice", then_branch=branch("a"), else_branch=branch("b")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1])
+    ends = [helper.make_empty_tensor_value_info(name) for name in ("y", "h")]
+    weights = [matrix("fits", SMALL), matrix("large", SMALL + 1)]
+    model = helper.make_model(
+        helper.make_graph(nodes[:1], "g", [x], ends[1:], weights[:1]),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+        producer_name="exporter",
+        producer_version="7",
     )
-    flag = helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0)
-    cast = helper.make_node("Cast", ["m"], ["c"], to=TensorProto.BOOL)
-    result = reduce_to_node(model_of([flag, cast, choice], "y", []), "b_relu")
-    assert ops(result.model) == ["If"]
-    assert {i.name for i in result.model.graph.input} == {"c", "x"}
+    first = cut(model, "--node", "first")
+    assert [t.name for t in first.graph.initializer] == ["fits"]
+    assert types(first.graph.input) == {"x": ["n", 1]}
+    said = (first.ir_version, first.producer_name, first.producer_version, first.graph.name)
+    assert said == (8, "exporter", "7", "g")
+    assert first.opset_import[0].version == 17
+    nodes[1].input[0] = "x"
+    model.graph.CopyFrom(helper.make_graph(nodes[1:], "g", [x], ends[:1], weights[1:]))
+    second = cut(model, "--node", "second")
+    assert not second.graph.initializer
+    assert types(second.graph.input) == {"x": ["n", 1], "large": [SMALL + 1]}
 
 
-def failing(before: int, after: int) -> onnx.ModelProto:
-    """A product of extents that do not go together between many sound nodes."""
-    bad = helper.make_node("MatMul", ["a", "w"], ["b"], name="bad")
-    nodes = [*relus("x", "a", before), bad, *relus("b", "y", after)]
-    return model_of(nodes, "y", [matrix("w", 5, 4)])
+def test_a_sequence_keeps_its_type_and_its_maker(cut: Cut) -> None:
+    body = """[split] rows = SplitToSequence <axis = 0, keepdims = 1> (x)
+    first = Constant <value_int = 0> ()
+    [at] y = SequenceAt (rows, first)"""
+    alone = cut(text_of(body), "--node", "split")
+    (output,) = alone.graph.output
+    element = output.type.sequence_type.elem_type.tensor_type
+    assert (element.elem_type, len(element.shape.dim)) == (TensorProto.FLOAT, 2)
+    # a sequence is no input: who makes it is kept
+    assert ops(cut(text_of(body), "--node", "at")) == ["SplitToSequence", "SequenceAt"]
+    onnx.checker.check_model(alone)
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 1), (30, 1), (3, 30)])
-def test_an_error_is_reduced_to_the_node_that_shows_it(before: int, after: int) -> None:
-    result = reduce_error(failing(before, after))
-    assert ops(result.model) == ["MatMul"]
-    assert (result.nodes, result.total) == (1, before + after + 1)
-    assert isinstance(result.error, ShapeError)
-    assert [shape_of(i) for i in result.model.graph.input] == [["n", 4]]
-    with pytest.raises(ShapeError):
-        analyze(result.model)
+def test_a_node_of_a_subgraph_is_cut_with_its_owner(cut: Cut) -> None:
+    branch = "{} () => (float[n, 4] {}_y) {{ [{}_relu] {}_y = Relu (x) }}"
+    then, other = (branch.format(*[name] * 4) for name in "ab")
+    body = f"""m = ReduceMax <keepdims = 0> (x)
+    c = Cast <to = 9> (m)
+    [choice] y = If (c) <then_branch = {then}, else_branch = {other}>"""
+    model = cut(text_of(body), "--node", "b_relu")
+    assert ops(model) == ["If"]
+    assert {i.name for i in model.graph.input} == {"c", "x"}
 
 
-def test_nodes_that_make_the_error_happen_are_kept() -> None:
-    def probe(model: onnx.ModelProto) -> None:
-        if {"Tanh", "Sigmoid"} <= set(ops(model)):
-            raise ModelError("both are there; and more")
-
-    tanh = helper.make_node("Tanh", ["a"], ["b"])
-    sigmoid = helper.make_node("Sigmoid", ["c"], ["d"])
-    nodes = [*relus("x", "a", 5), tanh, *relus("b", "c", 1), sigmoid, *relus("d", "y", 9)]
-    result = reduce_error(model_of(nodes, "y", []), probe)
-    assert "Tanh" in ops(result.model)
-    assert "Sigmoid" in ops(result.model)
-    assert result.nodes <= 3
+def chain(before: int, bad: str, after: int) -> str:
+    """Sound nodes around some that are none together."""
+    lines = [f"a{i + 1} = Relu (a{i})" for i in range(before)]
+    lines += [bad.format(f"a{before}"), *(f"b{i + 1} = Relu (b{i})" for i in range(after))]
+    body = "\n".join(["a0 = Relu (x)", *lines, f"y = Relu (b{after})"])
+    return text_of(body, "float[n, 4] x, float[5, 4] w")
 
 
-def test_a_sound_model_has_no_error_to_reduce() -> None:
-    with pytest.raises(ModelError, match="raises no error"):
-        reduce_error(model_of(relus("x", "y", 2), "y", []))
+@settings(deadline=None, max_examples=8)
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_an_error_is_reduced_to_the_node_that_shows_it(
+    tmp_path_factory: pytest.TempPathFactory, before: int, after: int
+) -> None:
+    path = tmp_path_factory.mktemp("bad") / "whole.onnx"
+    out = path.with_name("small.onnx")
+    onnx.save(onnx.parser.parse_model(chain(before, "b0 = MatMul ({}, w)", after)), path)
+    assert cli.run(["dev", "reduce", str(path), "--error", "-o", str(out)]) == 0
+    model = onnx.load(out)
+    assert ops(model) == ["MatMul"]
+    assert types(model.graph.input) == {f"a{before}": ["n", 4], "w": [5, 4]}
+    with pytest.raises(perfc.PerfcError, match="contracted extents differ: 4 and 5"):
+        perfc.analyze(model)
 
 
-def test_the_command_writes_a_model_or_prints_it(tmp_path: Path) -> None:
-    source, out = tmp_path / "bad.onnx", tmp_path / "small.onnx"
-    source.write_bytes(failing(8, 8).SerializeToString())
-    result = CliRunner().invoke(command, [str(source), "--error", "-o", str(out)])
-    assert result.exit_code == 0, result.output
-    assert "1 of 17 nodes" in result.output
-    assert "contracted extents differ: 4 and 5" in result.output
-    assert ops(onnx.load(out)) == ["MatMul"]
-    shown = CliRunner().invoke(command, [str(MODELS / "resnet50.onnx.gz"), "--node", "#1"])
-    assert "BatchNormalization" in shown.output
+def test_nodes_that_make_the_error_happen_are_kept(
+    cut: Cut, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only those who know the rows of ``x`` see that as many elements cannot be three wide."""
+    bad = """zero = Constant <value_ints = [0]> ()
+    three = Constant <value_ints = [3]> ()
+    s = Shape ({0})
+    rows = Gather <axis = 0> (s, zero)
+    wanted = Concat <axis = 0> (rows, three)
+    b0 = Reshape ({0}, wanted)"""
+    model = cut(chain(3, bad, 4), "--error")
+    kept = ops(model)
+    assert kept[-1] == "Reshape"
+    assert {"Shape", "Concat"} <= set(kept)
+    assert "Relu" not in kept
+    assert f"{len(kept)} of 15 nodes" in capsys.readouterr().err
+    with pytest.raises(perfc.PerfcError):
+        perfc.analyze(model)
 
 
-@pytest.mark.parametrize("arguments", [[], ["--node", "x", "--error"]])
-def test_one_of_node_and_error_is_asked_for(arguments: list[str]) -> None:
-    result = CliRunner().invoke(command, [str(MODELS / "resnet50.onnx.gz"), *arguments])
-    assert result.exit_code == 2
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--node"),
+        (["--node", "x", "--error"], "--error"),
+        (["--error"], "raises no error"),
+        (["--node", "#175"], "its 175 nodes are #0 to #174"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["dev", "reduce", str(RESNET), *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_node_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["dev", "reduce", str(RESNET), "--node", "#1"]) == 0
+    assert "BatchNormalization" in capsys.readouterr().out

@@ -1,53 +1,58 @@
-"""Sweeps agree with the pass point by point, and say where regimes change."""
+"""Sweeps agree with the analysis point by point, and say where regimes change."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from perfc.api import Report, analyze
-from perfc.commands.analysis.sweep import command
-from perfc.errors import ParseError
-from perfc.machine import load_machine
-from perfc.study.sweep import Regime, RegimeSpan, SizeLimit, largest, merged_spans, sweep
-from perfc.study.sweep.axes import Axis, parse_axes
-from perfc.study.sweep.data_form import render_csv, render_json
-from perfc.study.sweep.text import capacity_in_words, in_words, within
-from perfc.study.sweep.views import document
-from perfc.view.report.formats.text import render
+import perfc
+from perfc import cli
+from tests.commands.invocations import write_model
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 BERT = str(MODELS / "bert-base.onnx.gz")
+Swept = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def bert() -> Report:
-    return analyze(BERT, "a100")
+@pytest.fixture
+def swept(capsys: pytest.CaptureFixture[str]) -> Swept:
+    """What ``perfc sweep`` prints: JSON, or the text of another format."""
+
+    def sweep(*words: str, form: str = "json") -> Any:
+        assert cli.run(["sweep", *words, "--output-format", form]) == 0
+        out = capsys.readouterr().out
+        return json.loads(out) if form == "json" else out
+
+    return sweep
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("batch=3", (3,)),
-        ("batch=1:4", (1, 2, 3, 4)),
-        ("batch=1:10:4", (1, 5, 9)),
-        ("batch=1:20:*3", (1, 3, 9)),
-        ("batch=8,2,4", (2, 4, 8)),
-        ("batch=1:4:*2,100", (1, 2, 4, 100)),
+        ("n=3", [3]),
+        ("n=1:4", [1, 2, 3, 4]),
+        ("n=1:10:4", [1, 5, 9]),
+        ("n=1:20:*3", [1, 3, 9]),
+        ("n=8,2,4", [2, 4, 8]),
+        ("n=1:4:*2,100", [1, 2, 4, 100]),
     ],
 )
-def test_ranges_are_read(text: str, values: tuple[int, ...]) -> None:
-    assert parse_axes([text]) == (Axis("batch", values),)
-
-
-def test_several_symbols_with_commas_or_repeated() -> None:
-    expected = (Axis("b", (1, 2)), Axis("s", (64, 128)))
-    assert parse_axes(["b=1:2,s=64,128"]) == parse_axes(["b=1:2", "s=64,128"]) == expected
+def test_ranges_are_read(text: str, values: list[int], tmp_path: Path, swept: Swept) -> None:
+    write_model(tmp_path / "m.onnx")
+    tree = swept(str(tmp_path / "m.onnx"), "--dim", text, "--no-predict")
+    assert [p["dims"]["n"] for p in tree["points"]] == values
+    for p in tree["points"]:
+        assert p["time_s"] == p["sustained_s"]
+        assert p["low_s"] is None
 
 
 @pytest.mark.parametrize(
@@ -63,151 +68,115 @@ def test_several_symbols_with_commas_or_repeated() -> None:
         "batch=1:8:0",
         "batch=a:b",
         "batch=1:999999",
-        "b=1:100,s=1:100",
-        "b=1,b=2",
-        "b=-1:3",
+        "batch=1:100,seq=1:101",
+        "batch=1,batch=2",
+        "batch=-1:3",
     ],
 )
-def test_a_range_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ParseError):
-        parse_axes([text])
-
-
-@pytest.mark.parametrize("runtime", ["ort", "eager"])
-@pytest.mark.parametrize("target", ["a100", "t4", "generic-x86-64"])
-def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
-    report = analyze(MODELS / "swin-t.onnx.gz", target, runtime=runtime)
-    result = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
-    for p in result.points:
-        table = report.at(p.dims).roofline
-        assert p.sustained_s == pytest.approx(table.time_s, rel=1e-12)
-        assert p.floor_s == pytest.approx(table.floor_s, rel=1e-12)
-        assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)
+def test_a_range_that_is_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sweep", BERT, "--dim", text]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
 
 
 @pytest.mark.parametrize(
     ("name", "target", "runtime", "dtype"),
     [
         ("resnet50", "a100", "ort", ""),
-        ("resnet50", "rtx4090", "eager", "f16"),
         ("resnet50", "generic-x86-64", "ort-cpu", ""),
-        ("gpt2", "h200", "eager", ""),
+        ("gpt2", "h200", "eager", "f16"),
     ],
 )
-def test_a_point_is_predicted_as_analyze_predicts_it(
-    name: str, target: str, runtime: str, dtype: str
+def test_a_point_is_what_analyze_says(
+    name: str, target: str, runtime: str, dtype: str, swept: Swept
 ) -> None:
     path = MODELS / f"{name}.onnx.gz"
     sizes = {"seq": 64} if name == "gpt2" else {}
-    report = analyze(path, "h100", dims=sizes, runtime=runtime, dtype=dtype)
-    machine = load_machine(target)
-    result = sweep(report, (Axis("batch", (1, 32)),), [machine])
-    for p in result.points:
-        alone = analyze(path, target, dims={**sizes, **p.dims}, runtime=runtime, dtype=dtype)
-        assert p.predicted == alone.prediction.total
-        assert p.report is not None
-        assert p.report.deployment.dims == alone.deployment.dims
-        assert p.report.with_(dtype="f16").env == p.report.env
-        assert p.time_s == alone.prediction.total.time_s
-        assert p.floor_s == alone.roofline.floor_s
+    how = [*(f"--dim={k}={v}" for k, v in sizes.items()), "--runtime", runtime]
+    how += ["--dtype", dtype] if dtype else []
+    tree = swept(str(path), "-t", target, "--dim", "batch=1,7,64", *how)
+    for p in tree["points"]:
+        dims = {**sizes, **p["dims"]}
+        alone = perfc.analyze(path, target, dims=dims, runtime=runtime, dtype=dtype)
+        total, table = alone.prediction.total, alone.roofline
+        assert (p["time_s"], p["floor_s"]) == (total.time_s, table.floor_s)
+        assert (p["low_s"], p["high_s"]) == (total.low_s, total.high_s)
+        assert p["sustained_s"] == pytest.approx(table.time_s, rel=1e-12)
+        assert p["launch_s"] == pytest.approx(table.launch_gap_s, rel=1e-12)
+    for key in ("floor_s", "memory_bytes"):
+        assert [p[key] for p in tree["points"]] == sorted(p[key] for p in tree["points"])
 
 
-def test_without_predictions_times_are_sustained(bert: Report) -> None:
-    result = sweep(bert, parse_axes(["batch=1:4:*2"]), [bert.machine], predict=False)
-    assert all(p.predicted is None and p.time_s == p.sustained_s for p in result.points)
-    assert "time is at sustained rates" in render(document(result), 140)
-    (first, *_) = json.loads(render_json(result))["points"]
-    assert first["low_s"] is None
+def spans_of(tree: Any) -> list[tuple[str, int, int]]:
+    return [(s["regime"], s["first"], s["last"]) for s in tree["crossovers"][0]["spans"]]
 
 
-def test_floors_stay_below_times_and_grow_with_the_batch(bert: Report) -> None:
-    points = sweep(bert, parse_axes(["batch=1:64:*2"]), [bert.machine]).points
-    assert all(p.floor_s <= p.time_s for p in points)
-    assert [p.floor_s for p in points] == sorted(p.floor_s for p in points)
-    assert [p.memory_bytes for p in points] == sorted(p.memory_bytes for p in points)
+def test_a_crossover_between_coarse_points_is_the_one_of_all_points(swept: Swept) -> None:
+    coarse, fine = (
+        spans_of(swept(BERT, "-t", "a100", "--dim", text, "--no-predict", "--top", "0"))
+        for text in ("batch=1:32:*2", "batch=1:32")
+    )
+    assert coarse[0] == fine[0]
+    assert coarse[0][0] == "launch"
+    assert {first for _, first, _ in coarse} <= {first for _, first, _ in fine}
+    assert all(last + 1 == after for (_, _, last), (_, after, _) in pairwise(fine))
 
 
-def test_a_crossover_between_coarse_points_is_the_one_of_all_points(bert: Report) -> None:
-    coarse = sweep(bert, parse_axes(["batch=1:64:*2"]), [bert.machine], top=0).crossovers[0]
-    fine = sweep(bert, parse_axes(["batch=1:64"]), [bert.machine], top=0).crossovers[0]
-    assert coarse.spans[0] == fine.spans[0]
-    assert coarse.spans[0].regime is Regime.LAUNCH
-    assert {s.first for s in coarse.spans} <= {s.first for s in fine.spans}
+def test_capacity_is_the_edge_of_the_peak(swept: Swept) -> None:
+    words = (BERT, "-t", "t4", "--no-predict", "--dim", "seq=128")
+    (capacity,) = swept(*words, "--dim", "batch=1,2")["capacities"]
+    largest = capacity["largest"]
+    points = swept(*words, "--dim", f"batch={largest},{largest + 1}")["points"]
+    assert [p["fits"] for p in points] == [True, False]
 
 
-def test_a_third_regime_between_two_points_is_found() -> None:
-    def at(v: int) -> Regime:
-        return Regime.LAUNCH if v < 5 else Regime.COMPUTE if v < 40 else Regime.MEMORY
-
-    assert merged_spans((1, 64), at) == merged_spans(range(1, 65), at)
-
-
-def test_spans_meet_and_bisection_finds_the_change() -> None:
-    spans = merged_spans((1, 100, 200), lambda v: Regime.LAUNCH if v < 37 else Regime.COMPUTE)
-    assert spans == (RegimeSpan(Regime.LAUNCH, 1, 36), RegimeSpan(Regime.COMPUTE, 37, 200))
-    assert in_words(spans, "batch") == "launch-bound up to batch 36, compute-bound from batch 37"
-
-
-def test_one_regime_and_many_are_said_in_words() -> None:
-    compute, memory = Regime.COMPUTE, Regime.MEMORY
-    assert in_words((RegimeSpan(compute, 1, 8),), "n") == "compute-bound from n 1 to 8"
-    assert in_words((RegimeSpan(compute, 8, 8),), "n") == "compute-bound at n 8"
-    spans = [RegimeSpan((compute, memory)[i % 2], i, i) for i in range(1, 8)]
-    assert "alternating between compute and memory from n 2 to 6" in in_words(spans, "n")
-
-
-def test_the_largest_value_that_fits() -> None:
-    assert largest(lambda v: v <= 1431) == 1431
-    assert largest(lambda v: False) == 0
-    assert largest(lambda v: True) is None
-    c = SizeLimit("a100", "batch", {}, 80 << 30, 511)
-    assert capacity_in_words(c, c.symbol) == "does not fit in 80.0 GiB from batch 512"
-
-
-def test_capacity_is_the_edge_of_the_peak(bert: Report) -> None:
-    machine = load_machine("t4")
-    result = sweep(bert, (Axis("seq", (128,)), Axis("batch", (1, 2))), [machine])
-    c = result.capacities[0]
-    assert c.largest is not None
-    edge = sweep(bert, (Axis("seq", (128,)), Axis("batch", (c.largest, c.largest + 1))), [machine])
-    assert [p.fits for p in edge.points] == [True, False]
-
-
-def test_the_other_symbols_are_fixed_in_turn(bert: Report) -> None:
-    result = sweep(bert, parse_axes(["batch=1,2", "seq=64,128"]), [bert.machine], top=1)
-    assert [p.dims for p in result.points] == [
+def test_the_other_symbols_are_fixed_in_turn(swept: Swept) -> None:
+    tree = swept(BERT, "--dim", "batch=1,2,seq=64,128", "--no-predict")
+    assert [p["dims"] for p in tree["points"]] == [
         {"batch": b, "seq": s} for s in (64, 128) for b in (1, 2)
     ]
-    assert [c.fixed for c in result.crossovers if c.what == "model"] == [{"seq": 64}, {"seq": 128}]
+    fixed = [c["fixed"] for c in tree["crossovers"] if c["what"] == "model"]
+    assert fixed == [{"seq": 64}, {"seq": 128}]
 
 
-def test_text_csv_and_json_hold_the_same_points(bert: Report) -> None:
-    result = sweep(bert, parse_axes(["batch=1:40"]), [bert.machine])
-    rows = list(csv.DictReader(io.StringIO(render_csv(result))))
-    data = json.loads(render_json(result))
-    assert len(rows) == len(data["points"]) == 40
-    assert [float(r["time_s"]) for r in rows] == [p["time_s"] for p in data["points"]]
-    assert data["assumed"] == {"seq": bert.env["seq"]}
-    text = " ".join(render(document(result), 140).split())
+def test_text_csv_and_json_hold_the_same_points(swept: Swept) -> None:
+    words = (BERT, "--dim", "batch=1:40", "-t", "t4", "--no-predict", "--top", "0")
+    tree = swept(*words)
+    rows = list(csv.DictReader(io.StringIO(swept(*words, form="csv"))))
+    assert len(rows) == len(tree["points"]) == 40
+    assert [float(r["time_s"]) for r in rows] == [p["time_s"] for p in tree["points"]]
+    assert tree["assumed"] == {"seq": 128}
+    text = " ".join(swept(*words, form="text").split())
     assert "compute-bound from batch" in text
     assert "of 40 points" in text
+    assert "time is at sustained rates" in text
 
 
-def test_the_largest_sizes_within_a_time_are_said(bert: Report) -> None:
-    points = sweep(bert, parse_axes(["batch=1:8,seq=64"]), [bert.machine]).points
-    slo_s = next(p.time_s for p in points if p.dims["batch"] == 5)
-    (line,) = within(sweep(bert, parse_axes(["batch=1:8,seq=64"]), [bert.machine]), slo_s)
-    sure = [p.dims["batch"] for p in points if p.predicted and p.predicted.high_s <= slo_s]
-    assert ": batch 5, seq 64; with its whole interval " in line
-    assert line.endswith(f"batch {max(sure)}, seq 64" if sure else "none")
-    (line,) = within(sweep(bert, parse_axes(["batch=1,seq=64"]), [bert.machine]), 1e-6)
-    assert line.endswith("within 1.00 µs: none; with its whole interval none")
+def test_the_largest_sizes_within_a_time_are_said(swept: Swept) -> None:
+    words = (BERT, "-t", "a100", "--dim", "batch=1:8,seq=64", "--top", "0")
+    points = swept(*words)["points"]
+    limit_s = next(p["time_s"] for p in points if p["dims"]["batch"] == 5)
+    sure = [p["dims"]["batch"] for p in points if p["high_s"] <= limit_s]
+    text = " ".join(swept(*words, "--slo", f"{limit_s * 1e6 + 1e-3:.3f}us", form="text").split())
+    most = f"batch {max(sure)}, seq 64" if sure else "none"
+    assert f": batch 5, seq 64; with its whole interval {most}" in text
+    text = " ".join(swept(*words, "--slo", "1us", form="text").split())
+    assert "within 1.00 µs: none; with its whole interval none" in text
 
 
-def test_the_command_takes_several_targets() -> None:
-    arguments = [BERT, "--dim", "batch=1:4:*2,seq=64", "--target", "a100,t4"]
-    result = CliRunner().invoke(command, [*arguments, "--output-format", "csv"])
-    assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
-    assert len(lines) == 1 + 2 * 3
-    assert lines[0].startswith("target,batch,seq,time_s")
+@settings(max_examples=40)
+@given(st.text("lcm", min_size=1, max_size=60), st.integers(1, 9))
+def test_spans_of_some_values_are_those_of_all_that_they_could_see(kinds: str, step: int) -> None:
+    """Bisection keeps the ends of all spans in which one of the values lies."""
+    from perfc.study.sweep.search import merged_spans
+
+    values = [*range(0, len(kinds), step), len(kinds) - 1]
+    spans = merged_spans(sorted({*values}), lambda value: kinds[value])
+    assert spans[0].first == 0
+    assert spans[-1].last == len(kinds) - 1
+    for one, after in pairwise(spans):
+        assert one.last + 1 == after.first
+        assert kinds[one.last] == one.regime != after.regime == kinds[after.first]
+    for value in values:
+        (holder,) = (s for s in spans if s.first <= value <= s.last)
+        assert holder.regime == kinds[value]

@@ -7,29 +7,24 @@ from typing import Any
 import pytest
 
 import perfc
+from perfc import testing
 from perfc.api import Report
 from perfc.errors import PerfcError
-from perfc.ir.symbolic.evaluate import evaluate
-from perfc.ir.syntax.parse import parse
 
-SIZED = """perfir 1
-module @m
-dim batch in 1.. = 1
-dim seq in 1.. = 4
-
-graph @main(%x: f32[batch, seq, 64]) {
-  %w = weight {location="w.bin"} : f32[64, 64]
-  %v = weight {location="v.bin"} : f32[64, 256]
-  %a = matmul(%x, %w) : ?
-  %b = relu(%a) : ?
-  %c = matmul(%b, %v) : ?
-  return %c
-}
-"""
+SIZED = testing.module(
+    "%x: f32[batch, seq, 64]",
+    '%w = weight {location="w.bin"} : f32[64, 64]',
+    '%v = weight {location="v.bin"} : f32[64, 256]',
+    "%a = matmul(%x, %w) : ?",
+    "%b = relu(%a) : ?",
+    "%c = matmul(%b, %v) : ?",
+    batch=1,
+    seq=4,
+)
 
 
 def report(**how: Any) -> Report:
-    return perfc.analyze(parse(SIZED).module, how.pop("target", "a100"), **how)
+    return perfc.analyze(SIZED, how.pop("target", "a100"), **how)
 
 
 def found(r: Report) -> tuple[Any, ...]:
@@ -65,7 +60,8 @@ def test_half_the_bits_are_half_the_bytes() -> None:
     full = report(dims=sizes)
     half = full.with_(dtype="f16")
     for r, nbytes in ((full, 4), (half, 2), (half.with_(dtype=""), 4)):
-        assert evaluate(r.cost.traffic.nbytes, r.env) == nbytes * elements
+        total = r.views.summary
+        assert total.read_bytes.value + total.write_bytes.value == nbytes * elements
         assert (r.dtype, r.machine.name) == (r.deployment.dtype, full.machine.name)
 
 

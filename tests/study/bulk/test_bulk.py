@@ -10,20 +10,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from shutil import copyfile
 
 import pytest
-from click.testing import CliRunner
 
-from perfc.commands.analysis import compare
-from perfc.commands.workloads.bulk import command, summary
-from perfc.deployment import Deployment
-from perfc.errors import ModelError, ParseError
-from perfc.study.bulk.jobs import BulkSetting, ModelJob, Shard, model_paths
-from perfc.study.bulk.pool import PoolWorker, WorkerLimits
-from perfc.study.bulk.run import BulkResult
-from perfc.study.bulk.table import locked
+from perfc import cli
 
 pytest.importorskip("pyarrow")
 EXAMPLES = Path("examples/models").resolve()
@@ -39,10 +33,10 @@ def rows_in(folder: Path) -> list[dict[str, object]]:
 
 
 def bulk(*arguments: object) -> str:
-    """Run ``perfc bulk`` and return its output."""
-    words = [str(argument) for argument in arguments]
-    result = CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
-    return f"{result.return_value or 0}: {result.output}"
+    """Run ``perfc bulk`` and return its exit code and output."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(out):
+        code = cli.run(["bulk", *map(str, arguments)])
+    return f"{code}: {out.getvalue()}"
 
 
 @pytest.fixture
@@ -68,8 +62,9 @@ def test_rows_are_those_of_compare_and_failures_have_a_row(models: Path, tmp_pat
         ("broken.onnx.gz", False): 4,
     }
     asked = [str(models / "bert.onnx.gz"), "-t", "h100", "--batch", "8"]
-    printed = CliRunner().invoke(compare.command, [*asked, "--output-format", "json"]).output
-    same = json.loads(printed)["rows"][0]
+    with redirect_stdout(StringIO()) as out:
+        assert cli.run(["compare", *asked, "--output-format", "json"]) == 0
+    same = json.loads(out.getvalue())["rows"][0]
     mine = next(
         row
         for row in rows
@@ -96,8 +91,8 @@ def test_a_finished_run_is_continued_with_what_is_new(models: Path, tmp_path: Pa
 
 def test_rows_of_other_options_are_not_mixed(models: Path, tmp_path: Path) -> None:
     bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
-    with pytest.raises(ParseError, match="rows of another predictions"):
-        bulk(models / "broken.onnx.gz", "-t", "a100", "--no-predict", "-o", tmp_path / "out")
+    said = bulk(models / "broken.onnx.gz", "-t", "a100", "--no-predict", "-o", tmp_path / "out")
+    assert "rows of another predictions" in said
 
 
 def test_shards_divide_the_models(models: Path, tmp_path: Path) -> None:
@@ -108,9 +103,10 @@ def test_shards_divide_the_models(models: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/-2", ""])
-def test_no_shard(text: str) -> None:
-    with pytest.raises(ParseError, match="is no shard"):
-        Shard.parse(text)
+def test_no_shard(text: str, tmp_path: Path) -> None:
+    said = bulk(RESNET, "-t", "a100", "--shard", text, "-o", tmp_path / "out")
+    assert said.startswith("2: ")
+    assert "is no shard" in said
 
 
 def test_a_model_beyond_a_limit_has_a_row(models: Path, tmp_path: Path) -> None:
@@ -123,6 +119,10 @@ def test_a_model_beyond_a_limit_has_a_row(models: Path, tmp_path: Path) -> None:
 
 
 def test_a_worker_that_ends_costs_its_model_only(models: Path) -> None:
+    from perfc.deployment import Deployment
+    from perfc.study.bulk.jobs import BulkSetting, ModelJob
+    from perfc.study.bulk.pool import PoolWorker, WorkerLimits
+
     setting = BulkSetting("t4", Deployment().with_values({"target": "t4"}))
     job = ModelJob(str(models / "broken.onnx.gz"), 8, 0, ("t4",))
     worker = PoolWorker([setting], predict=False, limits=WorkerLimits(60.0, 4 << 30))
@@ -159,6 +159,9 @@ def test_no_row_is_lost_or_doubled_by_a_kill(tmp_path: Path, seconds: float) -> 
 
 
 def test_runs_into_one_folder_wait_for_each_other(models: Path, tmp_path: Path) -> None:
+    from perfc.study.bulk.jobs import Shard
+    from perfc.study.bulk.table import locked
+
     out = tmp_path / "out"
     words = [sys.executable, "-m", "perfc", "bulk", "--no-predict", "-t", "a100", "-o", str(out)]
     runs = [subprocess.Popen([*words, str(path)]) for path in sorted(models.glob("*.gz"))]
@@ -183,8 +186,8 @@ def test_a_lock_that_a_killed_run_left_is_taken_over(models: Path, tmp_path: Pat
     lock.unlink()
     (tmp_path / "precious").write_text("content")
     lock.symlink_to(tmp_path / "precious")
-    with pytest.raises(ModelError, match="symbolic links"):
-        bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
+    said = bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
+    assert "symbolic links" in said
     assert (tmp_path / "precious").read_text() == "content"
 
 
@@ -210,9 +213,8 @@ def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path
     said = bulk(models / "bert.onnx.gz", "-t", "a100", "--value", "nothing=1", "-o", out)
     assert "1 failed" in said
     assert "nothing" in str(rows_in(out)[0]["error"])
-    with pytest.raises(ParseError, match="is no duration") as caught:
-        bulk(models / "bert.onnx.gz", "--timeout", "soon", "-o", out)
-    assert caught.value.where == "--timeout"
+    said = bulk(models / "bert.onnx.gz", "--timeout", "soon", "-o", out)
+    assert said.startswith("2: error: --timeout: 'soon' is no duration")
 
 
 def test_a_folder_is_its_models_and_each_failure_has_its_line(models: Path, tmp_path: Path) -> None:
@@ -232,18 +234,11 @@ def test_a_folder_is_its_models_and_each_failure_has_its_line(models: Path, tmp_
     assert bulk(models / "inner", *arguments[1:], tmp_path / "failed").startswith("2: ")
     assert bulk(models / "bert.onnx.gz", *arguments[2:], tmp_path / "out").startswith("0: 0 models")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match="no models in this folder"):
-        bulk(tmp_path / "empty", *arguments[2:], tmp_path / "out")
+    said = bulk(tmp_path / "empty", *arguments[2:], tmp_path / "out")
+    assert "no models in this folder" in said
 
 
-def test_patterns_name_files_once(models: Path) -> None:
-    found = [*model_paths([f"{models}/*.gz", str(models / "bert.onnx.gz")])]
-    assert len(found) == 3 == len(set(found))
-    with pytest.raises(ModelError, match="no such files"):
-        [*model_paths([f"{models}/*.pt2"])]
-
-
-def test_summary() -> None:
-    assert summary(BulkResult(Path("o"), 9, 4, (("m", "a"), ("m", "b")), True, 8, 2.0)) == (
-        "4 models in 2.0 s (2.0/s), 1 failed; 8 rows in o"
-    )
+def test_patterns_name_files_once(models: Path, tmp_path: Path) -> None:
+    words = ("-t", "t4", "--no-predict", "-o", tmp_path / "out")
+    assert "3 models in" in bulk(f"{models}/*.gz", models / "bert.onnx.gz", *words)
+    assert "no such files" in bulk(f"{models}/*.pt2", *words)

@@ -13,10 +13,6 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.deployment import Deployment
-from perfc.machine import list_machines, load_machine
-from perfc.study.comparison import LimitStatus, ModelSetting, Order, compare
-from perfc.view.report import Verdict
 
 EXAMPLES = Path(__file__).parents[3] / "examples/models"
 RESNET = str(EXAMPLES / "resnet50.onnx.gz")
@@ -53,12 +49,46 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, obje
 
 @pytest.mark.parametrize("way", [{}, {"dtype": "f16"}, {"runtime": "eager"}])
 def test_a_row_is_what_analyze_says_of_that_machine(way: Mapping[str, str]) -> None:
-    how = Deployment(dims={"batch": 8}).with_values(way)
-    machines = [load_machine(name) for name in ("t4", "a100", "generic-x86-64")]
-    found = compare([ModelSetting(RESNET, how)], machines, order=Order.GIVEN)
-    for row, machine in zip(found.rows, machines, strict=True):
-        alone = perfc.analyze(RESNET, machine.name, deployment=how)
-        assert row.verdict == Verdict.of(alone)
+    targets = ("t4", "a100", "generic-x86-64")
+    found = perfc.compare(RESNET, targets, batch=8, **way)  # type: ignore[arg-type]
+    alone = [perfc.analyze(RESNET, t, batch=8, **way).verdict for t in targets]  # type: ignore[arg-type]
+    assert [row.verdict for row in found.rows] == sorted(alone, key=lambda v: v.time_s)
+
+
+@pytest.mark.parametrize(
+    ("order", "key"), [("floor", "floor_s"), ("target", "target"), ("time", "time_s")]
+)
+def test_rows_are_ordered_with_what_ifs_last(
+    order: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (BERT, RESNET, "-t", "gaudi3,t4,a100", "--runtime", "ort", "--sort", order)
+    found = rows(capsys, *words)
+    names = [Path(m).name for m in (BERT, RESNET)]
+    ways = [(r["model"], r["target"] == "gaudi3") for r in found]
+    assert ways == [(m, w) for m in names for w in (False, False, True)]
+    for first in (0, 3):
+        assert found[first][key] <= found[first + 1][key]  # type: ignore[operator]
+    given = rows(capsys, *words[:-1], "given")
+    assert [r["target"] for r in given[:3]] == ["gaudi3", "t4", "a100-sxm4-80gb"]
+    _, text, _ = said(capsys, "compare", *words)
+    assert "gaudi3 (what-if)" in text
+    assert "what-if: ort does not run on gaudi3" in text
+    assert f"each model sorted by {order}; rows that do not fit and what-ifs come last" in text
+
+
+def test_the_best_of_each_model_and_what_may_be_as_fast_are_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (RESNET, "-t", "a100,h100,t4,rtx4090,gaudi3", "--batch", "8")
+    found = [r for r in rows(capsys, *words) if r["target"] != "gaudi3"]
+    text = " ".join(said(capsys, "compare", *words)[1].split())
+    fastest = min(found, key=lambda r: float(str(r["time_s"])))
+    cheapest = min(found, key=lambda r: float(str(r["price_per_million"] or math.inf)))
+    least = min(found, key=lambda r: float(str(r["energy_j"] or math.inf)))
+    for word, row in (("fastest", fastest), ("cheapest", cheapest), ("least energy", least)):
+        assert f"{word} {row['target']} (" in text
+    ties = sum(float(str(r["low_s"])) <= float(str(fastest["time_s"])) for r in found) - 1
+    assert (f"{ties} other row" in text) == bool(ties)
 
 
 def test_targets_come_with_commas_or_repeated_and_the_best_is_first(
@@ -75,7 +105,8 @@ def test_targets_come_with_commas_or_repeated_and_the_best_is_first(
 
 def test_all_names_every_target(capsys: pytest.CaptureFixture[str]) -> None:
     found = rows(capsys, RESNET, "-t", "all", "--no-predict")
-    assert {r["target"] for r in found} == {t.name for t in list_machines()}
+    _, listed, _ = said(capsys, "targets", "list", "--output-format", "json")
+    assert {r["target"] for r in found} == {t["name"] for t in json.loads(listed)["targets"]}
     assert all(r["low_s"] == r["time_s"] == r["high_s"] for r in found)
 
 
@@ -122,14 +153,15 @@ def test_a_time_asked_for_marks_rows_and_decides_the_exit_code(
     assert "no row has a predicted time of 1.00 µs or less" in out
 
 
-def test_what_does_not_fit_is_last_and_never_in_time() -> None:
-    setting = ModelSetting(RESNET, Deployment(dims={"batch": 20000}))
-    machines = [load_machine(n) for n in ("rtx5090", "mi300x", "b300-sxm-270gb")]
-    found = compare([setting], machines, predict=False, slo_s=1e6)
-    fits = [r.fits for r in found.rows]
-    assert fits == sorted(fits, reverse=True)
-    assert not fits[-1]
-    assert found.rows[-1].standing(1e6) is LimitStatus.MISSES
+def test_what_does_not_fit_is_last_and_never_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (RESNET, "-t", "rtx5090,mi300x,b300-sxm-270gb", "--batch", "20000", "--no-predict")
+    code, out, _ = said(capsys, "compare", *words, "--slo", "1000s", "--output-format", "csv")
+    found = [(r["fits"], r["in_time"]) for r in csv.DictReader(io.StringIO(out))]
+    assert code == 0
+    assert found[0] == ("true", "yes")
+    assert found[-1] == ("false", "no")
+    assert sorted(found, reverse=True) == found
+    assert ", does not fit" in said(capsys, "compare", *words)[1]
 
 
 def test_prices_are_those_that_somebody_states(
@@ -156,7 +188,7 @@ def test_prices_are_those_that_somebody_states(
     _, out, _ = said(capsys, "compare", *base)
     assert "2 USD per hour for a100-sxm4-80gb: an offer, 2026-11-01" in out
     own = tmp_path / "mine.toml"
-    text = load_machine("l4").path.read_text()
+    text = (EXAMPLES.parents[1] / "perfc/targets/l4.toml").read_text()
     price = '[source.offer]\norigin = "vendor"\ntitle = "a list"\ndate = "2026"\n'
     own.write_text(f'{text}\n{price}[price]\neur_per_hour = {{ value = 0.9, from = "offer" }}\n')
     row = rows(capsys, RESNET, "-t", str(own))[0]
