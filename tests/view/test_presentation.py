@@ -16,14 +16,7 @@ from onnx import TensorProto, helper
 
 import perfc
 from perfc import cli
-from perfc.common.formats import SUFFIXES
 from perfc.errors import MissingExtraError
-from perfc.machine import load_machine
-from perfc.study.sweep import Sweep, sweep
-from perfc.study.sweep.axes import Axis
-from perfc.view.presentation import FORMATS
-from perfc.view.report.formats.screen import percents
-from perfc.view.report.units import Unit, quantity
 from tests.commands.invocations import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +27,12 @@ HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>&\x1b[31
 @pytest.fixture(scope="module")
 def resnet() -> perfc.Report:
     return perfc.analyze(RESNET, "a100", batch=8)
+
+
+def shown(time_s: float) -> str:
+    """A time in three digits."""
+    number, unit = (1e3 * time_s, "ms") if time_s >= 1e-3 else (1e6 * time_s, "µs")
+    return f"{f'{number:#.3g}'.rstrip('.')} {unit}"
 
 
 def hostile() -> perfc.Report:
@@ -52,11 +51,11 @@ def test_an_echo_is_three_lines_with_the_answer(resnet: perfc.Report) -> None:
     title, takes, could = repr(resnet).splitlines()
     verdict = resnet.views.verdict
     assert title.startswith("resnet50.onnx.gz on NVIDIA A100 SXM4 80 GB · batch 8")
-    assert quantity(verdict.expected.mid, Unit.SECOND) in takes
-    assert quantity(verdict.expected.high, Unit.SECOND) in takes
+    assert shown(verdict.expected.mid) in takes
+    assert shown(verdict.expected.high) in takes
     assert verdict.confidence is not None
     assert f"confidence {verdict.confidence.grade.value}" in takes
-    assert f"lower bound {quantity(verdict.floor_s, Unit.SECOND)}" in could
+    assert f"lower bound {shown(verdict.floor_s)}" in could
     assert max(map(len, (title, takes, could))) <= 120
 
 
@@ -111,8 +110,8 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
     for limit in v.limits:
         if limit.share > 0.01:
             assert limit.title in words
-    assert quantity(v.expected.mid, Unit.SECOND) in words
-    assert quantity(v.floor_s, Unit.SECOND) in words
+    assert shown(v.expected.mid) in words
+    assert shown(v.floor_s) in words
     for said in ("where the time goes", "what would help", "Conv 3x3", "activations during"):
         assert said in words
     widths = [
@@ -120,10 +119,8 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
         for name, value in result.attributes
         if name == "style" and (match := re.fullmatch(r"width:([\d.]+)%", value or ""))
     ]
-    shown = [
-        one.share for one, percent in zip(v.limits, percents(v.limits), strict=True) if percent
-    ]
-    assert widths[: len(shown)] == pytest.approx([100 * share for share in shown], abs=0.05)
+    largest = [100 * one.share for one in v.limits[:4]]
+    assert widths[:4] == pytest.approx(largest, abs=0.05)
     assert result.tags.count("rect") > 30
 
 
@@ -162,10 +159,6 @@ def test_a_saved_file_is_what_the_command_line_writes(
     assert cli.run([*line, "-o", str(theirs)]) == 0
     assert mine.read_text(encoding="utf-8") == theirs.read_text(encoding="utf-8")
     assert mine.stat().st_size > 500
-
-
-def test_the_formats_are_those_whose_suffixes_are_known() -> None:
-    assert set(FORMATS) <= set(SUFFIXES)
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "report.onnx", "nowhere/report.json"])
@@ -289,7 +282,11 @@ def test_a_module_of_pytorch_is_exported(capfd: pytest.CaptureFixture[str]) -> N
     assert len(compared.rows) == 2
 
 
-def swept(model: object) -> Sweep:
+def swept(model: Any) -> Any:
+    from perfc.machine import load_machine
+    from perfc.study.sweep import sweep
+    from perfc.study.sweep.axes import Axis
+
     return sweep(perfc.analyze(model), [Axis("batch", (1, 2, 4))], [load_machine("a100")])
 
 
@@ -299,13 +296,13 @@ def test_other_answers_echo_shortly_and_as_a_table_without_scripts(of: str) -> N
     match of:
         case "sweep":
             result = swept(RESNET)
-            number = quantity(result.points[-1].time_s, Unit.SECOND)
+            number = shown(result.points[-1].time_s)
         case "prediction":
             result = perfc.predict(RESNET, "rtx4090", batch=256)
-            number = quantity(result.value, Unit.SECOND)
+            number = shown(result.value)
         case _:
             result = perfc.compare(RESNET, ["a100", "h100"])
-            number = quantity(result.rows[0].time_s, Unit.SECOND)
+            number = shown(result.rows[0].time_s)
     echo = repr(result)
     assert number in echo
     assert max(map(len, echo.splitlines())) <= 120
