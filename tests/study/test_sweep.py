@@ -25,7 +25,7 @@ Swept = Callable[..., Any]
 
 @pytest.fixture
 def swept(capsys: pytest.CaptureFixture[str]) -> Swept:
-    """What ``perfc sweep`` prints: JSON, or the text of another format."""
+    """Output of ``perfc sweep``: JSON, or the text of another format."""
 
     def sweep(*words: str, form: str = "json") -> Any:
         assert cli.run(["sweep", *words, "--output-format", form]) == 0

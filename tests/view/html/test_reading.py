@@ -17,7 +17,7 @@ BOTTOM = "s => document.querySelector(s).getBoundingClientRect().bottom"
 
 
 def search(found: Opened, words: str) -> list[str]:
-    """What the search lists, as a reader types."""
+    """Lines of the search, as a reader types."""
     found.tab.keyboard.press("Escape")
     found.tab.keyboard.press("/")
     found.tab.keyboard.type(words)

@@ -41,7 +41,7 @@ def as_json(report: perfc.Report) -> Any:
 
 @pytest.fixture(scope="module")
 def shown() -> Any:
-    """What ``perfc analyze`` prints of ResNet-50 with options, each asked once."""
+    """Output of ``perfc analyze`` of ResNet-50 with options, each asked once."""
     known: dict[tuple[str, ...], str] = {}
 
     def printed(*more: str) -> str:

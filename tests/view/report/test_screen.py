@@ -54,7 +54,7 @@ def views_of(name: str) -> Any:
 
 
 def printed(name: str, width: int, *more: str) -> str:
-    """What the command prints on a terminal of a width."""
+    """Output of the command on a terminal of a width."""
     target, how = SETTINGS[name]
     given = [f"--{key}={value}" for key, value in how.items() if key != "dims"]
     given += [f"--dim={key}={value}" for key, value in how.get("dims", {}).items()]
