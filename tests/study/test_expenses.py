@@ -9,21 +9,17 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import (
     Offer,
     Prices,
-    Region,
     RentalTerms,
     offers_of,
     region_named,
 )
 from perfc.deployment.prices.offers import all_offers
-from perfc.deployment.prices.regions import J_PER_KWH, regions
+from perfc.deployment.prices.regions import regions
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.study.comparison.amounts import mass, span
-from perfc.study.comparison.bill import HOST, Bill, Host
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
 TABLE = """\
@@ -162,26 +158,6 @@ def test_regions_are_those_of_countries_and_clouds() -> None:
             region_named(wrong)
 
 
-def test_a_bill_adds_up() -> None:
-    region = Region("here", 360.0, "a meter", "now", pue=1.5)
-    offer = Offer(3.6, "USD", "a list", "now")
-    host = Host(100.0, 50.0, 200.0, "a meter")
-    bill = Bill.of(
-        Interval(1.0, 2.0, 4.0), Interval(100.0, 300.0, 500.0), region, offer, runs=10, host=host
-    )
-    assert bill.time_s == Interval(10.0, 20.0, 40.0)
-    assert bill.host_j == Interval(500.0, 2000.0, 8000.0)
-    assert bill.energy_j == Interval(1.5 * 1500, 1.5 * 5000, 1.5 * 13000)
-    assert bill.carbon_g is not None
-    assert bill.carbon_g.mid == pytest.approx(1.5 * 5000 / J_PER_KWH * 360)
-    assert bill.price is not None
-    assert bill.price.high == pytest.approx(40 * 3.6 / 3600)
-    none = Bill.of(Interval.exactly(1.0), None, region, None)
-    assert (none.energy_j, none.carbon_g, none.price) == (None, None, None)
-    assert Bill.of(Interval.exactly(1.0), None, region, None, pue=1.2).pue == 1.2
-    assert HOST.low_w < HOST.power_w < HOST.high_w
-
-
 def billed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, object]]:
     assert cli.run(["compare", "--price", RESNET, *words, "--output-format", "json"]) == 0
     return {r["target"]: r for r in json.loads(capsys.readouterr().out)["rows"]}
@@ -272,11 +248,6 @@ def test_wrong_input_is_one_line(
     assert expected in err
 
 
-def test_amounts_are_in_the_unit_that_suits() -> None:
-    assert (span(0.5), span(90), span(3e5)) == ("0.5 s", "1.5 min", "3.47 days")
-    assert (mass(0.02), mass(20), mass(2e4), mass(5e6)) == ("20 mg", "20 g", "20 kg", "5 t")
-
-
 def test_a_limit_draws_less_and_takes_longer(capsys: pytest.CaptureFixture[str]) -> None:
     from perfc.analyzers.runs.power_cap import cap_law
 
@@ -293,14 +264,6 @@ def test_a_limit_draws_less_and_takes_longer(capsys: pytest.CaptureFixture[str])
     for key, is_more in (("time_s", True), ("board_j", False)):
         before, after = free[key]["mid"], capped[key]["mid"]  # type: ignore[index]
         assert (after > before) is is_more
-
-
-def test_grams_end_at_a_hundred_kilograms() -> None:
-    assert region_named("100000").carbon_g_per_kwh == 1e5
-    assert region_named("0").name == "0 g/kWh"
-    assert (region_named("12.5").source, region_named("12.5").date) == ("given", "now")
-    with pytest.raises(ParseError, match=r"--region: 100001 g per kWh \(0 to 100000\)"):
-        region_named("100001")
 
 
 @pytest.mark.parametrize(

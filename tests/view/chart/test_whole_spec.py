@@ -9,6 +9,7 @@ import pytest
 from perfc.ir.syntax.parse import parse
 from perfc.machine import Unit, load_machine
 from perfc.view.chart import Mark, RoofLevel, TimeBasis, chart, roofs_of
+from perfc.view.chart.chart import rounded
 from perfc.view.chart.marks import marks_of
 from perfc.view.chart.spec import spec
 from tests.golden_estimates import differences
@@ -91,5 +92,20 @@ def test_a_long_name_loses_its_middle_and_no_sign_steers_a_drawing() -> None:
     mark = Mark(name, TimeBasis.MEASURED, 2e9, 1e-3, {RoofLevel.DEVICE: 2e7}, Unit.MATRIX, "f16")
     drawn = str(spec(chart("a\x00chart", roofs_of(load_machine("a100-40gb")), [mark])))
     assert f"{'a' * 45}…{'b' * 44}" in drawn
+    assert "1.00 ms measured" in drawn
     assert "\x1b" not in drawn
     assert "\x00" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("value", "down", "up"),
+    [
+        (3.0, 2.0, 5.0),
+        (0.02, 0.02, 0.02),
+        (700.0, 500.0, 1000.0),
+        (9.999999999999999e-31, 5e-31, 1e-30),
+    ],
+)
+def test_limits_are_round_numbers(value: float, down: float, up: float) -> None:
+    assert rounded(value, up=False) == pytest.approx(down, abs=0)
+    assert rounded(value, up=True) == pytest.approx(up, abs=0)
