@@ -69,8 +69,8 @@ def bills_table(billed: Costs) -> Table:
         TARGET,
         Column("time", cell=lambda r: span(r.bill.time_s.mid)),
         Column("time_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.time_s, span)),
-        Column("energy", "energy, kWh", cell=_energy),
-        Column("carbon", "CO2", cell=_carbon),
+        Column("energy", "energy, kWh", cell=lambda r: _mid(r.bill.energy_j, _kwh)),
+        Column("carbon", "CO2", cell=lambda r: _mid(r.bill.carbon_g, mass)),
         Column("price", cell=_price),
         Column("price_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.price, figure)),
         *((million,) if has_kinds else ()),
@@ -88,14 +88,12 @@ def _ends(value: Interval | None, form: Callable[[float], str]) -> str:
     return DASH if value is None else f"{form(value.low)}–{form(value.high)}"
 
 
-def _energy(one: Priced) -> str:
-    energy = one.bill.energy_j
-    return DASH if energy is None else figure(energy.mid / J_PER_KWH)
+def _mid(value: Interval | None, form: Callable[[float], str]) -> str:
+    return DASH if value is None else form(value.mid)
 
 
-def _carbon(one: Priced) -> str:
-    carbon = one.bill.carbon_g
-    return DASH if carbon is None else mass(carbon.mid)
+def _kwh(energy_j: float) -> str:
+    return figure(energy_j / J_PER_KWH)
 
 
 def _price(one: Priced) -> str:
@@ -104,8 +102,7 @@ def _price(one: Priced) -> str:
 
 
 def _per_million(one: Priced) -> str:
-    million = one.row.bill_per_million.price
-    return DASH if one.bill.price is None or million is None else figure(million.mid)
+    return _mid(one.bill.price and one.row.bill_per_million.price, figure)
 
 
 def _offer(offer: Offer | None) -> str:

@@ -305,7 +305,6 @@ def compare(
     prices: Prices | None = None,
     region: Region | None = None,
     predict: bool = True,
-    on_row: Callable[[Row], None] | None = None,
     skip: bool = False,
 ) -> Comparison:
     """Analyze every setting on every machine; a model is read once per setting.
@@ -318,7 +317,6 @@ def compare(
         prices: prices of the project.
         region: region of the electricity; the world average if None.
         predict: predict times; otherwise use measured rates.
-        on_row: function called with each finished row.
         skip: leave out predictors that do not cover a model, instead of raising.
 
     Raises:
@@ -342,8 +340,6 @@ def compare(
                 left_out.setdefault(reason, {})[setting.predictor] = None
                 continue
             rows.append(row)
-            if on_row is not None:
-                on_row(row)
     omitted = tuple(f"{', '.join(names)}: {reason}" for reason, names in left_out.items())
     result = Comparison(tuple(rows), order, slo_s, predict, region, omitted)
     if order is Order.PRICE and not result.currency:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfc.api import analyze, typed
+from perfc.api import typed
 from perfc.errors import ModelError, PerfcError
 from perfc.ir import record
 from perfc.ir.graphs.locate import find_node
@@ -50,9 +50,7 @@ def reduce_to_node(model: onnx.ModelProto, wanted: str) -> Reduced:
     return Reduced(cutter.submodel(chosen), len(chosen), len(cutter.nodes))
 
 
-def reduce_error(
-    model: onnx.ModelProto, probe: Callable[[onnx.ModelProto], None] | None = None
-) -> Reduced:
+def reduce_error(model: onnx.ModelProto, probe: Callable[[onnx.ModelProto], None]) -> Reduced:
     """Reduce a model to the smallest sub-model that raises the same error.
 
     Bisection locates the shortest prefix that fails; its last node and as few ancestors as needed
@@ -60,12 +58,12 @@ def reduce_error(
 
     Args:
         model: model whose analysis fails.
-        probe: function that raises the error; analysis with defaults if not given.
+        probe: function that raises the error.
 
     Raises:
         ModelError: if the analysis does not fail, or the error is not in a node.
     """
-    search = Search(probe or _analyse)
+    search = Search(probe)
     error = search.error_of(model)
     if error is None:
         raise ModelError("the analysis raises no error", hint="--node NAME cuts out one node")
@@ -83,11 +81,6 @@ def reduce_error(
     chosen = search.fewest(cutter, prefix)
     smallest = cutter.submodel(chosen)
     return Reduced(smallest, len(chosen), total, search.error_of(smallest))
-
-
-def _analyse(model: onnx.ModelProto) -> None:
-    """Raise the error of an analysis with defaults."""
-    analyze(model)
 
 
 def _key(error: PerfcError) -> tuple[type, str]:
