@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -53,6 +54,13 @@ def test_sums_over_nodes_are_the_totals_of_the_report(name: str, tmp_path: Path)
             low, high = float(p["perfc.predicted_low_s"]), float(p["perfc.predicted_high_s"])
             assert low <= float(p["perfc.predicted_s"]) <= high
             assert float(p["perfc.floor_s"]) <= float(p["perfc.sustained_s"])
+    led = {node.name: list[Any]() for node in model.graph.node}
+    for kernel in report.roofline.kernels:
+        led[kernel.kernel.anchor.loc.stored_name].append(kernel)
+    assert any(len(kernels) > 1 for kernels in led.values())
+    for name, p in zip(led, result, strict=True):
+        longest = max(led[name], key=lambda k: k.time_s, default=None)
+        assert p.get("perfc.bound", "") == (longest.binding.value if longest else "")
     share = sum(float(p.get("perfc.share", 0)) for p in result)
     assert share == pytest.approx(report.prediction.kernels_s / total.time_s, abs=0.02)
 
