@@ -127,6 +127,11 @@ def class_table(view: TraceView) -> Table:
     return tabulate(columns, view.classes)
 
 
+def operator_of(k: TracedKernelView) -> tuple[object, ...]:
+    """Return what kernels of one operator with its shapes share."""
+    return k.operator, k.shapes, k.operator_s, k.executions
+
+
 def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
     """Yield the table of kernels, and what it leaves out."""
     bounded = [k for k in view.kernels if k.floor_s is not None]
@@ -166,7 +171,10 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         # if there is communication, also the share of computation without it
         computing_s = sum(k.time_s for k in view.kernels if k.class_name != communication)
         if 0 < computing_s < view.kernel_s:
-            bounded_s = sum(k.operator_s for k in bounded if k.class_name != communication)
+            # an operator with a bound may launch collectives too
+            operators = {operator_of(k) for k in bounded}
+            computing = (k for k in view.kernels if k.class_name != communication)
+            bounded_s = sum(k.time_s for k in computing if operator_of(k) in operators)
             text += f" ({share(bounded_s / computing_s)} without communication)"
         text += "; "
         yield Note(f"{text}their {LOWER_BOUND} is {quantity(floor_s, Unit.SECOND)}")

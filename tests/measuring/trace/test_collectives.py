@@ -199,3 +199,23 @@ def test_a_launch_may_end_a_microsecond_after_its_message(
     trace["traceEvents"].append({**where, "name": "record_param_comms", "args": args})
     (c,) = times_of(tmp_path, trace)
     assert c.bytes == nbytes
+
+
+@pytest.mark.parametrize("sent_us", [60.0, 97.0, 900.0])
+def test_an_operator_that_launches_collectives_covers_only_what_it_computes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sent_us: float
+) -> None:
+    """Its product, but neither its collective nor the product that no operator launched."""
+    begin, length = 320.0, 230.5
+    product = samples.STEPS[0]
+    within = (samples.REDUCE, *product[1:5], begin, sent_us)
+    trace = samples.kineto([product, within])
+    events = trace["traceEvents"]
+    alone = {"name": samples.GEMM, "ts": 2000, "dur": length, "args": {"device": 0, "stream": 7}}
+    events.append({"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, **alone})
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(trace), encoding="utf-8")
+    assert cli.run(["trace", str(path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "operators with a lower bound: " in said
+    assert "(50.0 % without communication)" in said
