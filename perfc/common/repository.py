@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,6 +78,24 @@ def is_revision(name: str, folder: str | None = None) -> bool:
     """Return True if a commit of that name exists in the repository of ``folder``."""
     arguments = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
     return not name.startswith("-") and git(arguments, folder=folder).returncode == 0
+
+
+def remedy(where: str) -> str:
+    """Return what to do about a name that is no file."""
+    revision, _, path = where.partition(":")
+    if path.startswith("//"):
+        return "download it first"
+    try:
+        # one letter before a colon is a drive of Windows
+        is_stored = bool(path) and len(revision) > 1 and is_revision(revision)
+    except ModelError:
+        is_stored = False  # without git
+    if is_stored:
+        given = f"git show {shlex.quote(where)} > FILE"
+        return f"only perfc diff reads a file of a git revision; {given} writes it"
+    # a plain word may be the name of a model
+    is_word = not set(where) & set("./\\:")
+    return f"give a file, or the model timm:{where}" if is_word else "check the path"
 
 
 def git(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from io import FileIO
 from typing import BinaryIO
 
+from perfc.common.repository import remedy
 from perfc.errors import ModelError, message_line
 
 from .collector import paused_collector
@@ -110,9 +111,7 @@ def unreadable(error: OSError | ValueError, where: str) -> ModelError:
     """Return the error for a file that the operating system does not read."""
     match error:
         case FileNotFoundError():
-            # a plain word may be the name of a model
-            hint = "" if set(where) & set("./\\:") else f"give a file, or the model timm:{where}"
-            return ModelError("no such file", hint=hint or "check the path", where=where)
+            return ModelError("no such file", hint=remedy(where), where=where)
         case PermissionError():
             return ModelError("no permission to read it", hint="check its mode", where=where)
         case OSError():

@@ -7,6 +7,7 @@ import stat
 from os import stat as status
 from typing import Any
 
+from perfc.common.repository import remedy
 from perfc.errors import ModelError, reason_of
 from perfc.frontend.reading.magic import refuse_trace
 from perfc.frontend.source import is_deeper, one_line
@@ -31,7 +32,7 @@ def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:
             # one more byte than allowed shows that the file is too long
             data = file.read(most + 1)
     except FileNotFoundError:
-        raise ModelError("no such file", hint="check the path", where=where) from None
+        raise ModelError("no such file", hint=remedy(where), where=where) from None
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot be read: {error}", where=where) from None
     # 4 KiB: PyTorch writes its version and devices before the events

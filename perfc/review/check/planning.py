@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from perfc.common.repository import remedy
 from perfc.errors import ModelError, PerfcError
 from perfc.ir import Module, record
 from perfc.review.diff.figures import Figure, Metric
@@ -137,6 +138,9 @@ def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
         if not digest:
             path = p.path
             digest = digest_of(path.module) if isinstance(path, CodeModel) else cache.digest(path)
+    except FileNotFoundError:
+        name = p.case.model
+        raise ModelError("no such file", hint=remedy(name), where=name) from None
     except OSError as error:
         raise ModelError(error.strerror or "cannot be read", where=p.case.model) from None
     cached = cache.get(p.case, digest, target)

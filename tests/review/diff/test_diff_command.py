@@ -39,6 +39,37 @@ def test_two_files_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]
     assert said(capsys, "old.onnx", "old.onnx", "--exit-code")[0] == 0
 
 
+@pytest.mark.parametrize(
+    "command", ["analyze", "lint", "fit", "compare", "check --write-baseline"], ids=str
+)
+@pytest.mark.parametrize("name", ["old.onnx", "old.pt2", "old.tflite", "config.json"])
+def test_other_commands_say_how_to_get_a_file_of_a_revision(
+    command: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(folder, "init", "-q")
+    git(folder, "commit", "-qm", "one", "--allow-empty")
+    assert perfc([*command.split(), f"HEAD:{name}", "-t", "a100"]) == 2
+    err = capsys.readouterr().err
+    assert f"HEAD:{name}: no such file (only perfc diff reads a file of a git revision; " in err
+    assert f"git show HEAD:{name} > FILE writes it)" in err
+
+
+@pytest.mark.parametrize("command", ["analyze", "lint"])
+def test_other_colons_name_no_revision(
+    command: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert perfc([command, "HEAD:old.onnx", "-t", "a100"]) == 2  # no repository
+    assert "HEAD:old.onnx: no such file (check the path)" in capsys.readouterr().err
+    assert perfc([command, "https://example.org/m.onnx", "-t", "a100"]) == 2
+    assert "no such file (download it first)" in capsys.readouterr().err
+    monkeypatch.setenv("PATH", "")  # no git
+    assert perfc([command, "HEAD:old.onnx", "-t", "a100"]) == 2
+    assert "HEAD:old.onnx: no such file (check the path)" in capsys.readouterr().err
+
+
 def test_a_file_is_compared_with_its_revisions(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
