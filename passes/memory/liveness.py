@@ -122,8 +122,30 @@ class Liveness(Analysis[LivenessTable]):
 
     def run(self, module: Module, am: Analyses) -> LivenessTable:
         """Return last uses and live bytes of the main graph."""
-        graph = module.graph
-        intervals = self.intervals(graph)
+        return self.table(module.graph, self.intervals(module.graph))
+
+    def in_kernels(
+        self, graph: Graph, inside: AbstractSet[Value], held: Iterable[tuple[Value, Node]]
+    ) -> LivenessTable:
+        """Return last uses and live bytes of a graph whose nodes run as kernels.
+
+        Args:
+            graph: the main graph.
+            inside: values that exist inside one kernel alone, which need no storage.
+            held: values with the last node of a kernel that reads them, until which they live.
+        """
+        last = last_uses(graph)
+        owner = self.owners(graph, last, inside=inside)
+        # a storage goes only if every value in it is inside a kernel
+        seen = {home for v, home in owner.items() if v not in inside}
+        owner = {v: home for v, home in owner.items() if home in seen}
+        step_of = {node: step for step, node in enumerate(graph.nodes)}
+        for v, node in held:
+            last[v] = max(last.get(v, -1), step_of.get(node, -1))
+        return self.table(graph, self.measured(graph, Intervals(last, owner)))
+
+    def table(self, graph: Graph, intervals: Intervals) -> LivenessTable:
+        """Return the result for the main graph."""
         return LivenessTable(
             graph.nodes,
             intervals.last,
@@ -136,7 +158,10 @@ class Liveness(Analysis[LivenessTable]):
     def intervals(self, graph: Graph) -> Intervals:
         """Return the live ranges of a graph, with the needs of its regions."""
         last = last_uses(graph)
-        intervals = Intervals(last, self.owners(graph, last))
+        return self.measured(graph, Intervals(last, self.owners(graph, last)))
+
+    def measured(self, graph: Graph, intervals: Intervals) -> Intervals:
+        """Compute the bytes of live ranges, with the needs of regions."""
         intervals.measure()
         inner: dict[int, Dim] = {}
         for step, node in enumerate(graph.nodes):
@@ -150,6 +175,7 @@ class Liveness(Analysis[LivenessTable]):
         graph: Graph,
         last: Mapping[Value, int],
         is_view: Callable[[Node], bool] = lambda node: node.op.kind is Kind.VIEW,
+        inside: AbstractSet[Value] = frozenset(),
     ) -> dict[Value, Value]:
         """Return the value that owns the storage of each value.
 
@@ -157,6 +183,7 @@ class Liveness(Analysis[LivenessTable]):
             graph: the graph of the values.
             last: step after which each is freed.
             is_view: whether a node's first result shows its first operand.
+            inside: values without storage, which no result overwrites.
         """
         owner: dict[Value, Value] = {v: v for v in graph.inputs}
         free_after: dict[Value, int] = {v: last[v] for v in graph.inputs}
@@ -178,7 +205,7 @@ class Liveness(Analysis[LivenessTable]):
                         continue  # shows a stored tensor, or a value of the graph around
                     home = owner[source]
                 elif self.in_place and kind in IN_PLACE and i == 0:
-                    home = overwritten(node, v, owner, free_after, step) or v
+                    home = overwritten(node, v, owner, free_after, step, inside) or v
                 owner[v] = home
                 free_after[home] = max(free_after.get(home, -1), last.get(v, -1))
         return owner
@@ -318,12 +345,13 @@ def overwritten(
     owner: Mapping[Value, Value],
     free_after: Mapping[Value, int],
     step: int,
+    inside: AbstractSet[Value],
 ) -> Value | None:
-    """Return the storage of an operand that the result can overwrite."""
+    """Return the storage of an operand that the result can overwrite; none of those ``inside``."""
     for v in node.inputs:
         home = owner.get(v) if v is not None else None
         # an operand that is read later, or belongs to the caller, stays
-        if home is None or free_after[home] > step:
+        if home is None or home in inside or free_after[home] > step:
             continue
         if home.type == result.type or home.nbytes == result.nbytes:
             return home if home.nbytes is not None else None

@@ -7,7 +7,7 @@ shares the buffer of the value it replaces. Stored tensors exist before the run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from functools import cached_property
@@ -17,12 +17,14 @@ from typing import ClassVar
 from perfc.ir import (
     Dim,
     Env,
+    Graph,
     Kind,
     Module,
     Node,
     Phase,
     TensorType,
     Value,
+    captured,
     evaluate,
     frozen,
     record,
@@ -34,7 +36,7 @@ from ..fusion.kernel import Kernel
 from ..inference.strides import Strides
 from ..manager import Analyses
 from ..runtimes import DEFAULT, Framework, Runtime, runtime
-from .liveness import Liveness, all_weights, in_memory, last_uses
+from .liveness import Liveness, LivenessTable, all_weights, in_memory, last_uses
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 """Phases of the forward pass; what later phases read of them is saved."""
@@ -257,11 +259,7 @@ class _Walk:
     ) -> Iterator[Buffer]:
         """Yield buffers that kernels write, without values inside one kernel."""
         graph = self.module.graph
-        outside = set(graph.outputs)
-        for k in self.kernels:
-            outside.update(k.reads)
-            outside.update(k.writes)
-        used = {owner[v] for v in outside if v in owner}
+        used = {owner[v] for v in outside(graph, self.kernels) if v in owner}
         phases = [k.anchor.loc.phase for k in self.kernels]
         optimizer = [n for n in graph.nodes if n.loc.phase is Phase.OPTIMIZER]
         # the optimizer may read a gradient through a view, so its owner is compared
@@ -282,6 +280,34 @@ class _Walk:
             elif role is BufferRole.GRADIENT:
                 end = len(phases) - 1  # PyTorch frees it before the next step (zero_grad)
             yield Buffer(home, nbytes, start, end, role)
+
+
+def outside(graph: Graph, kernels: Iterable[Kernel]) -> set[Value]:
+    """Return the values that kernels exchange with one another and with the caller."""
+    exchanged = set(graph.outputs)
+    for k in kernels:
+        exchanged.update(k.reads)
+        exchanged.update(k.writes)
+    return exchanged
+
+
+def liveness_of(graph: Graph, kernels: Sequence[Kernel]) -> LivenessTable:
+    """Return the live bytes of a graph that runs as kernels.
+
+    Values inside one kernel need no memory; what a kernel reads lives until its last node that
+    computes, which views may follow much later.
+    """
+    made = {v for k in kernels for n in k.nodes for v in n.results}
+    read = {v for n in graph.nodes for v in n.inputs if v is not None}
+    captures = (v for n in graph.nodes if n.regions for v in captured(n))
+    inside = (made & read) - outside(graph, kernels) - {*captures}
+    held = (
+        (v, next((n for n in reversed(k.nodes) if n.op.kind is not Kind.VIEW), k.anchor))
+        for k in kernels
+        if len(k.nodes) > 1
+        for v in k.reads
+    )
+    return Liveness().in_kernels(graph, inside, held)
 
 
 def role_of(

@@ -12,8 +12,10 @@ from perfc.ir.symbolic.dim import symbol
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.known import Known
 from perfc.ir.tensors.types import DType, TensorType
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness, LivenessTable, last_uses
+from perfc.passes.memory.storage import liveness_of, outside
 from tests.passes.random_graphs import Builder, modules, op
 
 ENV = {"N": 3}
@@ -273,3 +275,34 @@ def test_an_unknown_size_makes_the_table_a_bound() -> None:
         Node(op("opaque", name="Foo"), (b.values[0],), (Value("y", TensorType(DType.F32, None)),))
     )
     assert live(module_of(b, b.nodes[-1].results[0])).is_bound
+
+
+@settings(max_examples=100, deadline=None)
+@given(modules(regions=False), st.sampled_from(["eager", "ort", "tensorrt", "inductor"]))
+def test_a_kernel_holds_what_it_reads_and_writes_and_nothing_inside(
+    module: Module, name: str
+) -> None:
+    kernels = Analyses().get(Fuse(name), module).kernels
+    whole, table = live(module), liveness_of(module.graph, kernels)
+    line = dict(zip(table.steps, table.timeline(ENV), strict=True))
+    for k in kernels:
+        held = {table.owner[v] for v in (*k.reads, *k.writes) if v in table.owner}
+        last = next((n for n in reversed(k.nodes) if n.op.kind is not Kind.VIEW), k.anchor)
+        assert line[last] >= sum(map(size, held))
+    if all(len(k.nodes) == 1 for k in kernels):
+        assert table.timeline(ENV) == whole.timeline(ENV)
+    # what no kernel reads is written all the same
+    read = {v for n in module.graph.nodes for v in n.inputs}
+    shown = {v for v in table.owner if v not in read}
+    shown |= {*module.graph.inputs, *outside(module.graph, kernels)}
+    assert {*table.owner.values()} == {table.owner[v] for v in shown if v in table.owner}
+
+
+def test_a_value_inside_a_kernel_takes_nothing() -> None:
+    """A sigmoid times its operand is one kernel, of two maps and not three."""
+    b = chain("relu", "sigmoid")
+    m = module_of(b, b.add(op("mul"), b.values[1], b.values[2]))
+    kernels = Analyses().get(Fuse("eager"), m).kernels
+    assert [len(k.nodes) for k in kernels] == [1, 2]
+    assert live(m).timeline({}) == [2 * BYTES, 3 * BYTES, 3 * BYTES]
+    assert liveness_of(m.graph, kernels).timeline({}) == [2 * BYTES, 2 * BYTES, 2 * BYTES]

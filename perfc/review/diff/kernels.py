@@ -14,6 +14,7 @@ from perfc.ir import Node, Numbers, record
 from perfc.ir.graphs.groups import root
 from perfc.passes.roofline.roofline import KernelBound
 from perfc.review.diff.shared_errors import NINE_IN_TEN, Uncertain, coordinates, difference
+from perfc.view.report.memory_sections.memory import needed
 
 from .align import Alignment
 from .figures import NANOSECOND, ROUNDING, Metric
@@ -222,8 +223,8 @@ class Loads:
     def __init__(self, report: Report) -> None:
         self.stored = report.parameters
         self.at = Numbers(report.env)
-        line = report.liveness.timeline(report.env)
-        self.live = dict(zip(report.liveness.steps, line, strict=True))
+        table = needed(report)
+        self.live = dict(zip(table.steps, table.timeline(report.env), strict=True))
 
     def __call__(self, side: Sequence[TimedKernel]) -> TotalCost:
         """Return the total cost of kernels, with all launches."""

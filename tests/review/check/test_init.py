@@ -14,6 +14,7 @@ from typing import Any
 
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from .projects import put, said
 
@@ -311,36 +312,59 @@ def test_what_a_new_file_cannot_say_is_refused(
     assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said
 
 
+def store(folder: Path, nodes: list[onnx.NodeProto], kind: int) -> None:
+    """Write a model of two products with weights of an element type."""
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [256, 256]) for n in "xz"]
+    raw = bytes(256 * 256 * (1 if kind == TensorProto.INT8 else 4))
+    weights = [helper.make_tensor(n, kind, [256, 256], raw, raw=True) for n in "vw"]
+    weights.append(helper.make_tensor("s", TensorProto.FLOAT, [], [0.5]))
+    weights.append(helper.make_tensor("o", TensorProto.INT8, [], [0]))
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
+    onnx.save(helper.make_model(graph), folder / "models" / "q.onnx")
+
+
+def narrow(*, are_maps_narrow: bool) -> list[onnx.NodeProto]:
+    """Return two products whose weights, or maps too, are stored in 8 bits."""
+
+    def product(at: str, weight: str, to: str) -> list[onnx.NodeProto]:
+        maps = f"{at}q", f"{at}r"
+        steps = [("QuantizeLinear", at, maps[0]), ("DequantizeLinear", *maps)]
+        steps = [*(steps if are_maps_narrow else ()), ("DequantizeLinear", weight, f"{weight}r")]
+        nodes = [helper.make_node(op, [i, "s", "o"], [o]) for op, i, o in steps]
+        read = maps[1] if are_maps_narrow else at
+        return [*nodes, helper.make_node("MatMul", [read, f"{weight}r"], [to])]
+
+    return [*product("x", "v", "y"), *product("y", "w", "z")]
+
+
+def wide() -> list[onnx.NodeProto]:
+    """Return the same products of 32-bit tensors."""
+    return [helper.make_node("MatMul", [*pair], [to]) for *pair, to in ("xvy", "ywz")]
+
+
 @pytest.mark.parametrize("are_maps_narrow", [False, True])
 def test_tensors_that_widen_fail_by_default(
     bare: Path, capsys: pytest.CaptureFixture[str], are_maps_narrow: bool
 ) -> None:
     """Work may not grow where 8-bit tensors are replaced by 32-bit ones."""
-    from onnx import TensorProto, helper
-
-    def store(nodes: list[onnx.NodeProto], kind: int) -> None:
-        ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [256, 256]) for n in "xz"]
-        raw = bytes(256 * 256 * (1 if kind == TensorProto.INT8 else 4))
-        weights = [helper.make_tensor(n, kind, [256, 256], raw, raw=True) for n in "vw"]
-        weights.append(helper.make_tensor("s", TensorProto.FLOAT, [], [0.5]))
-        weights.append(helper.make_tensor("o", TensorProto.INT8, [], [0]))
-        graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], weights)
-        onnx.save(helper.make_model(graph), bare / "models" / "q.onnx")
-
-    def product(at: str, weight: str, to: str) -> list[onnx.NodeProto]:
-        narrow = f"{at}q", f"{at}r"
-        steps = [("QuantizeLinear", at, narrow[0]), ("DequantizeLinear", *narrow)]
-        steps = [*(steps if are_maps_narrow else ()), ("DequantizeLinear", weight, f"{weight}r")]
-        nodes = [helper.make_node(op, [i, "s", "o"], [o]) for op, i, o in steps]
-        read = narrow[1] if are_maps_narrow else at
-        return [*nodes, helper.make_node("MatMul", [read, f"{weight}r"], [to])]
-
-    store([*product("x", "v", "y"), *product("y", "w", "z")], TensorProto.INT8)
+    store(bare, narrow(are_maps_narrow=are_maps_narrow), TensorProto.INT8)
     assert said(capsys, "init", "--no-hook", "models/q.onnx")[0] == 0
-    wide = [helper.make_node("MatMul", [*pair], [to]) for *pair, to in ("xvy", "ywz")]
-    store(wide, TensorProto.FLOAT)
+    store(bare, wide(), TensorProto.FLOAT)
     code, out, _ = said(capsys, "check")
     assert code == 1
     words = " ".join(out.split())
     assert re.search(r"FAIL models/q.onnx \S+ ort weights 128 KiB -> 512 KiB", words)
     assert re.search(r"FAIL models/q.onnx \S+ ort traffic", words)
+
+
+def test_tensors_that_narrow_pass_by_default(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Dequantized tensors exist inside the product's kernel alone, and take no memory."""
+    store(bare, wide(), TensorProto.FLOAT)
+    assert said(capsys, "init", "--no-hook", "models/q.onnx")[0] == 0
+    store(bare, narrow(are_maps_narrow=True), TensorProto.INT8)
+    code, out, _ = said(capsys, "check")
+    assert code == 0
+    # the input and the result, with an 8-bit map in place of a 32-bit one between them
+    assert "peak_memory 768 KiB 576 KiB" in " ".join(out.split())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir import TensorType, record
+from perfc.ir import Env, TensorType, record
+from perfc.passes.memory.liveness import LivenessTable
+from perfc.passes.memory.storage import liveness_of
 
 from ..amounts import amount
 from ..formats.document import Amount, Bars, Column, Note, Section, in_bytes, tabulate
@@ -40,7 +42,7 @@ class Memory:
     """Activation memory over the nodes of the main graph.
 
     Args:
-        live_bytes: live bytes while each node runs, without weights.
+        live_bytes: live bytes while each node runs, without weights and values inside a kernel.
         nodes: names of the nodes.
         peak_step: index of the node at the peak, from 0; None if nothing runs.
         peak_bytes: live bytes at the peak.
@@ -58,6 +60,11 @@ class Memory:
     device: DeviceMemory | None = None
 
 
+def needed(report: Report) -> LivenessTable:
+    """Return the live bytes of the values that kernels exchange."""
+    return liveness_of(report.module.graph, report.kernels.kernels)
+
+
 def collect(report: Report, *, has_device: bool = False) -> Memory:
     """Collect the memory of ``report``.
 
@@ -65,7 +72,7 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
         report: the analyzed run.
         has_device: also replay the run on the allocator of the device.
     """
-    table, env = report.liveness, report.env
+    table, env = needed(report), report.env
     line = table.timeline(env)
     step = max(range(len(line)), key=line.__getitem__) if line else None
     return Memory(
@@ -78,14 +85,13 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
         weight_bytes=amount(
             report.weight_bytes, env, Unit.BYTE, is_bound=report.has_unsized_weights
         ),
-        at_peak=() if step is None else alive(report, step),
+        at_peak=() if step is None else alive(table, step, env),
         device=DeviceMemory.of(report) if has_device else None,
     )
 
 
-def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
+def alive(table: LivenessTable, step: int, env: Env) -> tuple[LiveValue, ...]:
     """Return the largest storages that are live at ``step``."""
-    table, env = report.liveness, report.env
     born = {v: i for i, n in enumerate(table.steps) for v in n.results}
     live: list[LiveValue] = []
     for owner, values in table.by_owner.items():
