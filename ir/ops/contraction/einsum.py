@@ -24,6 +24,7 @@ from ... import (
     single,
     total_work,
 )
+from ...problem import Product
 from ...tensors.broadcast import broadcast_extent
 from .contraction import least_mac, left_to_right, pair
 
@@ -156,6 +157,20 @@ class Einsum(Op):
         )
         least = dim_min(sequential.mac, least_mac(operands, result, extents))
         return replace(sequential, effective_mac=None if least == sequential.mac else least)
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        resolved = self._resolved(ins)
+        if resolved is None or len(ins) != 2:
+            return None
+        extents, axes = resolved
+        a, b = (self._letters(ins, i) for i in range(2))
+        result = frozenset(axes)
+        # sums before the product, and products that sum nothing, are not a product of matrices
+        if (a ^ b) - result or not (a & b) - result:
+            return None
+        parts = (a & b & result, a - b, b - a, (a & b) - result)
+        batch, m, n, k = (element_count(tuple(extents[x] for x in sorted(p))) for p in parts)
+        return Product(batch, m, n, k)
 
     def _letters(self, ins: Inputs, index: int) -> frozenset[str]:
         """Return letters of an operand, without those along which it is broadcast."""

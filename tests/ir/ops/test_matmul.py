@@ -144,3 +144,32 @@ def test_a_broadcast_operand_is_multiplied_before_it_is_broadcast() -> None:
     once = Einsum(equation="...ij,...jk,...kl->...il")
     found = work(once, value(1, 4, 5), value(1, 5, 6), value(9, 6, 7))
     assert found.floor_mac == found.mac == 4 * 5 * 6 + 9 * 4 * 6 * 7
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "product"),
+    [
+        ("bij,bjk->bik", [(8, 4, 5), (8, 5, 6)], (8, 4, 6, 5)),
+        ("bid,bjd->bij", [(8, 4, 5), (8, 6, 5)], (8, 4, 6, 5)),
+        ("bihd,bjhd->bhij", [(2, 4, 3, 5), (2, 6, 3, 5)], (6, 4, 6, 5)),
+        ("...ij,...jk->...ik", [(7, 8, 4, 5), (7, 8, 5, 6)], (56, 4, 6, 5)),
+        ("bij,jk->bik", [(8, 4, 5), (5, 6)], (1, 32, 6, 5)),
+        ("bij,bjk->bik", [(8, 4, 5), (1, 5, 6)], (1, 32, 6, 5)),
+        ("i,i->", [(9,), (9,)], (1, 1, 1, 9)),
+        ("bcij,bcij->bc", [(2, 3, 4, 5), (2, 3, 4, 5)], (6, 1, 1, 20)),
+        ("bij,bjk->bik", [(B, S, 5), (B, 5, S)], (B, S, S, 5)),
+        # no product of matrices: nothing is summed, or a sum before the product, or several
+        ("i,j->ij", [(4,), (5,)], None),
+        ("ijx,jk->ik", [(4, 5, 6), (5, 7)], None),
+        ("ij->j", [(4, 5)], None),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)], None),
+    ],
+)
+def test_equations_of_products_of_matrices_are_predicted_as_those(
+    equation: str, shapes: list[tuple[Dim, ...]], product: tuple[Dim, ...] | None
+) -> None:
+    op, ins = Einsum(equation=equation), tuple(value(*s) for s in shapes)
+    found = op.problem(ins, op.infer(ins))
+    assert (found and tuple(found[:4])) == product
+    if found is not None:
+        assert found.batch * found.m * found.n * found.k == work(op, *ins).mac

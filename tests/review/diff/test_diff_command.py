@@ -26,6 +26,23 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]
     return code, out.out, out.err
 
 
+@pytest.mark.parametrize("runtime", ["eager", "ort", "tensorrt"])
+def test_a_product_written_as_an_equation_is_that_product(
+    runtime: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attributes = {"MatMul": "", "Einsum": '<equation = "bij,bjk->bik">'}
+    for operator, given in attributes.items():
+        (folder / f"{operator}.onnxtxt").write_text(
+            '<ir_version: 8, opset_import: ["" : 18]>\n'
+            "g (float[8, 128, 64] q, float[8, 64, 128] k) => (float[8, 128, 128] y)\n"
+            f"{{ y = {operator} {given} (q, k) }}\n",
+            encoding="utf-8",
+        )
+    names = [f"{operator}.onnxtxt" for operator in attributes]
+    code, out, _ = said(capsys, *names, "-t", "a100", "--runtime", runtime, "--exit-code")
+    assert (code, "no kernel changed in cost" in out) == (0, True)
+
+
 def git(folder: Path, *command: str) -> None:
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
     subprocess.run(["git", *identity, *command], check=True, cwd=folder, capture_output=True)
