@@ -130,8 +130,9 @@ def below(files: Sequence[str], here: Path) -> list[str]:
     """Return files and the models of folders, relative to ``here`` as budgets name them.
 
     Raises:
-        ModelError: a file is outside of the folder, or more models than allowed.
+        ModelError: a file does not exist or is outside of the folder, or more models than allowed.
     """
+    from perfc.common.repository import remedy
     from perfc.frontend.reading.folder import models_in
 
     names: list[str] = []
@@ -140,6 +141,9 @@ def below(files: Sequence[str], here: Path) -> list[str]:
         if not path.is_relative_to(here.resolve()):
             raise ModelError("not below this folder", where=file, hint="run perfc init above it")
         name = path.relative_to(here.resolve()).as_posix()
+        # its glob may cover other files, which would pass for it
+        if not path.exists():
+            raise ModelError("no such file", where=file, hint=remedy(file))
         if path.is_dir():
             names += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
         else:

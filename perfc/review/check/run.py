@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from perfc.errors import AbsentError
+from perfc.frontend.reading.folder import SUFFIXES
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import Origin, record
 
@@ -165,7 +166,9 @@ def compared(
 
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
     """Yield a line for each budget without a file, and for a project without models."""
-    hint = "perfc check reads .onnx and .onnx.gz; export PyTorch models with torch.onnx.export"
+    hint = (
+        f"models end in {', '.join(SUFFIXES)}; for a PyTorch module: perfc init package.module:Name"
+    )
     if config.built_in_of is not None:
         if not models:
             yield f"{config.shown('')}: no model in this folder or below ({hint})"

@@ -210,8 +210,8 @@ def test_a_folder_without_models_is_one_line(
     for command in (("check",), ("check", "--write-baseline")):
         code, _, err = said(capsys, *command)
         assert code == 2, "nothing was checked, which is no pass"
-        assert err.startswith("error: .: no model in this folder or below (perfc check reads .onnx")
-        assert "torch.onnx.export" in err
+        assert err.startswith("error: .: no model in this folder or below (models end in .onnx, ")
+        assert "for a PyTorch module: perfc init package.module:Name" in err
     assert not (tmp_path / "perfc.lock").exists()
 
 
@@ -310,6 +310,18 @@ def test_what_a_new_file_cannot_say_is_refused(
     assert cli.run(["init", *arguments]) == 2
     said = capsys.readouterr().err
     assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said
+
+
+@pytest.mark.parametrize("name", ["nothing.onnx", "none/a.tflite", "HEAD:models/a.onnx"])
+def test_a_file_that_does_not_exist_is_named_and_nothing_is_written(
+    name: str, bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The glob of its place would cover other files."""
+    put(bare, "c", 16)
+    (bare / "models" / "c.onnx").rename(bare / "c.onnx")
+    code, _, err = said(capsys, "init", "--no-hook", "models/a.onnx", name)
+    assert (code, err.startswith(f"error: {name}: no such file (")) == (2, True)
+    assert not list(bare.glob("perfc.*"))
 
 
 def store(folder: Path, nodes: list[onnx.NodeProto], kind: int) -> None:
