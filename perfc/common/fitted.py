@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FILE_NAME = "constants.toml"
 """Name of the file of fitted constants in a folder of code."""
 
+USUAL = "usual"
+"""Table of a file of records: the fields of those that do not name them."""
+
 
 class ConstantOrigin(StrEnum):
     """Origin of a constant's value."""
@@ -106,15 +109,21 @@ def read_constants(path: Path) -> Mapping[str, FittedConstant]:
 def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
     """Return the records of a shipped file, by the names of its tables; lists become tuples.
 
-    Keys that are no fields, and values outside of tables, are ignored.
+    The table `USUAL` has the fields that records do not name. Keys that are no fields, and values
+    outside of tables, are ignored.
     """
     tables = remembered(path.read_text(encoding="utf-8"))
     # files also have figures for readers, such as numbers of rows
     known = {f.name for f in fields(of)}
+    usual = tables.get(USUAL, {})
     return {
         name: of(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in table.items() if k in known}
+            **{
+                k: tuple(v) if isinstance(v, list) else v
+                for k, v in (usual | table).items()
+                if k in known
+            }
         )
         for name, table in tables.items()
-        if isinstance(table, dict)
+        if isinstance(table, dict) and name != USUAL
     }

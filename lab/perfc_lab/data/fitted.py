@@ -5,13 +5,19 @@ Scripts of `perfc_lab.fits` write such files; boards name the constants that tes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import perfc
-from perfc.common.fitted import FILE_NAME, ConstantOrigin, FittedConstant, read_constants
+from perfc.common.fitted import (
+    FILE_NAME,
+    USUAL,
+    ConstantOrigin,
+    FittedConstant,
+    read_constants,
+)
 from perfc.common.toml_file import written
 
 if TYPE_CHECKING:
@@ -33,15 +39,40 @@ def every_constant() -> Iterator[tuple[str, str, FittedConstant]]:
 def as_toml(records: Mapping[str, DataclassInstance], comment: str) -> str:
     """Return records in the format that `read_records` reads, numbers with four digits.
 
+    Texts and lists of texts that most records share stand once, in the table `USUAL`.
+
     Args:
         records: by name; written in the order of the names.
         comment: first line of the file.
     """
-    tree: dict[str, object] = {}
+    tables: dict[str, dict[str, object]] = {}
     for name, record in sorted(records.items()):
         values = {f.name: getattr(record, f.name) for f in fields(record)}
-        tree[name] = {
+        tables[name] = {
             k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
             for k, v in values.items()
-        } | {"origin": ConstantOrigin.FITTED.value}
-    return written(tree, comment)
+        }
+    usual = usual_fields(tables.values())
+    usual |= {"origin": ConstantOrigin.FITTED.value}
+    own = {
+        name: {k: v for k, v in table.items() if k not in usual or usual[k] != v}
+        for name, table in tables.items()
+    }
+    return written({USUAL: usual} | own, comment)
+
+
+def usual_fields(tables: Collection[Mapping[str, object]]) -> dict[str, object]:
+    """Return the texts and lists of texts that more than half of some tables share."""
+    usual: dict[str, object] = {}
+    for name in dict.fromkeys(k for table in tables for k in table):
+        values = [table[name] for table in tables if name in table]
+        texts = [v for v in values if isinstance(v, str) or (isinstance(v, list) and is_texts(v))]
+        common = max(texts, key=texts.count, default=None)
+        if texts.count(common) * 2 > len(tables) > 1:
+            usual[name] = common
+    return usual
+
+
+def is_texts(values: list[object]) -> bool:
+    """Return whether a list has texts alone, and one at least."""
+    return bool(values) and all(isinstance(v, str) for v in values)

@@ -360,4 +360,4 @@ def test_laws_are_chosen_by_framework_then_generation_and_written_as_they_are_re
     )
     assert tree["any"]["products"] == 1.235
     assert (tree["any"]["models"], tree["any"]["rows"]) == (["a", "b"], 3)
-    assert tree["any"]["origin"] == "fitted"
+    assert tree["usual"]["origin"] == "fitted"
