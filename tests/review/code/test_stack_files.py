@@ -192,6 +192,23 @@ def test_a_check_names_the_line_of_the_same_commit(
     assert lines_named(capsys, "HEAD~2")[0] == "models/net.onnx:1"
 
 
+def test_the_last_line_of_a_statement_is_nearer_than_the_rest_of_its_function(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = "Linear(config.hidden, config.inner)"
+    new = f"Linear(\n{' ' * 12}config.hidden,\n{' ' * 12}config.inner)"
+    # as many lines as before: the stack of the model names the twelfth
+    text = PART.replace("\n\n\nclass", "\nclass").replace(old, new)
+    Path("tiny/part.py").write_text(text)
+    write_model(128)
+    committed(project)
+    write_model(512)
+    text = text.replace("super()", "super(Mlp, self)").replace("config.inner)", "512)", 1)
+    Path("tiny/part.py").write_text(text)
+    committed(project)
+    assert lines_named(capsys)[0] == "tiny/part.py:7"
+
+
 def test_a_change_of_the_configuration_of_an_export_of_torch_is_named(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto
 
@@ -134,6 +135,52 @@ def test_shapes_with_symbols_are_not_constant() -> None:
         {"y": ["n", 4]},
     )
     assert found(m, "PF104") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "graph", "places"),
+    [
+        # an operand of ones and no other shape goes with any order of axes
+        (
+            "PF103",
+            "(float[2,8,16] x) => (float[2,8,16] y) <float[1,1,1] s = {2}> {"
+            "a = Transpose<perm=[0,2,1]>(x) b = Mul(a, s) y = Transpose<perm=[0,2,1]>(b)}",
+            ["Transpose_2"],
+        ),
+        # a target states its shape if it is stored and copies no extent
+        (
+            "PF102",
+            "(float[4,8,2] x) => (float[8,4,2] y) <int64[2] s = {8,8}, int64[3] t = {8,4,2}> {"
+            "a = Reshape(x, s) y = Reshape(a, t)}",
+            ["Reshape_1"],
+        ),
+        (
+            "PF102",
+            "(float[4,8,2] x) => (float[8,4,2] y) <int64[2] s = {8,8}, int64[3] t = {0,4,2}> {"
+            "a = Reshape(x, s) y = Reshape(a, t)}",
+            [],
+        ),
+        (
+            "PF102",
+            "(float[4,8,2] x, int64[3] t) => (float[8,4,2] y) <int64[2] s = {8,8}> {"
+            "a = Reshape(x, s) y = Reshape(a, t)}",
+            [],
+        ),
+        # a float beyond an integer becomes another number by each way
+        ("PF404", "(float16[64] x) => (int32[64] y) {a = Cast<to=1>(x) y = Cast<to=6>(a)}", []),
+        (
+            "PF404",
+            "(float16[8] x) => (double[8] y) {a = Cast<to=1>(x) y = Cast<to=11>(a)}",
+            ["y"],
+        ),
+        # one launch is nothing to record
+        ("PF108", "(float[8] x) => (float[8] y) {y = Relu(x)}", []),
+    ],
+)
+def test_near_misses(code: str, graph: str, places: list[str]) -> None:
+    head = '<ir_version: 8, opset_import: ["": 17]> g '
+    findings = found(onnx.parser.parse_model(head + graph), code)
+    assert len(findings) == len(places)
 
 
 def test_dead_nodes_and_unread_outputs_are_found() -> None:

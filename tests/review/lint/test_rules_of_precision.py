@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 
 import perfc
 from tests.review.lint.models import F16, F32, blemished, found, model, node, product
@@ -16,6 +17,11 @@ def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
     kernel_s = perfc.analyze(product(1001), "a100").prediction.kernels_s
     assert finding.gain.time_s == pytest.approx(7 / 1008 * kernel_s, rel=0.2)
     assert found(product(1008), "PF401") == []
+    assert [len(found(product(1001, F32), "PF401", tf32=tf32)) for tf32 in (True, False)] == [1, 0]
+    few = model([node("MatMul", ["x", "w"], ["y"])], {"x": [9, 16]}, {"y": [9, 9]}, None, F16)
+    few.graph.initializer.append(numpy_helper.from_array(np.ones((16, 9), np.float16), "w"))
+    (finding,) = found(few, "PF401")
+    assert finding.gain.time_s == 0, "a kernel that is shorter than its launch does not end earlier"
 
 
 def test_rows_of_a_batch_that_meet_one_matrix_count_together() -> None:
@@ -62,6 +68,16 @@ def test_patches_of_an_image_are_a_product_over_their_pixels() -> None:
         F16,
     )
     assert found(m, "PF402") == []
+    # 27 products of a patch are no multiple of 8, and 3 channels are padded to 4
+    m.graph.node[0].attribute[0].ints[:] = [3, 3]
+    m.graph.initializer[0].CopyFrom(
+        numpy_helper.from_array(np.ones((768, 3, 3, 3), np.float16), "w")
+    )
+    del m.graph.output[0].type.tensor_type.shape.dim[:]
+    for extent in (64, 768, 74, 74):
+        m.graph.output[0].type.tensor_type.shape.dim.add().dim_value = extent
+    (finding,) = found(m, "PF402")
+    assert "(of 4)" in finding.message
 
 
 def island(op: str) -> object:
@@ -132,7 +148,7 @@ def test_an_f32_island_with_stored_tensors_gains_what_they_shrink_by() -> None:
     assert finding.gain is not None
     # two casts and half of 64 MiB of weights at less than 2 TB/s
     assert finding.gain.time_s > 20e-6
-    assert finding.gain.floor_s > 15e-6
+    assert finding.gain.floor_s > 50e-6
 
 
 def test_casts_that_lose_something_are_no_chain_to_drop() -> None:
