@@ -82,7 +82,7 @@ def command(
     from perfc.review.lint.engine import Linter, joined, selected
     from perfc.review.lint.fixes.fix import fix_files
     from perfc.review.lint.formats.output import statistics as counted
-    from perfc.review.lint.formats.rendered import LintFormat, rendered
+    from perfc.review.lint.formats.rendered import rendered
     from perfc.review.lint.settings import parse_share, read_settings
     from perfc.review.lint.work import LintWork
 
@@ -114,7 +114,7 @@ def command(
     if fix:
         return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
     outcome = joined(work.lint_all(paths) for work, paths in groups)
-    text = counted(outcome) if statistics else rendered(outcome, LintFormat(form))
+    text = counted(outcome) if statistics else rendered(outcome, form)
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
 

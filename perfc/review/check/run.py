@@ -295,13 +295,7 @@ def renewed(
         # the entry of a renamed model goes with its old name
         lineage = lineages.lineage_of(config, plan, measured, old, "HEAD")
         models = [*models, *lineage.replaced]
-    entries = dict(others_of(old, models)) if files else {}
+    others = old.entries.items() if files else ()
+    entries = {case: entry for case, entry in others if case.model not in models}
     entries.update((case, m.entry) for case, m in measured.items())
     return entries, errors
-
-
-def others_of(old: Baseline, models: Sequence[str]) -> Iterator[tuple[BaselineCase, Entry]]:
-    """Yield the entries of other models."""
-    for case, entry in old.entries.items():
-        if case.model not in models:
-            yield case, entry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from perfc.common.repository import from_here
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import record
 from perfc.ir.record import project
-from perfc.review.diff.figures import Metric, percent, signed
+from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
 from perfc.review.diff.lines import LineRow
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
@@ -151,27 +152,22 @@ def result_row(r: Result, root: Path) -> ResultRow:
         new = r.entry.figures.get(metric) if r.entry else None
         old = r.baseline.figures.get(metric) if r.baseline else None
         if new is not None:
-            before = old.value if old else None
-            figures.append(
-                FigureRow(
-                    metric.key,
-                    metric.unit.value,
-                    new.value,
-                    before,
-                    new.low,
-                    new.high,
-                    new.is_bound,
-                    old is not None and old.is_bound,
-                )
+            row = project(
+                FigureRow,
+                new,
+                metric=metric.key,
+                unit=metric.unit.value,
+                baseline=old and old.value,
+                baseline_is_bound=old is not None and old.is_bound,
             )
-    findings = tuple(finding_row(f) for f in r.findings)
+            figures.append(row)
     return project(
         ResultRow,
         r,
         model=r.case.model if is_named(r.case.model) else from_here(root, r.case.model),
         setting=setting_of(r),
         figures=tuple(figures),
-        findings=findings,
+        findings=tuple(map(finding_row, r.findings)),
         source=from_here(root, r.source) if r.source else "",
         lines=tuple([replace(line, source=from_here(root, line.source)) for line in r.lines]),
     )
@@ -266,7 +262,12 @@ def next_steps(views: CheckViews) -> Iterator[str]:
     for r in views.results:
         if r.findings and r.why:
             yield from explanation(r)
-    accepted = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
+    accepted = dict.fromkeys(
+        r.model
+        for r in views.results
+        for f in r.findings
+        if f.outcome == "fail" and f.baseline is not None and f.text.strip().startswith("+")
+    )
     if accepted:
         named = " ".join(map(shlex.quote, [*accepted][:MOST_NAMED]))
         more = "" if len(accepted) <= MOST_NAMED else f" ... ({len(accepted) - MOST_NAMED} more)"
@@ -276,12 +277,6 @@ def next_steps(views: CheckViews) -> Iterator[str]:
 def explanation(r: ResultRow) -> list[str]:
     """Return the changed lines of code with their costs, or else the operators of a change."""
     return [*map(str, r.lines)] or [f"{r.model}: {r.why}"]
-
-
-def is_growth(f: FindingRow) -> bool:
-    """Return True if a finding fails a relative limit."""
-    is_relative = f.text.strip().startswith("+")
-    return f.outcome == Outcome.FAIL.value and f.baseline is not None and is_relative
 
 
 def changed(views: CheckViews) -> Section | None:
@@ -360,11 +355,10 @@ def others(views: CheckViews) -> Section | None:
         if r.standing in ("new", "removed", "skipped"):
             text = ", ".join(r.notes)
             if r.standing == "new":
-                shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
-                named = {m.key: m for m in SHOWN}
                 figures = [
-                    f"{m.key} {written(f.value, m.unit, is_bound=f.is_bound)}"
-                    for f, m in ((f, named[f.metric]) for f in shown)
+                    f"{f.metric} {written(f.value, BY_KEY[f.metric].unit, is_bound=f.is_bound)}"
+                    for f in r.figures
+                    if f.metric in ("time", "flop", "peak_memory")
                 ]
                 text = ", ".join([f"on {r.setting}", *figures, *r.notes])
             rows.append((r.standing, Name(r.model, r.model), text))
@@ -375,13 +369,10 @@ def summary(views: CheckViews) -> Iterator[Note]:
     """Yield the summary line."""
     measured = [r for r in views.results if r.figures]
     now = sum(r.was_analysed for r in measured)
-    counts = [
-        f"{sum(r.standing == s.value for r in views.results)} {s.value}"
-        for s in BaselineStatus
-        if any(r.standing == s.value for r in views.results)
-    ]
-    failed = sum(r.outcome == "fail" for r in views.results)
-    warned = sum(r.outcome == "warn" for r in views.results)
+    standings = Counter(r.standing for r in views.results)
+    counts = [f"{standings[s.value]} {s.value}" for s in BaselineStatus if standings[s.value]]
+    outcomes = Counter(r.outcome for r in views.results)
+    failed, warned = outcomes["fail"], outcomes["warn"]
     bad = [plural(len(views.errors), "error")] if views.errors else []
     bad += [f"{plural(failed, 'model')} over budget"] if failed else []
     if bad:

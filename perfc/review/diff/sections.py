@@ -217,8 +217,8 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     columns = (
         Column("status", ""),
         Column("op_type", "operator", is_name=True),
-        Column("node", is_name=True),
-        Column("details", "what", is_name=True),
+        Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
+        Column("details", "what", is_name=True, cell=what),
     )
     # edits before consequences; sorting is stable, so that both stay in the order of nodes
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
@@ -230,11 +230,11 @@ def nodes(views: DiffViews, top: int | None) -> Section:
         f"{plural(views.aligned_nodes, 'node')} aligned by structure, "
         f"{views.aligned_products} of {views.products} with multiply-accumulates"
     )
-    table = Table(columns, tuple(change_cells(r) for r in shown))
-    return Section("changes", title, (table, note) if shown else (note,))
+    parts = (tabulate(columns, shown), note) if shown else (note,)
+    return Section("changes", title, parts)
 
 
-def change_cells(r: ChangeRow) -> tuple[str | Name, ...]:
-    """Return the cells of one node."""
+def what(r: ChangeRow) -> str:
+    """Return the differences of one node, and what they are due to."""
     follows = f"due to {r.cause}: " if r.is_carried and r.cause != r.node else ""
-    return (r.status, r.op_type, Name(r.node, r.node), follows + "; ".join(r.details))
+    return follows + "; ".join(r.details)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.ir.record import project
 from perfc.view.report.units import share
 
-from .blame import Blame, Culprit
+from .blame import Blame
 from .difference import Difference
 from .figures import NANOSECOND, Figure, Metric
 from .kernels import KernelPair, known
@@ -201,7 +201,7 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
         {name: (old, new) for name, old, new in d.settings},
         tuple(total_row(m, old, new, d) for m, (old, new) in d.totals.items()),
         d.blame.metric.key,
-        () if d.is_empty else tuple(culprit_rows(d.blame)),
+        () if d.is_empty else culprit_rows(d.blame),
         changed_lines(d, findings),
         tuple(kernel_row(k) for k in d.kernels),
         tuple(
@@ -249,25 +249,22 @@ def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Differe
     )
 
 
-def culprit_rows(blame: Blame) -> Iterator[CulpritRow]:
-    """Yield the rows of the causes that change a cost by at least what is printed."""
-    for k, c in enumerate(blame.culprits):
-        d = c.delta
-        if abs(d.time_s) >= NANOSECOND or d.flop or d.nbytes or c.parameters or d.live_bytes:
-            yield culprit_row(c, k < blame.named)
-
-
-def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
-    """Return the row of one cause."""
-    return project(
-        CulpritRow,
-        c,
-        node=c.name,
-        is_named=is_named,
-        time_s=c.delta.time_s,
-        flop=c.delta.flop,
-        traffic_bytes=c.delta.nbytes,
-        energy_j=c.delta.energy_j,
+def culprit_rows(blame: Blame) -> tuple[CulpritRow, ...]:
+    """Return the rows of the causes that change a cost by at least what is printed."""
+    return tuple(
+        project(
+            CulpritRow,
+            c,
+            node=c.name,
+            is_named=k < blame.named,
+            time_s=d.time_s,
+            flop=d.flop,
+            traffic_bytes=d.nbytes,
+            energy_j=d.energy_j,
+        )
+        for k, c in enumerate(blame.culprits)
+        for d in [c.delta]
+        if abs(d.time_s) >= NANOSECOND or d.flop or d.nbytes or c.parameters or d.live_bytes
     )
 
 

@@ -202,7 +202,8 @@ class Linter:
             hidden = False
             for ignore in ignores:
                 for code in ignore.codes:
-                    if _stands_for(code, finding) and ignore.matches_place(finding.place):
+                    is_meant = _weight(code, finding.code, finding.rule) > 0
+                    if is_meant and ignore.matches_place(finding.place):
                         self.used.add((ignore, code))
                         hidden = True
             if not hidden:
@@ -315,11 +316,6 @@ def _weight(pattern: str, code: str, name: str) -> int:
     if pattern.strip().lower() == name:
         return len(code) + 1
     return len(upper) + 1 if upper and code.startswith(upper) else 0
-
-
-def _stands_for(code: str, finding: Finding) -> bool:
-    """Return True if a code, prefix or name of a suppression matches the rule of a finding."""
-    return _weight(code, finding.code, finding.rule) > 0
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

@@ -51,7 +51,8 @@ class Fp32Island(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield islands among the executed nodes."""
         for ups, inside, downs in islands(subject, HALF, WIDE):
-            if any(_needs_width(n) for n in inside):
+            # mixed precision computes these in f32 for their precision or range
+            if any(n.op.kind in WIDE_ON_PURPOSE or isinstance(n.op, RANGE_HUNGRY) for n in inside):
                 continue
             first = ups[0].inputs[0]
             half = None if first is None else dtype_of(first)
@@ -128,11 +129,6 @@ def converts(node: Node, before: frozenset[DType], to: frozenset[DType]) -> bool
         and dtype_of(source) in before
         and dtype_of(node.results[0]) in to
     )
-
-
-def _needs_width(node: Node) -> bool:
-    """Return True if mixed precision computes a node in f32 for its precision or range."""
-    return node.op.kind in WIDE_ON_PURPOSE or isinstance(node.op, RANGE_HUNGRY)
 
 
 def explored(

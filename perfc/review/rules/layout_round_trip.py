@@ -86,19 +86,11 @@ def moving_operand(node: Node) -> Value | None:
     """Return the only non-scalar operand of an elementwise node, or None."""
     if node.op.kind is not Kind.ELEMENTWISE or node.regions or len(node.results) != 1:
         return None
-    operands = [v for v in node.inputs if v is not None and not _is_scalar(v)]
+    # one element broadcasts to any order of the axes
+    operands = [v for v in node.inputs if v and not (v.shape is not None and set(v.shape) <= {1})]
     if len(operands) != 1 or not isinstance(operands[0].type, TensorType):
         return None
     result = node.results[0].type
-    is_same = isinstance(result, TensorType) and _has_same_shape(operands[0].type, result)
+    shape = operands[0].type.shape
+    is_same = shape is not None and isinstance(result, TensorType) and shape == result.shape
     return operands[0] if is_same else None
-
-
-def _has_same_shape(a: TensorType, b: TensorType) -> bool:
-    """Return True if two shapes are known and equal."""
-    return a.shape is not None and a.shape == b.shape
-
-
-def _is_scalar(v: Value) -> bool:
-    """Return True if a value has one element, which broadcasts to any order of the axes."""
-    return v.shape is not None and set(v.shape) <= {1}

@@ -67,16 +67,10 @@ class SmallBatch(Rule):
             return
         part = share(1 - gain.share)
         message = f"{label} = {size}; at {many_items} an item takes {part} of the time"
-        yield self.finding(
-            message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
-        )
+        holder = next(v.name for v in subject.graph.inputs if name in _axes(v.type))
+        yield self.finding(message, "gather requests into batches", tensor=holder, gain=gain)
 
 
 def _axes(type_: object) -> list[str]:
     """Return the extents of a tensor as text."""
     return [*map(str, (type_.shape or ()) if isinstance(type_, TensorType) else ())]
-
-
-def _holder(subject: Subject, name: str) -> str:
-    """Return the first input that has a symbol as an axis."""
-    return next(v.name for v in subject.graph.inputs if name in _axes(v.type))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.review.diff.figures import Metric
 from perfc.view.report.formats.document import Amount, Cell, Column, Document, Name, Section, Table
 from perfc.view.report.formats.json_form import document_text
@@ -56,18 +57,16 @@ class EntryView:
     @classmethod
     def of(cls, case: BaselineCase, entry: Entry) -> EntryView:
         """Build the view of one entry."""
-        bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
-        return cls(
-            case.model,
-            case.target,
-            case.runtime,
-            case.dtype,
-            dict(case.others),
-            dict(case.dims),
-            dict(entry.sizes),
-            entry.digest,
-            tuple(bounds),
-            {KEYS[m]: f.value for m, f in entry.figures.items()},
+        return project(
+            cls,
+            case,
+            path=case.model,
+            others=dict(case.others),
+            dims=dict(case.dims),
+            sizes=dict(entry.sizes),
+            digest=entry.digest,
+            lower_bounds=tuple(sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)),
+            figures={KEYS[m]: f.value for m, f in entry.figures.items()},
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from perfc.review.pipelines import annotation
 from perfc.view.report.formats.json_form import document_text, strict
 
@@ -15,35 +13,22 @@ from .sarif import sarif
 from .tables import csv_form, markdown_form
 
 
-class LintFormat(Enum):
-    """Output formats of ``perfc lint``."""
-
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    JUNIT = "junit"
-
-
-def rendered(outcome: LintOutcome, form: LintFormat) -> str:
+def rendered(outcome: LintOutcome, form: str) -> str:
     """Format the outcome."""
     match form:
-        case LintFormat.TEXT:
-            return text(outcome)
-        case LintFormat.JSON:
+        case "json":
             return document_text(SCHEMA, LintView.of(outcome))
-        case LintFormat.CSV:
+        case "csv":
             return csv_form(outcome)
-        case LintFormat.MARKDOWN:
+        case "markdown":
             return markdown_form(outcome)
-        case LintFormat.SARIF:
+        case "sarif":
             return strict(sarif(outcome), indent=2) + "\n"
-        case LintFormat.JUNIT:
+        case "junit":
             return junit_xml(outcome)
-        case LintFormat.GITHUB:
+        case "github":
             return annotation.github(annotated(outcome))
-        case LintFormat.GITLAB:
+        case "gitlab":
             return annotation.code_quality(annotated(outcome))
+        case _:
+            return text(outcome)
