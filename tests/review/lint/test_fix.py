@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from onnx import numpy_helper
 
@@ -85,16 +84,6 @@ def test_an_input_that_is_given_back_is_not_renamed(tmp_path: Path) -> None:
     path = of(tmp_path, *(node("Transpose", [x], [y], perm=[1, 0]) for x, y in turned))
     assert run(["lint", str(path), "--fix", *ALL]) in (0, 1)
     assert not path.with_name("m.fixed.onnx").exists()
-
-
-def test_fixes_beside_each_other_are_made_at_once(tmp_path: Path) -> None:
-    text = """<ir_version: 10, opset_import: ["": 21]> g (float[2,8] x) =>
-        (float[8,2] a, float[8,2] d, float[8,2] f) {
-        [t] t = Transpose<perm=[1,0]>(x) [a] a = Cast<to=1>(t) [b] b = Cast<to=1>(t)
-        [c] c = Transpose<perm=[1,0]>(b) [e] e = Cast<to=1>(c)
-        [d] d = Transpose<perm=[1,0]>(c) [f] f = Transpose<perm=[1,0]>(e)}"""
-    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
-    assert len(fixed(tmp_path / "m.onnx", "--ignore", "PF106,PF108,PF407").graph.node) == 3
 
 
 def test_what_a_subgraph_reads_is_rewired_there_too(tmp_path: Path) -> None:

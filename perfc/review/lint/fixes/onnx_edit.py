@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import message_line
 from perfc.ir import Node, Value
 
-from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore
+from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
 
 if TYPE_CHECKING:
     import onnx
@@ -64,7 +64,8 @@ class OnnxEditor:
         applied: list[Finding] = []
         busy: set[str] = set()
         for finding in findings:
-            names = self._beside(finding)
+            names = {name for e in finding.edits for name in touched(e)}
+            names |= self._beside(finding)
             # edits at values that another edit changed are for the graph before it: their finding
             # waits for the next round
             if names & busy:
