@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import numpy_helper
 
@@ -84,6 +85,27 @@ def test_an_input_that_is_given_back_is_not_renamed(tmp_path: Path) -> None:
     path = of(tmp_path, *(node("Transpose", [x], [y], perm=[1, 0]) for x, y in turned))
     assert run(["lint", str(path), "--fix", *ALL]) in (0, 1)
     assert not path.with_name("m.fixed.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "(float[2,8] y, double[2,1,8] z) {a = Cast<to=11>(x) y = Relu(x) b = Cast<to=1>(a)"
+        " c = Cast<to=11>(b) d = Cast<to=1>(c) e = Unsqueeze(d, one) z = Cast<to=11>(e)}",
+        "(float[8,2] y, double[8,2] z) {a = Transpose<perm=[1,0]>(x) b = Relu(a)"
+        " c = Transpose<perm=[1,0]>(b) d = Transpose<perm=[1,0]>(c) y = Cast<to=1>(d)"
+        " e = Transpose<perm=[1,0]>(c) z = Cast<to=11>(e)}",
+        "(double[2,8] y, double[2,8] z) {a = Transpose<perm=[1,0]>(x)"
+        " b = Transpose<perm=[1,0]>(a) c = Cast<to=11>(b) d = Cast<to=1>(c)"
+        " y = Cast<to=11>(d) z = Mul(c, two)}",
+    ],
+)
+def test_edits_at_one_value_of_nodes_without_names_take_turns(tmp_path: Path, graph: str) -> None:
+    head, _, body = f"(float[2,8] x) => {graph}".partition(" {")
+    weights = " <int64[1] one = {1}, double two = {2}> {"
+    text = f'<ir_version: 10, opset_import: ["": 21]> g {head}{weights}{body}'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    onnx.checker.check_model(fixed(tmp_path / "m.onnx", "--ignore", "PF106,PF108,PF407"))
 
 
 def test_what_a_subgraph_reads_is_rewired_there_too(tmp_path: Path) -> None:
