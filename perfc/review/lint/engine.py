@@ -250,7 +250,8 @@ def with_sources(findings: Iterable[Finding], report: Report) -> list[Finding]:
         replace(
             f,
             source=locs.get(f.nodes[0] if f.nodes else "", NOWHERE).source,
-            stored=frozenset(locs[n].stored_name for n in f.nodes if n in locs),
+            # a node without a name has that of its first output here
+            stored=frozenset(locs[n].stored_name or n for n in f.nodes if n in locs),
         )
         for f in findings
     ]

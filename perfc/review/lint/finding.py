@@ -91,7 +91,7 @@ class Finding:
         edits: safe rewrite; empty if there is none.
         is_whole: True for a finding about the whole model, which has at most one per rule.
         source: file and line of the code of the first node; empty if unknown.
-        stored: names of the nodes in the file.
+        stored: names of the nodes in the file; of one without a name, that of its first output.
     """
 
     code: str

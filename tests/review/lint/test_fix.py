@@ -98,9 +98,13 @@ def test_an_input_that_is_given_back_is_not_renamed(tmp_path: Path) -> None:
         "(double[2,8] y, double[2,8] z) {a = Transpose<perm=[1,0]>(x)"
         " b = Transpose<perm=[1,0]>(a) c = Cast<to=11>(b) d = Cast<to=1>(c)"
         " y = Cast<to=11>(d) z = Mul(c, two)}",
+        "(double[8,2] y, float[2,8] z) {a = Transpose<perm=[1,0]>(x)"
+        " b = Transpose<perm=[1,0]>(a) c = Transpose<perm=[1,0]>(b)"
+        " d = Transpose<perm=[1,0]>(c) y = Cast<to=11>(c) e = Transpose<perm=[1,0]>(d)"
+        " f = Transpose<perm=[1,0]>(e) z = Relu(f)}",
     ],
 )
-def test_edits_at_one_value_of_nodes_without_names_take_turns(tmp_path: Path, graph: str) -> None:
+def test_fixes_that_share_a_value_take_turns_without_names_too(tmp_path: Path, graph: str) -> None:
     head, _, body = f"(float[2,8] x) => {graph}".partition(" {")
     weights = " <int64[1] one = {1}, double two = {2}> {"
     text = f'<ir_version: 10, opset_import: ["": 21]> g {head}{weights}{body}'

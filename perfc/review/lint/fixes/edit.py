@@ -72,21 +72,6 @@ Edit: TypeAlias = "ReadInstead | Rewire | Remove | Unname | Unstore | Store"
 """Any of the edits above."""
 
 
-def touched(edit: Edit) -> set[str]:
-    """Return the names of values whose producer or reader an edit changes."""
-    match edit:
-        case ReadInstead(old, new):
-            return {old.name, new.name}
-        case Rewire(node, inputs):
-            return {v.name for v in (*node.results, *inputs) if v is not None}
-        case Remove(node) | Unname(node):
-            return {v.name for v in node.results}
-        case Unstore(value):
-            return {value.name}
-        case Store(values):
-            return {v.name for v in values}
-
-
 def rewritten(module: Module, edits: Iterable[Edit], stored: Iterable[Value] = ()) -> Module:
     """Apply the edits to ``module`` without inferring types again.
 

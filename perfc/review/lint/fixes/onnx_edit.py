@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import message_line
 from perfc.ir import Node, Value
 
-from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
+from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore
 
 if TYPE_CHECKING:
     import onnx
@@ -64,8 +64,7 @@ class OnnxEditor:
         applied: list[Finding] = []
         busy: set[str] = set()
         for finding in findings:
-            names = {name for e in finding.edits for name in touched(e)}
-            names |= self._beside(finding)
+            names = self._beside(finding)
             # edits at values that another edit changed are for the graph before it: their finding
             # waits for the next round
             if names & busy:
