@@ -17,6 +17,7 @@ def names(module: ModuleTree) -> list[object]:
 def test_paths_become_a_tree_in_execution_order() -> None:
     found = tree([("a", "b"), ("a", "b"), ("a", "c"), ("a", "c"), ("d",), ("d",)], "m")
     assert names(found) == [("a", [("b", [0, 1]), ("c", [2, 3])]), ("d", [4, 5])]
+    assert [m.first for m in found.children if isinstance(m, ModuleTree)] == [0, 4]
 
 
 def test_a_module_of_one_is_that_one() -> None:
