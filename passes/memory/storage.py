@@ -8,7 +8,7 @@ shares the buffer of the value it replaces. Stored tensors exist before the run 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import accumulate
@@ -292,10 +292,10 @@ def outside(graph: Graph, kernels: Iterable[Kernel]) -> set[Value]:
 
 
 def liveness_of(graph: Graph, kernels: Sequence[Kernel]) -> LivenessTable:
-    """Return the live bytes of a graph that runs as kernels.
+    """Return the live bytes of a graph that runs as kernels, node by node in their order.
 
     Values inside one kernel need no memory; what a kernel reads lives until its last node that
-    computes, which views may follow much later.
+    computes, which views may follow.
     """
     made = {v for k in kernels for n in k.nodes for v in n.results}
     read = {v for n in graph.nodes for v in n.inputs if v is not None}
@@ -304,10 +304,23 @@ def liveness_of(graph: Graph, kernels: Sequence[Kernel]) -> LivenessTable:
     held = (
         (v, next((n for n in reversed(k.nodes) if n.op.kind is not Kind.VIEW), k.anchor))
         for k in kernels
-        if len(k.nodes) > 1
         for v in k.reads
     )
-    return Liveness().in_kernels(graph, inside, held)
+    return Liveness().in_kernels(in_order(graph, kernels), inside, held)
+
+
+def in_order(graph: Graph, kernels: Sequence[Kernel]) -> Graph:
+    """Return a graph with the nodes of each kernel side by side, in the order of the kernels."""
+    kernel_of = {n: i for i, k in enumerate(kernels) for n in (*k.nodes, *k.folded)}
+    made_by: dict[Value | None, int] = {}
+    place: dict[Node, int] = {}
+    for node in graph.nodes:
+        # a node in no kernel, such as a view, stands behind the kernels that it reads from
+        read = (*node.inputs, *(captured(node) if node.regions else ()))
+        behind = max((made_by.get(v, -1) for v in read), default=-1)
+        place[node] = kernel_of.get(node, behind)
+        made_by |= dict.fromkeys(node.results, place[node])
+    return replace(graph, nodes=tuple(sorted(graph.nodes, key=place.__getitem__)))
 
 
 def role_of(
