@@ -163,7 +163,7 @@ def under_runtime(
         batch = leading_extent(source, bounds.env)
         facts = tabulated(execution, table, deployment, stored, batch)
         run = runtime_runs.estimated(weights, facts)
-    name = execution.machine.name
+    name, runtime = execution.machine.name, deployment.runtime
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
     kernels, env = execution.kernels, bounds.env
@@ -174,8 +174,8 @@ def under_runtime(
         given_host(execution.machine, execution.host_launch_s) is not None
     )
     reasons = {
-        f"no measured {deployment.runtime} run on {name}": not run.is_own,
-        f"no measured {deployment.runtime} run of a similar network": not run.is_like,
+        f"no {runtime} measurement on {name} in the training data": not run.is_own,
+        f"no {runtime} measurement of a similar network in the training data": not run.is_like,
         RECURRENT: is_chained,
         OWN_HOST: own_host,
     }

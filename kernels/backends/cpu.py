@@ -113,7 +113,7 @@ class Cpu:
         kind, _, what = case.probe.partition(".")
         probe, kernel = PROBES[case.probe], case.probe.replace(".", "_")
         if kind == "link":
-            return "a processor has no link to itself"
+            return "not applicable to processors: no link"
         # products are those of BLAS; without a compiler NumPy does the rest too
         if kind == "matrix" or self.lib is None:
             return numpy_runs.refuses(case, is_fallback=self.lib is None)
@@ -125,7 +125,7 @@ class Cpu:
             case _ if probe.quantity is ProbeQuantity.NETWORK and not hasattr(self.lib, kernel):
                 return f"no instruction for {what}"
             case "launch" if what == "framework":
-                return "a processor waits for no host"
+                return "not applicable to processors: no host"
             case "launch" if what in ("eager", "wake") and len(self.cpus) < 2:
                 return "one thread needs no pool"
         return ""

@@ -120,7 +120,9 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     basis = f"of 16-bit peak; {c.model_flop:.3g} FLOP, {per_mac}{inside}"
     yield Fact("MFU", Amount(c.mfu, Unit.SHARE), basis)
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
-    yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
+    yield Fact(
+        "samples", None, f"{micro}, activation checkpointing: {c.training.checkpointing.value}"
+    )
     m = c.memory
     breakdown = ", ".join(f"{name} {size_text(n)}" for name, n in asdict(m).items() if n)
     # 0 for a machine without a known capacity

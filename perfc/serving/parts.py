@@ -46,7 +46,7 @@ class WorkShare(Enum):
     """The encoder of a request, or the tower of its images."""
     DRAFTS = "drafts"
     """All work of the model that drafts tokens."""
-    EXCHANGES = "exchanges"
+    EXCHANGES = "collectives"
     """Collectives among ranks."""
     HOST = "host"
     """Host overhead that kernels do not cover."""

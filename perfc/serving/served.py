@@ -131,5 +131,6 @@ def late_notes(result: Steady, rate: float) -> tuple[str, ...]:
     count = len(result.shares[0].run.served)
     return (
         f"cannot keep up above {result.capacity_per_s:.3g} requests/s: at {rate:g} the queue grows "
-        f"without bound; times to first token are those of the first {count:,} requests of a copy",
+        "without bound; times to first token are those of the first "
+        f"{count:,} requests per replica",
     )

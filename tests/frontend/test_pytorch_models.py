@@ -260,7 +260,7 @@ def test_a_model_of_transformers_says_its_input() -> None:
     ("model", "given", "message"),
     [
         (Rows, {"input": (8,)}, r"Rows is a class, not a module \(an instance: Rows\(\.\.\.\)\)"),
-        (Rows(), {}, "a module says nothing of its input"),
+        (Rows(), {}, "a module does not record its input shape"),
         (Rows(), {"input": (8,)}, "missing a required argument: 'rows'"),
         (Rows(), {"inputs": {"dense": (8,), "other": (3,)}}, "do not fit Rows.forward"),
         (Rows(), {"inputs": ((9,), [(3,)])}, "PyTorch cannot export it"),

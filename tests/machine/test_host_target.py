@@ -38,7 +38,7 @@ def test_the_first_use_measures_and_the_next_one_reads(
     probed: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run(["analyze", RESNET, "-t", "host"]) == 0
-    assert " (this machine, as probed)" in capsys.readouterr().out.splitlines()[0]
+    assert " (this machine, calibrated)" in capsys.readouterr().out.splitlines()[0]
     assert cli.run(["compare", RESNET, "-t", "host,a100"]) == 0
     assert perfc.analyze(RESNET, "host").machine.name == "host"
     assert probed == [tmp_path / "cache/perfc/hosts" / host.key() / "host.toml"]

@@ -23,7 +23,7 @@ def test_the_optimizer_of_a_plain_export_is_the_first_help(
     title, *lines = capsys.readouterr().out.splitlines()
     assert "ONNX Runtime, plain export" in title
     helping = next(i for i, line in enumerate(lines) if "what would help" in line)
-    remedy = "export without SDPA, transformers optimizer (--runtime ort-optimized)"
+    remedy = "export without SDPA, transformer optimizer (--runtime ort-optimized)"
     assert remedy in lines[helping + 1]
 
 

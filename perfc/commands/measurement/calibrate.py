@@ -150,7 +150,7 @@ def _verdict(done: CalibratedTarget) -> str:
     names = ", ".join(r.key for r in uncertain[:3])
     more = f" and {len(uncertain) - 3} more" if len(uncertain) > 3 else ""
     summary = f"{len(uncertain)} of {all_} figures are uncertain: {names}{more}"
-    return f"{summary}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
+    return f"{summary}; --resume continues once the machine is idle; {done.elapsed_s:.0f} s"
 
 
 def _differences(done: CalibratedTarget) -> Iterator[str]:

@@ -252,7 +252,8 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
     config, main = getattr(model, "config", None), getattr(model, "main_input_name", None)
     if config is None or main not in KNOWN_INPUTS:
         raise ModelError(
-            "a module says nothing of its input", hint="input=(3, 224, 224), or inputs= for several"
+            "a module does not record its input shape",
+            hint="input=(3, 224, 224), or inputs= for several",
         )
     takes = inspect.signature(model.forward).parameters
     needed = [n for n, p in takes.items() if p.default is p.empty and n.endswith(KNOWN_ENDS)]

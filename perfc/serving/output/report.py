@@ -84,7 +84,7 @@ class MemoryView:
     @property
     def pool_name(self) -> str:
         """Return the name of the pool."""
-        return "key-value pool" if self.kv_bytes_per_token else "pool of states"
+        return "KV cache" if self.kv_bytes_per_token else "pool of states"
 
 
 @record

@@ -129,7 +129,7 @@ def _quantile(name: str) -> Callable[[Any], Amount]:
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
     if band.is_unknown:
-        return f"unknown, {time_text(mean_s * band.low)} or more"
+        return f"at least {time_text(mean_s * band.low)}"
     return time_range(mean_s * band.low, mean_s * band.high)
 
 
@@ -198,9 +198,9 @@ def _certainty(view: SimulationView, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
     # an opening burst is measured from its start, a steady state after the warm-up
     measured = view.requests - view.warm_up_requests
-    words = f"{view.requests:,} requests of a copy, "
+    words = f"{view.requests:,} requests per replica, "
     is_burst = load.opening_burst > 0 and load.concurrency > 1
-    burst = f"from a burst of {share(load.opening_burst)} of them (--opening-burst)"
+    burst = f"{share(load.opening_burst)} arrive at once (--opening-burst)"
     words += burst if is_burst else f"{measured:,} of them steady (MSER)"
     words += f"; means within {view.half_width:.1%} (95%)"
     if load.spread and not load.trace:

@@ -64,7 +64,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
     yield f"run: {run.time_s}, {INTERVAL} {ends}"
     yield f"  by {run.whole or 'the sum of its kernels'} (predicted)"
     if run.whole:
-        yield f"  x {run.run_factor:.3g}: measured runs over their kernels alone"
+        yield f"  run factor {run.run_factor:.3g} (run time / sum of kernels)"
     yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
     for other in run.others:
         says = f"{other.predictor} predicts {time_text(other.time_s)} ({other.ends})"
@@ -78,7 +78,11 @@ def law_lines(r: LawReason) -> Iterator[str]:
     for name, time_s in sorted(r.terms, key=lambda term: -term[1]):
         yield f"  {time_text(time_s):>10}  {name} x {r.law.coefficients[name]:.3g}"
     # a norm of order 1 is a sum: resources are used one after the other; high orders overlap
-    how = "added" if r.law.overlap == 1 else f"joined by a norm of order {r.law.overlap:g}"
+    how = (
+        "added"
+        if r.law.overlap == 1
+        else f"combined as (Σ tᵢ^{r.law.overlap:g})^(1/{r.law.overlap:g})"
+    )
     measured = f"{plural(r.law.rows, 'kernel')} on {plural(len(r.law.machines), 'machine')}"
     yield f"  {how}; law of {r.name}, fitted to {measured}, {share(r.law.error)} off in the median"
 

@@ -209,7 +209,7 @@ class VerdictBlock:
 
 def verdict_block(views: Views) -> VerdictBlock:
     """Return the headline of a report."""
-    first, *rest = printed(facts_of(views.verdict))
+    first, *rest = printed(facts_of(views))
     title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
     return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))
 

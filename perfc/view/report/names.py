@@ -59,7 +59,7 @@ def machine_title(machine: Machine) -> str:
     product = re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
     # a description may begin with an article
     title = f"a{product[1:]}" if product.startswith("A ") else product
-    return f"{title} (this machine, as probed)" if machine.name == HOST else title
+    return f"{title} (this machine, calibrated)" if machine.name == HOST else title
 
 
 def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:

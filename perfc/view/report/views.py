@@ -18,6 +18,7 @@ from .sections import (
     bottlenecks,
     coverage,
     kernels,
+    operations,
     prediction,
     source,
 )
@@ -25,6 +26,7 @@ from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
 from .sections.coverage import Coverage
 from .sections.kernels import KernelRow
+from .sections.operations import ModuleTime, OperationTime
 from .sections.prediction import Prediction
 from .sections.verdict import Verdict
 from .units import plural
@@ -77,6 +79,8 @@ class Views:
         prediction: prediction of the run; None without predictions.
         coverage: share of the model with known cost.
         kernels: one row per kernel, in execution order.
+        operations: time by kind of operation, longest first.
+        modules: time by module of the model, longest first.
         pressure: utilization of each unit and memory level.
         critical: kernels that take most of the time, with reasons.
         bottlenecks: time saved by lifting each ceiling, and possible changes.
@@ -90,6 +94,8 @@ class Views:
     prediction: Prediction | None
     coverage: Coverage
     kernels: tuple[KernelRow, ...]
+    operations: tuple[OperationTime, ...]
+    modules: tuple[ModuleTime, ...]
     pressure: tuple[Pressure, ...]
     critical: Critical
     bottlenecks: Bottlenecks
@@ -150,6 +156,16 @@ class LazyViews(Views):
     def kernels(self) -> tuple[KernelRow, ...]:
         """Return the kernels in execution order."""
         return kernels.collect(self.report, predict=self.predict)
+
+    @cached_property
+    def operations(self) -> tuple[OperationTime, ...]:
+        """Return the time by kind of operation."""
+        return operations.operations(self.kernels)
+
+    @cached_property
+    def modules(self) -> tuple[ModuleTime, ...]:
+        """Return the time by module of the model."""
+        return operations.modules(self.kernels)
 
     @cached_property
     def distinct(self) -> list[Repeated]:

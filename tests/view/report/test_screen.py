@@ -42,7 +42,7 @@ FENCE = "=" * 20
 RESNET = str(MODELS / "resnet50.onnx.gz")
 
 
-MOST_LINES = 24
+MOST_LINES = 25
 DEFAULT = "assumptions,summary,prediction,kernels,pressure,critical,bottlenecks,memory"
 VIEWS = f"{DEFAULT},coverage,source,ceilings"
 
@@ -125,8 +125,8 @@ def test_first_screen_answers(name: str) -> None:
     ):
         assert words in shown
     assert "extrapolat" not in shown
-    limits = "".join(shown.partition("limited by")[2].partition("\n\n")[0])
-    assert sum(map(int, re.findall(r"(\d+) %", limits))) == 100
+    limits = shown.partition("limited by")[2].partition("\n")[0]
+    assert 0 < sum(map(int, re.findall(r"(\d+) %", limits))) <= 100
 
 
 def test_colour_changes_no_word() -> None:
@@ -258,10 +258,13 @@ def test_full_and_views_are_as_before(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_top_of_the_screen_is_of_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["analyze", RESNET, "--top", "all"]) == 0
-    shown = capsys.readouterr().out
-    assert "--top all" not in shown
-    assert cli.run(["analyze", RESNET, "--top", "2"]) == 0
-    assert "(--top all)" in capsys.readouterr().out
+    every = capsys.readouterr().out
+    assert cli.run(["analyze", RESNET, "--top", "6"]) == 0
+    six = capsys.readouterr().out
+    assert cli.run(["analyze", RESNET]) == 0
+    screen = capsys.readouterr().out
+    assert six.count("\n") == screen.count("\n") + len(("", "head", *range(6)))
+    assert every.count("\n") > six.count("\n")
 
 
 @pytest.mark.parametrize(("colour", "has"), [("always", True), ("never", False), ("auto", False)])

@@ -80,8 +80,8 @@ def test_every_view_sums_up_to_the_run(
 
 
 def shares_of(screen: str) -> float:
-    """Sum of the printed shares of the first screen's kernels and of its last line."""
-    block = screen.partition("where the time goes")[2].partition("\n\n")[0]
+    """Sum of the printed shares of the first screen's operations and of the line below them."""
+    block = screen.partition("where the time goes")[2].partition("  by module")[0]
     *rows, last = block.splitlines()[1:]
     shown = [*(SHARE.findall(row)[:1] for row in rows), SHARE.findall(last)]
     return math.fsum(float(share) for row in shown for share in row)

@@ -154,7 +154,11 @@ def test_memory_is_weighed_against_the_machine() -> None:
         ),
         # eight images take less time on the device than their launches
         ("h100", "f16", "host-bound, and the launch overhead of the host is assumed"),
-        ("generic-x86-64", "", "the rate of matrix units is assumed on a desktop x86-64 processor"),
+        (
+            "generic-x86-64",
+            "",
+            "the rate of matrix units is assumed on generic 8-core x86-64 desktop",
+        ),
     ],
 )
 def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -> None:
@@ -168,7 +172,7 @@ def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -
 def test_a_run_that_nobody_measured_so_says_so() -> None:
     found = verdict("resnet50", "h100", {"batch": 8}).confidence
     assert found is not None
-    assert found.reason == "no measured ort run on h100-sxm5-80gb"
+    assert found.reason == "no ort measurement on h100-sxm5-80gb in the training data"
 
 
 @pytest.mark.parametrize(

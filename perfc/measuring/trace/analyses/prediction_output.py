@@ -38,7 +38,7 @@ NUMBERS = (
     Column("predicted_s", "predicted", Unit.SECOND),
     Column("measured_s", "measured", Unit.SECOND),
     Column("launches_s", "not as predicted", Unit.SECOND, NOT_PREDICTED),
-    Column("speed_s", "slower", Unit.SECOND, "launches that were predicted"),
+    Column("speed_s", "slower", Unit.SECOND, "matched launches, slower than predicted"),
 )
 """Columns that classes and kernels share."""
 # also a column of kernels, as a spare one
@@ -83,12 +83,12 @@ def causes(gap: PredictionGap) -> Iterator[Fact]:
     how = ", ".join(filter(None, (gap.target, gap.runtime, gap.dtype)))
     yield fact("predicted", gap.predicted_s, f"{predicted}; {how}")
     yield fact("measured", gap.measured_s, measured)
-    yield fact("gap", gap.gap_s, "the sum of the next")
+    yield fact("gap", gap.gap_s, "the sum of the rows below")
     text = f"{time(gap.extra_s)} of launches without a predicted kernel"
     if gap.missing:
         text += f", less {plural(gap.missing, 'kernel')} of {time(gap.missing_s)} without a launch"
     yield fact("not as predicted", gap.launches_s, text)
-    yield fact("slower", gap.speed_s, "launches that were predicted")
+    yield fact("slower", gap.speed_s, "matched launches, slower than predicted")
     if gap.host_s is not None:
         yield fact("host", gap.host_s, "idle time of the device that was not predicted")
     text = f"{gap.aligned:,} of {plural(gap.launches, 'launch', 'launches')}, "

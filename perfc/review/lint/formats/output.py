@@ -73,7 +73,7 @@ def worth(finding: Finding) -> str:
     if finding.saved_bytes is not None:
         parts.append(f"saves {size_text(finding.saved_bytes)} of memory")
     if finding.saves is Saves.LOADING:
-        parts.append("saves loading time, nothing of a run")
+        parts.append("reduces load time, not run time")
     elif finding.saves is Saves.KNOWLEDGE:
         parts.append("gain unknown" if gain is None else "no gain by itself")
     elif gain is None:
@@ -91,7 +91,7 @@ def gain_text(gain: Gain) -> str:
     saved = time_text(gain.time_s)
     if gain.basis is GainBasis.MEASURED:
         return f"saves at most {saved} ({share(gain.share)} of the run)"
-    return f"gains {saved} ({share(gain.share)} of the run), floor of the gain {floor}"
+    return f"gains {saved} ({share(gain.share)} of the run), at least {floor}"
 
 
 def closing(outcome: LintOutcome) -> Iterator[str]:

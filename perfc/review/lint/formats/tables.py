@@ -36,7 +36,7 @@ def plain(name: str, path: str = "") -> Column:
 GAINS = (
     Column("gain_s", "gain", Unit.SECOND, cell=of_gain("time_s")),
     Column("gain_share", "of the run", Unit.SHARE, cell=of_gain("share")),
-    Column("gain_floor_s", "floor of the gain", Unit.SECOND, cell=of_gain("floor_s")),
+    Column("gain_floor_s", "at least", Unit.SECOND, cell=of_gain("floor_s")),
 )
 """Columns of the gain, in Markdown and CSV."""
 MESSAGE = Column("message", "what", is_name=True, wraps=True, cell=attrgetter("first.message"))

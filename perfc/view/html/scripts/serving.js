@@ -7,7 +7,7 @@ const PARTS = {
 };
 const ROOM = {
   weights: "level-1", activations: "level-2", "contexts and graphs": "roof",
-  "key-value pool": "level-3", "pool of states": "level-3", "unused": "track",
+  "KV cache": "level-3", "pool of states": "level-3", "unused": "track",
 };
 const TARGETS = ["level-1", "level-2", "level-3", "more", "accent", "less", "roof", "hot-2"];
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
@@ -11,13 +12,22 @@ from perfc.ir import record
 
 from ..amounts import ratio, title
 from ..sections.confidence import Grade
-from ..sections.kernels import KernelGroup, groups, title_of
+from ..sections.kernels import groups
 from ..sections.limits import LimitShare
+from ..sections.operations import OperationTime
 from ..sections.verdict import Verdict
 from ..units import bucketed, share, time_text
 from ..views import Views
-from .screen import KINDS, facts_of, percents, running
-from .screen_tables import LIMITS, gain_title, place_of, remedy_cells, rest_lines, useful
+from .screen import facts_of, percents, plain, running
+from .screen_tables import (
+    LIMITS,
+    gain_title,
+    module_line,
+    remedy_cells,
+    rest_line,
+    slowest_line,
+    useful,
+)
 from .text import Style, clipped
 
 if TYPE_CHECKING:
@@ -26,6 +36,8 @@ if TYPE_CHECKING:
 TEMPLATE = "notebook.html.j2"
 SPANS = 64
 """Maximum number of bars in the memory chart."""
+EXAMPLES = 4
+"""Maximum number of operators named in a row."""
 NO_LIMIT = 10_000
 """Width of lines that a browser wraps: larger than any text."""
 GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
@@ -47,19 +59,19 @@ class BarPart:
 
 
 @record
-class KernelKindRow:
-    """A row of equal kernels.
+class OperationRow:
+    """A row of one kind of operation.
 
     Args:
-        words: title of the kernels.
-        place: place in the model.
-        cells: share, count, time and lower bound of each.
+        name: title of the kind.
+        examples: operators of its kernels.
+        cells: share, time, launches and lower bound.
         bar: bar of the share, the largest as long as the column.
         limit: limiting ceiling.
     """
 
-    words: str
-    place: str
+    name: str
+    examples: str
     cells: tuple[str, str, str, str]
     bar: BarPart
     limit: str
@@ -69,21 +81,24 @@ def render(views: Views) -> str:
     """Return the screen as self-contained HTML; names from files are escaped."""
     v = views.verdict
     model, machine, *setting = (clipped(part) for part in running(views))
-    ordered = groups(views.kernels)
-    lines = rest_lines(ordered, KINDS, v, NO_LIMIT)
-    rest = "".join(s.text for line in lines for s in line)
+    operations, kinds = views.operations, groups(views.kernels)
+    lines = chain(
+        rest_line(operations, len(operations), v, NO_LIMIT),
+        module_line(views.modules, NO_LIMIT),
+        slowest_line(kinds, NO_LIMIT),
+    )
     return (
         template(TEMPLATE)
         .render(
             model=model,
             machine=machine,
             how=" · ".join(setting),
-            facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
+            facts=[(f.label, f.number, printable(f.words)) for f in facts_of(views)],
             grade="" if v.confidence is None else GRADES[v.confidence.grade],
             strip=strip(v),
             limits=[part(x, p) for x, p in zip(v.limits, percents(v.limits), strict=True) if p],
-            kinds=kinds(ordered[:KINDS], v.time_s),
-            rest=rest.replace("(--top all)", "").strip(),  # a notebook has no options
+            operations=rows_of(operations),
+            rest=[plain(line).strip() for line in lines],
             gain=gain_title(useful(views), v),
             remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
             memory=bars(views.memory.live_bytes),
@@ -130,20 +145,19 @@ def kind_of(key: str) -> str:
             return "waiting"
 
 
-def kinds(shown: Sequence[KernelGroup], total_s: float) -> list[KernelKindRow]:
-    """Return the rows of kernels."""
-    largest = max((g.predicted_share for g in shown), default=0.0)
-    rows: list[KernelKindRow] = []
-    for g in shown:
-        each_s = ratio(g.predicted_share * total_s, len(g.rows))
-        percent = share(g.predicted_share)
-        cells = (percent, str(len(g.rows)), time_text(each_s), time_text(g.first.floor_s))
-        bar = BarPart(
-            percent, round(100 * ratio(g.predicted_share, largest), 2), kind_of(g.first.held_by)
+def rows_of(operations: Sequence[OperationTime]) -> list[OperationRow]:
+    """Return the rows of kinds of operations."""
+    largest = max((o.share for o in operations), default=0.0)
+    return [
+        OperationRow(
+            o.name,
+            clipped(", ".join(o.examples[:EXAMPLES])),
+            (share(o.share), time_text(o.time_s), f"{o.launches:g}", time_text(o.floor_s)),
+            BarPart(share(o.share), round(100 * ratio(o.share, largest), 2), kind_of(o.limited_by)),
+            title(o.limited_by),
         )
-        words, where = clipped(title_of(g.first)), clipped(place_of(g))
-        rows.append(KernelKindRow(words, where, cells, bar, title(g.first.held_by)))
-    return rows
+        for o in operations
+    ]
 
 
 def bars(live_bytes: Sequence[float]) -> list[float]:

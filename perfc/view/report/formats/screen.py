@@ -1,10 +1,12 @@
-"""The first screen: the prediction, its limits, the longest kernels, and possible changes."""
+"""The first screen: the prediction, its limits, where the time goes, and possible changes."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, islice
 
 from perfc.common.plain_text import printable
 
@@ -22,8 +24,12 @@ from .screen_tables import (
     Line,
     help_lines,
     kind_lines,
-    rest_lines,
+    module_line,
+    operation_lines,
+    rest_line,
+    slowest_line,
     useful,
+    whole,
 )
 from .text import (
     GAP,
@@ -37,18 +43,24 @@ from .text import (
     elided,
 )
 
-MOST_LINES = 24
+MOST_LINES = 25
 """Maximum number of lines of the screen."""
 KINDS = 5
-"""Kinds of kernels shown by default."""
-LEAST_KINDS = 3
-"""Minimum number of kinds shown next to possible changes."""
-MARGINS = 5
-"""Lines of gaps, table heads and the closing line."""
+"""Number of kinds of kernels above which ``--top`` asks for their table."""
+OPERATIONS = 5
+"""Maximum number of kinds of operations."""
+LEAST_OPERATIONS = 2
+"""Minimum number of kinds of operations."""
+NAMED = 0.985
+"""Share of the kernels' time whose operations are in the table; the others are on one line."""
+MARGINS = 3
+"""A gap, the head of the changes and the closing line."""
 WIDEST = 110
 """Maximum width of the screen."""
 NARROW = 72
 """Columns of a page below which the confidence has its reason alone."""
+COMPUTING = frozenset({"matrix", "vector"})
+"""Units whose peak rate is that of the floating-point operations."""
 FULL = "\N{FULL BLOCK}"
 UNIT = re.compile(r"(\d) (\S{1,3}\b)")
 """Number and unit, which stay on one line; a longer word is no unit."""
@@ -62,27 +74,43 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     Args:
         views: views of one report.
         width: columns of the page.
-        top: kinds of kernels shown, longest first; None for all.
+        top: kinds of kernels in a table of their own, longest first, above `KINDS`; None for all.
     """
     room = max(min(width, WIDEST), 40)  # a narrower terminal wraps
-    facts = aligned(printed(facts_of(views.verdict, room)), room, least=20)
-    first = [*titles(views, room), (), *facts]
-    first += limit_lines(views.verdict.limits, room)
+    facts = aligned(printed(facts_of(views, room)), room, least=20)
+    first = [*titles(views, room), (), *facts, *islice(limit_lines(views.verdict.limits, room), 1)]
     kinds = groups(views.kernels)
-    # kinds of kernels and changes share the lines that remain; a table of changes has a head
-    remaining = MOST_LINES - len(first) - MARGINS
-    changes = useful(views)[: max(remaining - LEAST_KINDS - 1, 1)]
-    most_kinds = max(remaining - len(changes) - bool(changes), 1)
-    # a number above the default is a wish to see more than one screen
-    shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most_kinds)]
+    changes = useful(views)
+    # lines for operations, modules and changes; a change and two operations are always shown
+    left = MOST_LINES - len(first) - MARGINS - bool(changes) - 1
+    operations = min(OPERATIONS, max(left - 2, LEAST_OPERATIONS))
+    table = list(time_lines(views, room, operations))
+    left -= len(table)
+    more = [*module_line(views.modules, room), *slowest_line(kinds, room)] if len(kinds) > 1 else []
+    more = more[: max(left, 0)]
     yield from first
-    if shown:
+    yield from table
+    yield from more
+    # a number above the default is a wish to see more than one screen
+    if top is None or top > KINDS:
         yield ()
-        yield from kind_lines(shown, room)
-        yield from rest_lines(kinds, len(shown), views.verdict, room)
+        yield from kind_lines(kinds[:top], room)
     yield ()
-    yield from help_lines(changes, views.verdict, room)
+    yield from help_lines(changes[: max(left - len(more), 0) + 1], views.verdict, room)
     yield from next_lines(views, room)
+
+
+def time_lines(views: Views, width: int, most: int) -> Iterator[Line]:
+    """Yield the operations that take nearly all of the time, the fewest, and the rest."""
+    operations = views.operations
+    if not operations:
+        return
+    enough = NAMED * math.fsum(o.share for o in operations)
+    named = accumulate(o.share for o in operations)
+    needed = next((i for i, s in enumerate(named, 1) if s >= enough), len(operations))
+    yield ()
+    yield from operation_lines(operations[: min(needed, most)], width)
+    yield from rest_line(operations, min(needed, most), views.verdict, width)
 
 
 def render(views: Views, width: int, top: int | None = KINDS) -> str:
@@ -196,13 +224,14 @@ def throughput_words(verdict: Verdict) -> str:
     return f"{'≤ ' if verdict.is_bound else ''}{number} {verdict.throughput.item.value}/s"
 
 
-def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
-    """Yield predicted time, confidence, lower bound, memory, phases and energy.
+def facts_of(views: Views, width: int = WIDEST) -> Iterator[ScreenFigure]:
+    """Yield predicted time, confidence, model, lower bound, memory, phases and energy.
 
     Args:
-        v: headline of the report.
+        views: views of one report.
         width: columns of the page; narrow ones have the reason of the confidence alone.
     """
+    v = views.verdict
     if v.is_predicted:
         words = f"{throughput_words(v)}, {interval_words(v)}"
         yield ScreenFigure("predicted", time_words(v), words, Style.NUMBER)
@@ -213,6 +242,7 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
         grade = v.confidence.grade
         words = v.confidence.words if width >= NARROW else v.confidence.reason
         yield ScreenFigure("confidence", grade.value, words, GRADES[grade])
+    yield ScreenFigure("model", *work_words(views))
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
     # smaller factors would print as 1.0
@@ -220,13 +250,24 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
         f"{ratio_text(times, 1)} × below {headline}" if times >= 1.05 else f"as long as {headline}"
     )
     yield ScreenFigure(LOWER_BOUND, time_text(v.floor_s), words, Style.NUMBER)
-    yield ScreenFigure("memory", *memory_words(v))
+    yield ScreenFigure("memory", *memory_words(v, is_narrow=width < NARROW))
     if v.step is not None:
         yield ScreenFigure("phases", *step_words(v.step))
     if v.energy is not None:
         words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} per run, board only"
         least = "≥ " if v.is_bound else ""
         yield ScreenFigure("energy", least + quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
+
+
+def work_words(views: Views) -> tuple[str, str, Style]:
+    """Return the parameters, and work with its rate and the share of the peak of its units."""
+    counts, time_s = views.summary, views.verdict.time_s
+    words = ["parameters", str(counts.mac)] if counts.mac.value else ["parameters"]
+    if (flop := counts.executed_flop.value) and time_s > 0:
+        floors_s = [p.floor_s for p in views.pressure if p.ceiling in COMPUTING]
+        of_peak = f" ({whole(max(floors_s) / time_s)} of peak)" if floors_s else ""
+        words.append(f"{quantity(flop / time_s, Unit.FLOP_PER_S)}{of_peak}")
+    return str(counts.parameters), " · ".join(words), Style.NUMBER
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:
@@ -244,8 +285,8 @@ def printed(facts: Iterable[ScreenFigure]) -> list[ScreenFigure]:
     return [replace(f, words=UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words))) for f in facts]
 
 
-def memory_words(v: Verdict) -> tuple[str, str, Style]:
-    """Describe the memory of a run against the capacity of the machine."""
+def memory_words(v: Verdict, *, is_narrow: bool = False) -> tuple[str, str, Style]:
+    """Describe the memory of a run against the capacity of the machine; narrow pages lack parts."""
     m = v.memory
     more = "≥ " if m.is_bound else ""
     needed = more + size_text(m.total_bytes)
@@ -257,7 +298,7 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
         return needed, parts, Style.PLAIN
     room = size_text(m.capacity_bytes)
     if m.fits:
-        return needed, f"of {room}: {parts}", Style.PLAIN
+        return needed, f"of {room}" if is_narrow else f"of {room}: {parts}", Style.PLAIN
     reserved = size_text(m.held_bytes)
     return needed, f"does not fit in {room} with {reserved} reserved: {parts}", Style.POOR
 

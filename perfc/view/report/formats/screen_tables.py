@@ -1,9 +1,10 @@
-"""Tables of the first screen: kinds of kernels, and possible changes with their gains."""
+"""Tables of the first screen: where the time goes, and possible changes with their gains."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 
 from perfc.common.plain_text import printable
 from perfc.ir import record
@@ -13,8 +14,9 @@ from ..memory_sections.remedies import Remedy
 from ..names import place
 from ..sections.kernels import KernelGroup, title_of
 from ..sections.limits import FIXED
+from ..sections.operations import ModuleTime, OperationTime
 from ..sections.verdict import Verdict
-from ..units import LOWER_BOUND, plural, share, time_text
+from ..units import LOWER_BOUND, share, time_text
 from ..views import Views
 from .text import GAP, INDENT, ROOM_FOR_NAMES, Style, StyledText, columns_of, elided, padded
 
@@ -25,6 +27,12 @@ LEAST_SAVING = 0.01
 """Minimum share of the time that a change must save to be shown."""
 LEAST_PLACE = 14
 """Minimum width of the places in the model."""
+LEAST_SHARE = 0.005
+"""Minimum share of a module, which would print as 0 %."""
+LONGEST_PLACE = 24
+"""Maximum width of a place on the line of the slowest kernels."""
+SLOWEST = 3
+"""Maximum number of kinds of kernels on that line."""
 LIMITED_BY = "limited by"
 LIMITS = {
     "matrix": Style.COMPUTE,
@@ -52,6 +60,28 @@ class ScreenColumn:
         return max(map(columns_of, self.cells))
 
 
+def operation_lines(shown: Sequence[OperationTime], width: int) -> Iterator[Line]:
+    """Yield the table of kinds of operations: name, share, time, launches, bound and limit.
+
+    Args:
+        shown: kinds of operations, longest first.
+        width: columns of the page.
+    """
+    styles = tuple(LIMITS.get(o.limited_by, Style.WAITING) for o in shown)
+    columns = [
+        ScreenColumn(("share", *(share(o.share) for o in shown)), True),
+        ScreenColumn(("time", *(time_text(o.time_s) for o in shown)), True),
+        ScreenColumn(("launches", *(f"{o.launches:g}" for o in shown)), True),
+        ScreenColumn((LOWER_BOUND, *(time_text(o.floor_s) for o in shown)), True),
+        ScreenColumn(
+            (LIMITED_BY, *(title(o.limited_by) for o in shown)), False, (Style.FAINT, *styles)
+        ),
+    ]
+    names, columns = fitted(columns, width)
+    cells = [heading(names), *(examples_of(o, names) for o in shown)]
+    yield from table_lines(ScreenColumn(tuple(cells), False), columns)
+
+
 def kind_lines(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
     """Yield the table of kinds of kernels: name, share, count, time, lower bound and limit.
 
@@ -69,21 +99,107 @@ def kind_lines(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
         ScreenColumn((LOWER_BOUND, *(time_text(g.first.floor_s) for g in kinds)), True),
         ScreenColumn((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
     ]
+    room, columns = fitted(columns, width)
+    yield from table_lines(name_column(kinds, room), columns)
+
+
+def fitted(columns: list[ScreenColumn], width: int) -> tuple[int, list[ScreenColumn]]:
+    """Return the width of names and the columns next to them; narrow pages lack the bound."""
     room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
-    if room < ROOM_FOR_NAMES:
-        dropped = columns.pop(3)  # narrow pages leave out the lower bound
-        room += dropped.width + len(GAP)
-    names = name_column(kinds, room)
-    for i in range(len(kinds) + 1):
-        line = [
-            StyledText(INDENT + padded(names.cells[i], names.width, align_right=False), head(i))
-        ]
+    if room >= ROOM_FOR_NAMES:
+        return room, columns
+    spare = next(c for c in columns if c.cells[0] == LOWER_BOUND)
+    return room + spare.width + len(GAP), [c for c in columns if c is not spare]
+
+
+def table_lines(names: ScreenColumn, columns: Sequence[ScreenColumn]) -> Iterator[Line]:
+    """Yield the lines of a table: names, and columns with styles of their own."""
+    for i, name in enumerate(names.cells):
+        line = [StyledText(INDENT + padded(name, names.width, align_right=False), head(i))]
         for c in columns:
             style = c.styles[i] if c.styles else head(i)
             line.append(
                 StyledText(GAP + padded(c.cells[i], c.width, align_right=c.is_right), style)
             )
         yield tuple(line)
+
+
+def examples_of(operation: OperationTime, room: int) -> str:
+    """Return the name of a kind of operation, with as many of its operators as fit."""
+    line = elided(operation.name, room)
+    for separator, word in zip(chain([": "], repeat(", ")), operation.examples, strict=False):
+        longer = f"{line}{separator}{printable(word)}"
+        if columns_of(longer) > room or word.lower() == operation.name:
+            break
+        line = longer
+    return line
+
+
+def rest_line(
+    operations: Sequence[OperationTime], shown: int, verdict: Verdict, width: int
+) -> Iterator[Line]:
+    """Yield the line of shares outside of the table: other operations, and the run's overhead.
+
+    Args:
+        operations: all kinds of operations, longest first.
+        shown: number of those in the table.
+        verdict: headline of the report.
+        width: columns of the page.
+    """
+    fixed = [limit for limit in verdict.limits if limit.key == FIXED]
+    printed = [*(o.share for o in operations[:shown]), *(limit.share for limit in fixed)]
+    # the rest of the shares as printed, in tenths of a percent: the column adds up to 100 %
+    rest_share = max(1 - math.fsum(round(part, 3) for part in printed), 0.0)
+    words = [f"{limit.title} {share(limit.share)}" for limit in fixed]
+    if others := operations[shown:]:
+        names = ", ".join(o.name for o in others[:2])
+        title_of_rest = names if len(others) <= 2 else f"{len(others)} other operations"
+        words.insert(0, f"{title_of_rest} {share(rest_share)}")
+    yield from joined("", words, width)
+
+
+def module_line(modules: Sequence[ModuleTime], width: int) -> Iterator[Line]:
+    """Yield the line of times by module, as many as fit."""
+    words = (
+        f"{printable(m.name)} {whole(m.share)}{f' ({m.count} blocks)' if m.count > 1 else ''}"
+        for m in modules
+        if m.share >= LEAST_SHARE
+    )
+    yield from joined("by module", words, width)
+
+
+def slowest_line(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
+    """Yield the line of the longest kinds of kernels with their places, as many as fit."""
+    words = (
+        f"{printable(title_of(g.first))} {elided(printable(place_of(g)), LONGEST_PLACE, 0)} "
+        f"{whole(g.predicted_share)}"
+        for g in kinds[:SLOWEST]
+    )
+    yield from joined("slowest", words, width)
+
+
+def joined(label: str, words: Iterable[str], width: int) -> Iterator[Line]:
+    """Yield words after a label on one line, as many as fit; no line if none fits."""
+    start = f"{INDENT}{label:{len(LOWER_BOUND)}}{GAP}" if label else f"{INDENT}… "
+    line = ""
+    for word in words:
+        longer = f"{line} · {word}" if line else word
+        if columns_of(start + longer) > width:
+            break
+        line = longer
+    if line:
+        style = Style.PLAIN if label else Style.FAINT
+        yield (StyledText(start, Style.FAINT), StyledText(line, style))
+
+
+def whole(part: float) -> str:
+    """Return a share in whole percents."""
+    return "<1 %" if 0 < part < 0.005 else f"{part:.0%}".replace("%", " %")
+
+
+def heading(room: int) -> str:
+    """Return the head of the names of a table."""
+    return "where the time goes" if room >= len("where the time goes") else "kernels"
 
 
 def head(row: int) -> Style:
@@ -107,8 +223,7 @@ def name_column(kinds: Sequence[KernelGroup], room: int) -> ScreenColumn:
         else cut(label, room)
         for label, where in zip(labels, places, strict=True)
     ]
-    heading = "where the time goes" if room >= len("where the time goes") else "kernels"
-    return ScreenColumn((heading, *cells), False)
+    return ScreenColumn(("kernels", *cells), False)
 
 
 def place_of(group: KernelGroup) -> str:
@@ -131,38 +246,11 @@ def operator(group: KernelGroup) -> str:
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
-def rest_lines(
-    kinds: Sequence[KernelGroup], shown: int, verdict: Verdict, width: int
-) -> Iterator[Line]:
-    """Yield the line of omitted kinds and of the fixed time: what the shown shares leave.
-
-    Args:
-        kinds: all kinds of kernels, longest first.
-        shown: number of those that are shown.
-        verdict: headline of the report.
-        width: columns of the page; parts that do not fit are left out.
-    """
-    fixed = [limit for limit in verdict.limits if limit.key == FIXED]
-    printed = [*(g.predicted_share for g in kinds[:shown]), *(limit.share for limit in fixed)]
-    # the rest of the shares as printed, in tenths of a percent: the column adds up to 100 %
-    rest_share = max(1 - math.fsum(round(part, 3) for part in printed), 0.0)
-    parts: list[str] = []
-    if kinds[shown:]:
-        more = plural(len(kinds) - shown, "more kind")
-        parts.append(f"{share(rest_share)} in {more} (--top all)")
-    parts += [f"{share(limit.share)} {limit.title}" for limit in fixed]
-    line = f"{INDENT}… {', '.join(parts)}"
-    while len(parts) > 1 and columns_of(line) > width:
-        parts.pop()
-        line = f"{INDENT}… {', '.join(parts)}"
-    if parts:
-        yield (StyledText(line, Style.FAINT),)
-
-
 def useful(views: Views) -> list[Remedy]:
-    """Return the changes worth making, largest saving first."""
-    total_s, remedies = views.verdict.time_s, views.remedies
-    return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
+    """Return the changes worth making that have a command, largest saving first."""
+    total_s = views.verdict.time_s
+    named = (r for r in views.remedies if r.option)
+    return [r for r in named if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
 
 
 def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterator[Line]:
@@ -192,14 +280,10 @@ def gain_title(useful: Sequence[Remedy], verdict: Verdict) -> str:
 
 
 def fitting(remedy: Remedy, width: int) -> str:
-    """Return the longest form of a change and its option that fits."""
+    """Return a change with its option, or the option alone where both do not fit."""
     option = printable(remedy.option)
-    forms = (
-        f"{remedy.name} ({option or 'assumed gaps'})",
-        remedy.name,
-        option or remedy.name,
-    )
-    return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
+    named = f"{remedy.name} ({option})"
+    return named if columns_of(named) <= width else elided(option, width)
 
 
 def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:

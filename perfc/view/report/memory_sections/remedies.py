@@ -26,7 +26,7 @@ Larger runs would take seconds per change.
 """
 LARGER = 2
 """Factor of the larger batch that is tried."""
-RECORDED = "launches captured in a CUDA graph"
+RECORDED = "CUDA graph"
 
 
 @record

@@ -126,8 +126,8 @@ def residual(table: PredictionTable) -> str:
     """Return the factor by which measured runs exceed their kernels; "" if that is about 1."""
     if abs(table.run_factor - 1) < LEAST_RESIDUAL:
         return ""
-    alone, factor = time_text(table.timeline.time_s), f"{table.run_factor:.2g} times that"
-    return f"kernels alone {alone}; measured runs took {factor}"
+    alone = time_text(table.timeline.time_s)
+    return f"sum of kernels {alone} × {table.run_factor:.2g} (run-to-kernel ratio)"
 
 
 def uncounted(report: Report) -> str:
@@ -158,11 +158,13 @@ def known(report: Report, table: PredictionTable) -> str:
 def unknown(report: Report, table: PredictionTable) -> str:
     """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
-        condition = (
-            "on other hosts (--host-launch)" if table.is_host_bound else "with as wide a spread"
+        measured = (
+            "measurements of this network" if table.publications else "similar measured models"
         )
-        of_network = "this network was" if table.publications else "similar whole runs were"
-        return next(iter(table.outside), f"{of_network} measured, {condition}")
+        words = f"interval from the spread of {measured}"
+        if table.is_host_bound:
+            words += " on other hosts (--host-launch)"
+        return next(iter(table.outside), words)
     if table.is_host_bound and report.deployment.host_launch is not None:
         return "host-bound, and launch times on a host vary"
     if table.is_host_bound:

@@ -21,6 +21,10 @@ FIXED = "fixed"
 """Time of a run that is of no kernel: its start, its end, and nodes that run on the host."""
 
 
+OVERHEAD = "per-run overhead"
+"""Title of this time."""
+
+
 @record
 class LimitShare:
     """One limit of the run and its share of the time.
@@ -70,7 +74,7 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
         spent.setdefault(Ceiling.LAUNCH, []).append(gap_s)
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     if table is not None:
-        times_s |= {(HOST, HOST): table.wait_s, (FIXED, FIXED): table.total.fixed_s}
+        times_s |= {(HOST, HOST): table.wait_s, (FIXED, OVERHEAD): table.total.fixed_s}
     whole_s = math.fsum(times_s.values())
     shares = (
         LimitShare(name, title, ratio(s, whole_s)) for (name, title), s in times_s.items() if s > 0

@@ -12,7 +12,7 @@ from perfc.passes.runtimes import Runtime, Steps, of_steps, tables
 if TYPE_CHECKING:
     from perfc.api import Report
 
-OPTIMIZER = "transformers optimizer"
+OPTIMIZER = "transformer optimizer"
 """``python -m onnxruntime.transformers.optimizer --input MODEL --output FILE``."""
 PLAIN = {
     "transformers": "attn_implementation='eager'",
@@ -46,7 +46,7 @@ def optimizer_title(report: Report) -> str:
     """
     # eager PyTorch runs as one kernel what was exported from `scaled_dot_product_attention`
     if not merges_attention(report, of_steps(Steps.EAGER)):
-        return f"ONNX Runtime's {OPTIMIZER}"
+        return OPTIMIZER
     nodes = (n for k in report.kernels.kernels if k.kind is Kind.SOFTMAX for n in k.nodes)
     return f"{plain_export(f for n in nodes for f in n.loc.frames)}, {OPTIMIZER}"
 
