@@ -42,7 +42,7 @@ def test_another_processor_is_predicted_within_twice_as_wide_a_range() -> None:
     total = report.prediction.total
     assert total.predictor == "runs"
     assert total.high_s / total.low_s == pytest.approx(math.exp(4 * law.reach))
-    assert any("no measured openvino run" in note for note in report.prediction.notes)
+    assert any("no openvino measurement" in note for note in report.prediction.notes)
     assert confidence(report, report.prediction).grade is Grade.LOW
 
 

@@ -75,7 +75,7 @@ FOLDERS = {
     *(f"perfc.{one}" for one in ("commands", "commands.analysis", "commands.shared", "deployment")),
     *(f"perfc.frontend{one}" for one in ("", ".formats", ".lowering", ".pytorch", ".reading")),
     "perfc.ir",
-    *(f"perfc.ir.{one}" for one in ("graphs", "ops", "symbolic", "syntax", "tensors")),
+    *(f"perfc.ir.{one}" for one in ("gradients", "graphs", "ops", "symbolic", "syntax", "tensors")),
     *(
         f"perfc.ir.ops.{one}"
         for one in (
@@ -87,6 +87,7 @@ FOLDERS = {
             "movement",
             "normalization",
             "quantized",
+            "resampling",
             "training",
         )
     ),

@@ -193,7 +193,7 @@ def test_a_prediction_says_when_its_model_lies_outside(
     assert inside["floor_s"] <= inside["low"] <= inside["value"] <= inside["high"]
     code, text = run(analyze_command, "-q", model, *given, *plain, "-t", "a100")
     outside = json.loads(text)
-    assert "no whole measurement on a100 in the training data" in " ".join(outside["extrapolating"])
+    assert "no measured whole run on a100" in " ".join(outside["extrapolating"])
     width = [x["high"] / x["value"] for x in (inside, outside)]
     # weights of made-up graphs are too fast for both hosts
     assert "raised to the time of its host" in " ".join(inside["extrapolating"])

@@ -304,7 +304,7 @@ def test_default_total_is_of_the_run_where_its_runtime_was_measured(
     how = execution_of(strange, weights), strange.deployment
     far = with_whole(summed, strange.source, *how, predictor="runs")
     assert far.total.predictor == "runs"
-    assert any("no measured paddle-trt run on" in note for note in far.notes)
+    assert any("no paddle-trt measurement on" in note for note in far.notes)
     ratios = [t.total.high_s / t.total.low_s for t in (made, far)]
     assert ratios[0] < ratios[1]
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .memory_sections.memory import Memory
     from .memory_sections.remedies import Remedy
     from .sections.critical import Critical
-    from .sections.summary import Summary
+    from .sections.summary import Summary, Work
 
 NAMES = (
     "assumptions",
@@ -107,6 +107,13 @@ class Views:
         """Return the possible changes of `bottlenecks`."""
         return self.bottlenecks.remedies
 
+    @cached_property
+    def work(self) -> Work:
+        """Return the work of `summary`."""
+        from .sections.summary import Work
+
+        return Work(self.summary.executed_flop, self.summary.mac, self.summary.parameters)
+
 
 class LazyViews(Views):
     """Views of one analysis, each computed when it is first read: few outputs show all."""
@@ -141,6 +148,13 @@ class LazyViews(Views):
         from .sections import summary
 
         return summary.collect(self.report, self.memory)
+
+    @cached_property
+    def work(self) -> Work:
+        """Return the work of the run, without the rest of the summary."""
+        from .sections import summary
+
+        return summary.work(self.report)
 
     @cached_property
     def prediction(self) -> Prediction | None:

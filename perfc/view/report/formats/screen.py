@@ -261,13 +261,13 @@ def facts_of(views: Views, width: int = WIDEST) -> Iterator[ScreenFigure]:
 
 def work_words(views: Views) -> tuple[str, str, Style]:
     """Return the parameters, and work with its rate and the share of the peak of its units."""
-    counts, time_s = views.summary, views.verdict.time_s
-    words = ["parameters", str(counts.mac)] if counts.mac.value else ["parameters"]
-    if (flop := counts.executed_flop.value) and time_s > 0:
+    work, time_s = views.work, views.verdict.time_s
+    words = ["parameters", str(work.mac)] if work.mac.value else ["parameters"]
+    if (flop := work.flop.value) and time_s > 0:
         floors_s = [p.floor_s for p in views.pressure if p.ceiling in COMPUTING]
         of_peak = f" ({whole(max(floors_s) / time_s)} of peak)" if floors_s else ""
         words.append(f"{quantity(flop / time_s, Unit.FLOP_PER_S)}{of_peak}")
-    return str(counts.parameters), " · ".join(words), Style.NUMBER
+    return str(work.parameters), " · ".join(words), Style.NUMBER
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir import Dim, dim_sum, evaluate, record
+from perfc.ir import Dim, dim_sum, record
 from perfc.passes.roofline.parameters import Role
 
 from ..amounts import amount, ratio
@@ -75,16 +75,42 @@ class Summary:
     device_capacity_bytes: float | None
 
 
+@record
+class Work:
+    """Work of a run, and the size of its model.
+
+    Args:
+        flop: floating-point operations of the kernels; 1 mac is 2 flop.
+        mac: multiply-accumulates of the graph.
+        parameters: elements of the parameters.
+    """
+
+    flop: Amount
+    mac: Amount
+    parameters: Amount
+
+
+def work(report: Report) -> Work:
+    """Return the work of a run, without its memory, which takes long to compute."""
+    env, cost = report.env, report.cost
+    executed = dim_sum(k.work.flop * k.repeat for k in report.kernels.kernels)
+    return Work(
+        flop=amount(executed, env, Unit.FLOP, is_bound=cost.is_bound),
+        mac=amount(cost.work.mac, env, Unit.MAC, is_bound=cost.is_bound),
+        parameters=amount(report.parameters.count(Role.PARAMETER), env, Unit.COUNT),
+    )
+
+
 def collect(report: Report, memory: Memory) -> Summary:
     """Collect the totals of ``report``."""
     env, roof, cost = report.env, report.roofline, report.cost
     is_bound = cost.is_bound
-    work = cost.work
+    counted, done = cost.work, work(report)
     kernels = report.kernels.kernels
     read = dim_sum(k.traffic.read_bytes * k.repeat for k in kernels)
     write = dim_sum(k.traffic.write_bytes * k.repeat for k in kernels)
     unsized = any(k.traffic.is_bound for k in kernels)
-    flop = amount(work.flop, env, Unit.FLOP, is_bound=is_bound)
+    flop = amount(counted.flop, env, Unit.FLOP, is_bound=is_bound)
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
@@ -94,7 +120,6 @@ def collect(report: Report, memory: Memory) -> Summary:
     def elements(formula: Dim) -> Amount:
         return amount(formula, env, Unit.COUNT)
 
-    executed = dim_sum(k.work.flop * k.repeat for k in kernels)
     bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
 
     def seconds(value: float) -> Amount:
@@ -108,17 +133,15 @@ def collect(report: Report, memory: Memory) -> Summary:
         roofline_time_s=seconds(roof.time_s),
         launches=sum(k.launches for k in roof.kernels),
         flop=flop,
-        executed_flop=amount(executed, env, Unit.FLOP, is_bound=is_bound),
-        mac=amount(work.mac, env, Unit.MAC, is_bound=is_bound),
-        effective_mac=amount(work.floor_mac, env, Unit.MAC, is_bound=is_bound),
-        integer=amount(work.integer, env, Unit.COUNT, is_bound=is_bound),
+        executed_flop=done.flop,
+        mac=done.mac,
+        effective_mac=amount(counted.floor_mac, env, Unit.MAC, is_bound=is_bound),
+        integer=amount(counted.integer, env, Unit.COUNT, is_bound=is_bound),
         read_bytes=reads,
         write_bytes=writes,
         device_bytes=Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, is_bound=bounded),
-        intensity_flop_per_byte=(
-            evaluate(executed, env) / moved if moved and not bounded else None
-        ),
-        parameters=elements(parameters.count(Role.PARAMETER)),
+        intensity_flop_per_byte=((done.flop.value or 0) / moved if moved and not bounded else None),
+        parameters=done.parameters,
         tied_parameters=elements(tied),
         tied_copies=elements(copies),
         running_statistics=elements(parameters.count(Role.STATISTIC)),
