@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-import io
 import json
 import os
 import re
 import subprocess
 import sys
-import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,15 +37,14 @@ DATA = (
 FREE_WORDS = 12
 """Words of a string that are no more than its own token: assumed, about one line."""
 WORD = re.compile(r"\w+|[^\w\s]")
-LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENCODING,
-    tokenize.ENDMARKER,
-}
+STRING = r"""(?i:[rbuf]{0,2})(?:(?s:"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3})"""
+STRING += r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+TOKEN = re.compile(
+    rf"(?m)(?P<alone>(?<!\\\n)^[ \t]*(?>{STRING})(?=[ \t]*(?:#|$)))|#.*|{STRING}"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|\.?\d(?:[eE][+-]?\d|[\w.])*|\w+"
+    r"|\.\.\.|->|:=|!=|(?:\*\*|//|<<|>>|[-+*/%@&|^<>=])=?|[~.,:;]"
+)
+"""Tokens of Python; ``alone`` is a string on whole lines: outside brackets a docstring."""
 SCRIPTS = {".j2", ".js", ".mjs", ".html", ".css", ".jinja"}
 WALL = "the core imports no room above it"
 """Contract of import-linter whose sources are the core; what it forbids are the rooms above."""
@@ -94,19 +91,27 @@ def docstrings(parsed: ast.AST) -> list[ast.Constant]:
     ]
 
 
-def tokens(text: str, parsed: ast.AST) -> list[int]:
-    """Return the line of each token of code: layout, comments and docstrings do not count."""
-    # positions of the tree are in bytes and of tokens in characters: equal, as one stands in
-    # front of a docstring only spaces
-    skipped = {(n.lineno, n.col_offset) for n in docstrings(parsed)}
-    stream = tokenize.generate_tokens(io.StringIO(text).readline)
-    return [t.start[0] for t in stream if t.type not in LAYOUT and t.start not in skipped]
+def tokens(text: str) -> list[int]:
+    """Return the line of each token of code: layout, comments and docstrings do not count.
+
+    Every version of Python gives the same; `tokenize` splits formatted strings from 3.12 on.
+    """
+    lines: list[int] = []
+    depth = line = at = 0
+    for match in TOKEN.finditer(text):
+        kind = match.lastgroup
+        depth += (kind == "open") - (kind == "close")
+        # a string alone on its lines is a docstring, inside brackets it is an argument
+        if match[0][0] != "#" and (kind != "alone" or depth > 0):
+            line, at = line + text.count("\n", at, match.start()), match.start()
+            lines.append(line + 1)
+    return lines
 
 
 @cache
 def code(path: Path) -> int:
     """Return the tokens of code of a file."""
-    return len(tokens(path.read_text(encoding="utf-8"), tree(path)))
+    return len(tokens(path.read_text(encoding="utf-8")))
 
 
 def words_of_strings(path: Path) -> int:
@@ -305,7 +310,7 @@ def _tests(path: Path) -> tuple[int, int]:
             uses[name] = _used(top)
             marks = getattr(top, "decorator_list", [])
             lines[name] = (min(n.lineno for n in [top, *marks]), top.end_lineno or top.lineno)
-    at = tokens(path.read_text(encoding="utf-8"), parsed)
+    at = tokens(path.read_text(encoding="utf-8"))
     inner = total = 0
     for name, (first, last) in lines.items():
         if name.startswith(("test_", "Test")):
