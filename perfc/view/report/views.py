@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .memory_sections.memory import Memory
     from .memory_sections.remedies import Remedy
     from .sections.critical import Critical
-    from .sections.summary import Summary, Work
+    from .sections.summary import ModelWork, Summary
 
 NAMES = (
     "assumptions",
@@ -108,11 +108,11 @@ class Views:
         return self.bottlenecks.remedies
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> ModelWork:
         """Return the work of `summary`."""
-        from .sections.summary import Work
+        from .sections.summary import ModelWork
 
-        return Work(self.summary.executed_flop, self.summary.mac, self.summary.parameters)
+        return ModelWork(self.summary.executed_flop, self.summary.mac, self.summary.parameters)
 
 
 class LazyViews(Views):
@@ -150,7 +150,7 @@ class LazyViews(Views):
         return summary.collect(self.report, self.memory)
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> ModelWork:
         """Return the work of the run, without the rest of the summary."""
         from .sections import summary
 

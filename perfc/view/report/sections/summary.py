@@ -76,7 +76,7 @@ class Summary:
 
 
 @record
-class Work:
+class ModelWork:
     """Work of a run, and the size of its model.
 
     Args:
@@ -90,11 +90,11 @@ class Work:
     parameters: Amount
 
 
-def work(report: Report) -> Work:
+def work(report: Report) -> ModelWork:
     """Return the work of a run, without its memory, which takes long to compute."""
     env, cost = report.env, report.cost
     executed = dim_sum(k.work.flop * k.repeat for k in report.kernels.kernels)
-    return Work(
+    return ModelWork(
         flop=amount(executed, env, Unit.FLOP, is_bound=cost.is_bound),
         mac=amount(cost.work.mac, env, Unit.MAC, is_bound=cost.is_bound),
         parameters=amount(report.parameters.count(Role.PARAMETER), env, Unit.COUNT),
