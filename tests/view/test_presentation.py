@@ -112,7 +112,7 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
             assert limit.title in words
     assert shown(v.expected.mid) in words
     assert shown(v.floor_s) in words
-    for said in ("where the time goes", "what would help", "Conv 3x3", "activations during"):
+    for said in ("where time goes", "what would help", "Conv 3x3", "activations during"):
         assert said in words
     widths = [
         float(match[1])

@@ -152,8 +152,8 @@ def show(
     # text without named views is the summary on one screen
     is_screen = form.value == "text" and not shown
     width = width_of(output)
-    # the summary and the table of kernels have different defaults of --top
-    kinds = screen.KINDS if isinstance(top, Unset) else top
+    # the screen has kinds of kernels only if they are wanted, the view of kernels always
+    kinds = 0 if isinstance(top, Unset) else top
     rows = TOP if isinstance(top, Unset) else top
     if output is None and form.value == "text" and is_colourful():
         from perfc.view.report.formats import terminal

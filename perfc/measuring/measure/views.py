@@ -96,7 +96,7 @@ def summary(m: Measurement) -> Section:
         notes.append(Note(NO_TARGET, True))
     elif m.report.machine.vendor == GENERIC:
         notes.append(
-            Note(f"the lower bound is of {m.report.machine.name}, which nobody built", True)
+            Note(f"the lower bound is of {m.report.machine.name}, which is hypothetical", True)
         )
     if m.badge:
         text = f"the run is {FASTER}: a bug of ours, of the target, or of the clock"

@@ -40,7 +40,7 @@ def document(r: GenerationReport) -> Document:
         # first, as the figures below hold only if it fits
         notes.insert(0, Note("does not fit: parts have to be moved away in turn", is_warning=True))
     answer = Section("answer", "a batch", (Facts(tuple(delivered(r))),))
-    return Document(title, (answer, Section("parts", "where the time goes", (parts(r), *notes))))
+    return Document(title, (answer, Section("parts", "where time goes", (parts(r), *notes))))
 
 
 def batch_text(r: GenerationReport) -> str:

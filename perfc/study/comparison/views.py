@@ -114,7 +114,7 @@ def _best(comparison: Comparison, model: str) -> Iterator[str]:
     ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
     if ties and comparison.is_predicted:
         theirs = "its interval includes" if ties == 1 else "their intervals include"
-        yield f"{plural(ties, 'other target')} may be as fast: {theirs} the fastest time"
+        yield f"{plural(ties, 'other')} may be as fast: {theirs} the fastest time"
 
 
 def _named(row: Row, rows: Sequence[Row]) -> str:

@@ -199,7 +199,7 @@ def test_without_any_target_nothing_is_compared_and_the_reader_is_told(
 def test_a_machine_that_nobody_built_is_called_so(residual: str) -> None:
     text = " ".join(invoke(residual, *SHORT, "--target", "cpu").output.split())
     assert "predicted" in text
-    assert "the lower bound is of generic-x86-64/1t, which nobody built" in text
+    assert "the lower bound is of generic-x86-64/1t, which is hypothetical" in text
 
 
 def test_predictions_are_those_of_the_analysis(residual: str) -> None:

@@ -45,7 +45,7 @@ def test_a_model_over_its_budget_fails_with_its_first_screen(
             "resnet50.onnx.gz on NVIDIA L4*",
             "*predicted *",
             "*lower bound *",
-            "*where the time goes *",
+            "*where time goes *",
             "memory_mib * exceeds the budget of 100",
             "no 'memory_gb' (*); limits are time_ms, memory_mib, energy_mj",
         ]

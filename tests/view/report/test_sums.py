@@ -81,7 +81,7 @@ def test_every_view_sums_up_to_the_run(
 
 def shares_of(screen: str) -> float:
     """Sum of the printed shares of the first screen's operations and of the line below them."""
-    block = screen.partition("where the time goes")[2].partition("  by module")[0]
+    block = screen.partition("where time goes")[2].partition("  by module")[0]
     *rows, last = block.splitlines()[1:]
     shown = [*(SHARE.findall(row)[:1] for row in rows), SHARE.findall(last)]
     return math.fsum(float(share) for row in shown for share in row)

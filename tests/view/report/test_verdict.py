@@ -157,7 +157,7 @@ def test_memory_is_weighed_against_the_machine() -> None:
         (
             "generic-x86-64",
             "",
-            "the rate of matrix units is assumed on generic 8-core x86-64 desktop",
+            "the rate of matrix units is assumed on hypothetical 8-core x86-64 desktop",
         ),
     ],
 )

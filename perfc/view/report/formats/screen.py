@@ -1,4 +1,4 @@
-"""The first screen: the prediction, its limits, where the time goes, and possible changes."""
+"""The first screen: the prediction, its limits, where time goes, and possible changes."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ from .text import (
 
 MOST_LINES = 25
 """Maximum number of lines of the screen."""
-KINDS = 5
-"""Number of kinds of kernels above which ``--top`` asks for their table."""
 OPERATIONS = 5
 """Maximum number of kinds of operations."""
 LEAST_OPERATIONS = 2
@@ -59,8 +57,6 @@ WIDEST = 110
 """Maximum width of the screen."""
 NARROW = 72
 """Columns of a page below which the confidence has its reason alone."""
-COMPUTING = frozenset({"matrix", "vector"})
-"""Units whose peak rate is that of the floating-point operations."""
 FULL = "\N{FULL BLOCK}"
 UNIT = re.compile(r"(\d) (\S{1,3}\b)")
 """Number and unit, which stay on one line; a longer word is no unit."""
@@ -68,13 +64,13 @@ UNIT = re.compile(r"(\d) (\S{1,3}\b)")
 GRADES = {Grade.HIGH: Style.GOOD, Grade.MEDIUM: Style.FAIR, Grade.LOW: Style.POOR}
 
 
-def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
+def lines(views: Views, width: int, top: int | None = 0) -> Iterator[Line]:
     """Yield the lines of the screen, none longer than ``width``.
 
     Args:
         views: views of one report.
         width: columns of the page.
-        top: kinds of kernels in a table of their own, longest first, above `KINDS`; None for all.
+        top: kinds of kernels in a table below the screen, longest first; None for all.
     """
     room = max(min(width, WIDEST), 40)  # a narrower terminal wraps
     facts = aligned(printed(facts_of(views, room)), room, least=20)
@@ -91,8 +87,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
     yield from first
     yield from table
     yield from more
-    # a number above the default is a wish to see more than one screen
-    if top is None or top > KINDS:
+    if top != 0:
         yield ()
         yield from kind_lines(kinds[:top], room)
     yield ()
@@ -107,13 +102,13 @@ def time_lines(views: Views, width: int, most: int) -> Iterator[Line]:
         return
     enough = NAMED * math.fsum(o.share for o in operations)
     named = accumulate(o.share for o in operations)
-    needed = next((i for i, s in enumerate(named, 1) if s >= enough), len(operations))
+    shown = min(sum(share < enough for share in named) + 1, most)
     yield ()
-    yield from operation_lines(operations[: min(needed, most)], width)
-    yield from rest_line(operations, min(needed, most), views.verdict, width)
+    yield from operation_lines(operations[:shown], width)
+    yield from rest_line(operations, shown, views.verdict, width)
 
 
-def render(views: Views, width: int, top: int | None = KINDS) -> str:
+def render(views: Views, width: int, top: int | None = 0) -> str:
     """Return the screen as plain text."""
     return "".join(f"{plain(line)}\n" for line in lines(views, width, top))
 
@@ -264,10 +259,17 @@ def work_words(views: Views) -> tuple[str, str, Style]:
     work, time_s = views.work, views.verdict.time_s
     words = ["parameters", str(work.mac)] if work.mac.value else ["parameters"]
     if (flop := work.flop.value) and time_s > 0:
-        floors_s = [p.floor_s for p in views.pressure if p.ceiling in COMPUTING]
-        of_peak = f" ({whole(max(floors_s) / time_s)} of peak)" if floors_s else ""
+        of_peak = f" ({whole(peak_s(views) / time_s)} of peak)" if work.mac.value else ""
         words.append(f"{quantity(flop / time_s, Unit.FLOP_PER_S)}{of_peak}")
     return str(work.parameters), " · ".join(words), Style.NUMBER
+
+
+def peak_s(views: Views) -> float:
+    """Return the time of all multiply-accumulates at the peak rates of their units."""
+    # of several rates of a type, as of TF32 for convolutions alone, the highest
+    rates = ((r.dtype, r.floor_per_s) for r in views.assumptions.rates if r.ceiling == "matrix")
+    peaks = dict(sorted(rates))
+    return math.fsum(2 * k.mac.value / peaks[k.dtype] for k in views.kernels if k.mac.value)
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:

@@ -1,10 +1,9 @@
-"""Tables of the first screen: where the time goes, and possible changes with their gains."""
+"""Tables of the first screen: where time goes, and possible changes with their gains."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
 
 from perfc.common.plain_text import printable
 from perfc.ir import record
@@ -28,7 +27,7 @@ LEAST_SAVING = 0.01
 LEAST_PLACE = 14
 """Minimum width of the places in the model."""
 LEAST_SHARE = 0.005
-"""Minimum share of a module, which would print as 0 %."""
+"""Share below which whole percents are 0 %: such modules are left out."""
 LONGEST_PLACE = 24
 """Maximum width of a place on the line of the slowest kernels."""
 SLOWEST = 3
@@ -78,7 +77,7 @@ def operation_lines(shown: Sequence[OperationTime], width: int) -> Iterator[Line
         ),
     ]
     names, columns = fitted(columns, width)
-    cells = [heading(names), *(examples_of(o, names) for o in shown)]
+    cells = [elided("where time goes", names), *(examples_of(o, names) for o in shown)]
     yield from table_lines(ScreenColumn(tuple(cells), False), columns)
 
 
@@ -127,8 +126,8 @@ def table_lines(names: ScreenColumn, columns: Sequence[ScreenColumn]) -> Iterato
 def examples_of(operation: OperationTime, room: int) -> str:
     """Return the name of a kind of operation, with as many of its operators as fit."""
     line = elided(operation.name, room)
-    for separator, word in zip(chain([": "], repeat(", ")), operation.examples, strict=False):
-        longer = f"{line}{separator}{printable(word)}"
+    for i, word in enumerate(operation.examples):
+        longer = f"{line}{', ' if i else ': '}{printable(word)}"
         if columns_of(longer) > room or word.lower() == operation.name:
             break
         line = longer
@@ -194,12 +193,7 @@ def joined(label: str, words: Iterable[str], width: int) -> Iterator[Line]:
 
 def whole(part: float) -> str:
     """Return a share in whole percents."""
-    return "<1 %" if 0 < part < 0.005 else f"{part:.0%}".replace("%", " %")
-
-
-def heading(room: int) -> str:
-    """Return the head of the names of a table."""
-    return "where the time goes" if room >= len("where the time goes") else "kernels"
+    return "<1 %" if 0 < part < LEAST_SHARE else f"{part:.0%}".replace("%", " %")
 
 
 def head(row: int) -> Style:
