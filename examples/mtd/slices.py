@@ -48,7 +48,7 @@ def main() -> None:
             f"{1e3 * s.row.verdict.floor_s:.2f}",
             f"{found.need_bytes / MIB:.0f}",
             f"{s.profile.capacity_bytes / (1 << 30):.1f}",
-            s.holding(SLO_S).value,
+            s.holding.value,
         )
         for s in found.slices
     ]
@@ -75,7 +75,7 @@ def main() -> None:
     ]
     header = ["model, batch", "thesis", "predicted MB", "again", "actual MB", "by actual"]
     tables.show("DIPPM's profiles (table 4.5)", header, again)
-    enough = sum(s.holding(SLO_S) is not Holding.SLOW for s in found.slices)
+    enough = sum(s.holding is not Holding.SLOW for s in found.slices)
     tables.say(
         f"{enough} of {len(found.slices)} slices hold it: kernels are a millisecond of a call of "
         "37 ms, the rest is the framework's. Every rule but use by our reading takes the smallest: "

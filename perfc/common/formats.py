@@ -7,20 +7,23 @@ from pathlib import Path
 
 from .fitted import data_next_to
 
-SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    form: tuple(ends) for form, ends in data_next_to(__file__).items()
-}
-"""File suffixes by format, the default first."""
-NAMED = frozenset({"target"})
-"""Formats that require their suffix; a file without a suffix may have any other format."""
+SUFFIXES: Mapping[str, list[str]] = data_next_to(__file__)
+"""File suffixes by format, the default first; of any other format it is the name."""
+NAMED = "target"
+"""Format that requires its suffix; a file without a suffix may have any other format."""
+
+
+def suffixes(form: str) -> list[str]:
+    """Return the suffixes of files of a format, the default first."""
+    return SUFFIXES.get(form, [f".{form}"])
 
 
 def fitting(path: Path, forms: Sequence[str]) -> list[str]:
     """Return the formats that a file name allows, first the format of the longest suffix."""
     name, bare = path.name.lower(), not path.suffix
-    fits = {f: max((len(s) for s in SUFFIXES[f] if name.endswith(s)), default=0) for f in forms}
+    fits = {f: max((len(s) for s in suffixes(f) if name.endswith(s)), default=0) for f in forms}
     # a format whose suffix does not match has length 0, and comes last
-    possible = [f for f in forms if fits[f] or (bare and f not in NAMED)]
+    possible = [f for f in forms if fits[f] or (bare and f != NAMED)]
     return sorted(possible, key=lambda f: -fits[f])
 
 
@@ -33,5 +36,5 @@ def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it w
         requested: name of the format that the user requested; by default words for any of
             ``forms``, where "it" is the command.
     """
-    right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
+    right = ", ".join(f"{suffixes(form)[0]} {form}" for form in forms)
     return f"{path.name!r} is not named as {requested}: {right}"

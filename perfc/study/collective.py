@@ -12,6 +12,16 @@ from perfc.errors import ParseError, TargetError
 from perfc.ir import Numbers, record
 from perfc.ir.problem import Collective, Exchange
 from perfc.machine import Machine, load_machine
+from perfc.view.report.formats.document import Document, Note, Section, in_seconds
+from perfc.view.report.units import (
+    INTERVAL,
+    LOWER_BOUND,
+    Unit,
+    plural,
+    size_text,
+    time_range,
+)
+from perfc.view.result import Field, Fields, Result, ResultLayout
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -49,7 +59,7 @@ class CollectiveRow:
 
 
 @record
-class CollectiveView:
+class Collectives(Result):
     """Predicted collective, with one row per kind of device.
 
     Args:
@@ -62,7 +72,7 @@ class CollectiveView:
         rows: one per kind of device.
     """
 
-    document: ClassVar[str] = "perfc-collective/1"
+    layout: ClassVar[str] = "perfc.study.collective:LAYOUT"
     operation: str
     nbytes: int
     ranks: int
@@ -85,7 +95,7 @@ def collective(
     nodes: int = 1,
     dtype: str = "",
     is_graph: bool = False,
-) -> CollectiveView:
+) -> Collectives:
     """Predict a collective on each kind of device.
 
     Args:
@@ -132,12 +142,12 @@ def collective(
                 is_extrapolating=bool(estimate.extrapolating[0]),
             )
         )
-    return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
+    return Collectives(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
 
 
 def collective_of(
     target: str | None, how: Deployment, extents: Mapping[str, object]
-) -> CollectiveView:
+) -> Collectives:
     """Predict the collective of a ``perfc.op`` call.
 
     Args:
@@ -188,3 +198,33 @@ def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:
             raise ParseError(f"{name} = {size} is none", where=f"--{name}", hint=f"{least} or more")
     if nodes > ranks or ranks % nodes:
         raise ParseError(f"{ranks} ranks do not spread over {nodes} nodes", where="--nodes")
+
+
+def document(result: Collectives) -> Document:
+    """Return the document: one row per machine."""
+    unmeasured = [r.target for r in result.rows if r.is_extrapolating]
+    notes = [Note(f"nothing like it was measured on {', '.join(unmeasured)}")] if unmeasured else []
+    nodes = f" over {plural(result.nodes, 'node')}" if result.nodes > 1 else ""
+    size = size_text(result.nbytes)
+    title = f"{result.operation} of {size}, {result.dtype}, {plural(result.ranks, 'rank')}{nodes}"
+    table = ROW.table(result.rows, result)
+    return Document(title, (Section("collective", "machines", (table, *notes)),))
+
+
+ROW = Fields.every(
+    CollectiveRow,
+    {
+        "target": Field(title="target"),
+        "time_s": Field(title="predicted"),
+        "low_s": Field(title=INTERVAL, text=lambda r: time_range(r.low_s, r.high_s)),
+        # 0: the target has no link, so there is no bound
+        "floor_s": Field(title=LOWER_BOUND, text=lambda r: in_seconds(r.floor_s or None)),
+        "bytes_per_s": Field(title="rate of the message", unit=Unit.BYTE_PER_S),
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-collective/1",
+    Fields.every(Collectives, {"rows": Field(of=ROW)}),
+    document,
+    rows="rows",
+)

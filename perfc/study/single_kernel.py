@@ -31,7 +31,7 @@ from perfc.ir.ops import operator
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.study.collective import CollectiveView
+    from perfc.study.collective import Collectives
 
 Extents = Mapping[str, int]
 """Sizes by name."""
@@ -249,7 +249,7 @@ def op(
     deployment: Deployment | None = None,
     extents: Mapping[str, int] | None = None,
     **keywords: Any,
-) -> CollectiveView: ...
+) -> Collectives: ...
 
 
 @overload
@@ -265,7 +265,7 @@ def op(
 
 
 @overload
-def op(kind: str, target: str | None = None, **keywords: Any) -> Report | CollectiveView: ...
+def op(kind: str, target: str | None = None, **keywords: Any) -> Report | Collectives: ...
 
 
 def op(
@@ -276,7 +276,7 @@ def op(
     deployment: Deployment | None = None,
     extents: Mapping[str, int] | None = None,
     **keywords: Any,
-) -> Report | CollectiveView:
+) -> Report | Collectives:
     """Analyze one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
 
     Overheads of a runtime between the kernels of a model are not included. A ``collective`` runs

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph.rows import Quantity
@@ -25,16 +25,23 @@ from perfc.deployment.extents import batch_symbol
 from perfc.deployment.fields import with_signature
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
-from perfc.ir.record import project
 from perfc.ir.syntax.names import symbol_name
 from perfc.passes.runtimes import Layout, Tf32
+from perfc.view.report.formats.document import (
+    Amount,
+    Document,
+    Fact,
+    Facts,
+    Section,
+    in_seconds,
+)
 from perfc.view.report.memory_sections.footprint import mig_slice
 from perfc.view.report.sections.confidence import Confidence, confidence
 from perfc.view.report.sections.prediction import QUANTITIES
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
 from perfc.view.report.units import quantity as written
+from perfc.view.result import Fields, Result, ResultLayout
 
-SCHEMA = "perfc-predict/1"
 OPTIMIZER = "sgd"
 """Optimizer of a training step that names none; printed with the answer."""
 
@@ -192,7 +199,7 @@ def conditions(report: Report) -> dict[str, Any]:
 
 
 @record
-class WholeRun:
+class WholeRun(Result):
     """Predicted whole run for programs and notebooks.
 
     Args:
@@ -214,6 +221,7 @@ class WholeRun:
         mig_slice: smallest MIG slice that holds allocator and context, None if that is not known.
     """
 
+    layout: ClassVar[str] = "perfc.study.whole:LAYOUT"
     value: float
     low: float
     high: float
@@ -276,82 +284,51 @@ class WholeRun:
         doubt = next(iter(self.doubts), self.basis)
         return f"{self.how}\n  predicted {self.answer}{floor}\n  {doubt}"
 
-    def _repr_html_(self) -> str:
-        """Return the answer as HTML for a notebook."""
-        from perfc.view.report.formats.document import (
-            Amount,
-            Document,
-            Fact,
-            Facts,
-            Section,
-            in_seconds,
-        )
-        from perfc.view.report.formats.notebook_document import render
+    @property
+    def framework(self) -> str:
+        """Return the framework of the runtime, else the runtime, with its version if given."""
+        how = self.deployment
+        return f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}".strip()
 
-        facts = [Fact("predicted", Amount(self.value, self.unit), self.interval)]
-        if self.floor_s:
-            facts.append(Fact(LOWER_BOUND, in_seconds(self.floor_s), ""))
-        facts += [Fact("note", None, doubt) for doubt in self.doubts]
-        facts.append(Fact("from", None, self.basis))
-        section = Section("prediction", "prediction", (Facts(tuple(facts)),))
-        return render(Document(self.how, (section,)))
+    @property
+    def fields_of_deployment(self) -> Mapping[str, object]:
+        """Return how the model is run."""
+        return self.deployment.as_json()
 
 
-@record
-class WholeRunView:
-    """JSON document of ``perfc analyze --quiet``.
+def document(run: WholeRun) -> Document:
+    """Return the answer with its doubts and where it is from."""
+    facts = [Fact("predicted", Amount(run.value, run.unit), run.interval)]
+    if run.floor_s:
+        facts.append(Fact(LOWER_BOUND, in_seconds(run.floor_s), ""))
+    facts += [Fact("note", None, doubt) for doubt in run.doubts]
+    facts.append(Fact("from", None, run.basis))
+    return Document(run.how, (Section("prediction", "prediction", (Facts(tuple(facts)),)),))
 
-    Args:
-        quantity: predicted quantity; the suffix is its unit.
-        value: predicted value.
-        low: lower end of the 90 % prediction interval; null if the weights have none.
-        high: its upper end.
-        floor_s: lower bound of a time.
-        extrapolating: differences from the measured runs, as text.
-        notes: further warnings about the prediction, as text.
-        confidence: confidence in a time; null for other quantities.
-        predictor: predictor of whole runs; empty for the sum of the kernels.
-        basis: predictor and its training data, as text.
-        batch: images or sequences.
-        precision: precision, as frameworks call it.
-        framework: framework or runtime, with its version if that is given.
-        mode: inference or training.
-        deployment: how the model is run.
-        mig_profile: smallest MIG slice that holds allocator and context; null if the predictor
-            gives no memory.
-        other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
-    """
 
-    quantity: str
-    value: float
-    low: float | None
-    high: float | None
-    floor_s: float
-    extrapolating: tuple[str, ...]
-    notes: tuple[str, ...]
-    confidence: Confidence | None
-    predictor: str
-    basis: str
-    batch: int
-    precision: str
-    framework: str
-    mode: str
-    deployment: Mapping[str, object]
-    mig_profile: str | None = None
-    other_quantities: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, run: WholeRun) -> WholeRunView:
-        """Build the document from a run."""
-        how = run.deployment
-        # the framework of the runtime's fusion table, else the runtime
-        framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
-        return project(
-            cls,
-            run,
-            extrapolating=run.outside,
-            framework=framework.strip(),
-            mode=how.mode.value,
-            deployment=how.as_json(),
-            mig_profile=run.mig_slice,
-        )
+LAYOUT = ResultLayout(
+    "perfc-predict/1",
+    Fields(
+        WholeRun,
+        {
+            "quantity": "quantity",
+            "value": "value",
+            "low": "low",
+            "high": "high",
+            "floor_s": "floor_s",
+            "extrapolating": "outside",
+            "notes": "notes",
+            "confidence": "confidence",
+            "predictor": "predictor",
+            "basis": "basis",
+            "batch": "batch",
+            "precision": "precision",
+            "framework": "framework",
+            "mode": "deployment.mode",
+            "deployment": "fields_of_deployment",
+            "mig_profile": "mig_slice",
+            "other_quantities": "other_quantities",
+        },
+    ),
+    document,
+)

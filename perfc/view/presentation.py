@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from perfc.common.formats import fitting, misnamed
-from perfc.errors import MissingExtraError, ParseError, PerfcError
+from perfc.errors import ParseError, PerfcError
 
 if TYPE_CHECKING:
     import pandas
@@ -44,9 +43,9 @@ class Printed:
 
     def _repr_html_(self) -> str:
         """Return facts and tables for a notebook."""
-        from perfc.view.report.formats.notebook_document import render
+        from perfc.view.report.formats import notebook, text
 
-        return render(self._laid_out())
+        return notebook.render(text.lines(self._laid_out(), WIDTH))
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON document that the command prints."""
@@ -136,10 +135,10 @@ class Presentation:
 
     def _repr_html_(self) -> str | None:
         """Return the summary as HTML for a notebook; None falls back to text."""
-        from perfc.view.report.formats import notebook
+        from perfc.view.report.formats import notebook, screen
 
         try:
-            return notebook.render(self.views)
+            return notebook.render(screen.lines(self.views, WIDTH))
         except PerfcError:
             return None
 
@@ -163,6 +162,7 @@ class Presentation:
             PerfcError: no prediction is possible.
         """
         from perfc.view.report.formats import comma
+        from perfc.view.result import data_frame
 
         return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
 
@@ -198,19 +198,3 @@ class Presentation:
             case form:
                 text = written(self.views, Format(form), DEFAULT, TOP, WIDTH)
                 write_output(file, shielded(text))
-
-
-def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> pandas.DataFrame:
-    """Build a data frame.
-
-    Raises:
-        MissingExtraError: pandas is not installed.
-    """
-    try:
-        import pandas
-    except ImportError:
-        from perfc.common.extras import install
-
-        hint = install("train", only="pandas")
-        raise MissingExtraError("a data frame needs pandas", hint=hint) from None
-    return pandas.DataFrame.from_records(rows, columns=list(header))

@@ -43,10 +43,17 @@ FOLDERS = {
 }
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
-SUFFIXES: dict[str, tuple[str, ...]] = tomllib.loads(
+SUFFIXES: dict[str, list[str]] = tomllib.loads(
     (Path(perfc.__file__).parent / "common/formats.toml").read_text(encoding="utf-8")
 )
-EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]
+
+
+def suffixes(form: str) -> list[str]:
+    return SUFFIXES.get(form, [f".{form}"])
+
+
+KNOWN = {s for name in (*SUFFIXES, "json", "csv", "svg") for s in suffixes(name)}
+EVERY = [*sorted(KNOWN), ".HTML", *STRANGE]
 
 
 def output_of(command: click.Command) -> click.Parameter | None:
@@ -169,8 +176,8 @@ def write_all(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     forms = [f for f in forms if not (name == "lint" and f == "onnx")]
     for suffix in EVERY:
         path = folder / f"out-{name.replace(' ', '-')}{suffix}"
-        fits = [f for f in forms if suffix.lower().endswith(tuple(SUFFIXES[f]))]
-        form = next((f for f in fits if suffix.lower() in SUFFIXES[f]), next(iter(fits), None))
+        fits = [f for f in forms if suffix.lower().endswith(tuple(suffixes(f)))]
+        form = next((f for f in fits if suffix.lower() in suffixes(f)), next(iter(fits), None))
         if form == "svg" and name == "roofline":
             pytest.importorskip("vl_convert")
         capsys.readouterr()
@@ -179,7 +186,7 @@ def write_all(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         if form is None:
             assert code == 2, (name, suffix, said.out)
             assert said.err.count("\n") == 1
-            assert all(SUFFIXES[f][0] in said.err for f in forms), said.err
+            assert all(suffixes(f)[0] in said.err for f in forms), said.err
             assert not path.exists()
         else:
             assert code in (0, 1), (name, suffix, said.err)
@@ -195,8 +202,8 @@ def test_suffix_and_format_must_agree(
     assert isinstance(option.type, click.Choice)
     for form in option.type.choices:
         for other in option.type.choices:
-            suffix = SUFFIXES[other][0]
-            if suffix in SUFFIXES[form]:
+            suffix = suffixes(other)[0]
+            if suffix in suffixes(form):
                 continue
             path = folder / f"wrong{suffix}"
             assert call(name, "--output-format", form, "-o", str(path)) == 2
@@ -208,7 +215,7 @@ def test_suffix_and_format_must_agree(
 
 @pytest.mark.parametrize("form", ["json", "sarif", "gitlab", "junit", "github", "csv"])
 def test_formats_that_share_a_suffix_are_asked_for(form: str, folder: Path) -> None:
-    path = folder / f"again{SUFFIXES[form][-1]}"
+    path = folder / f"again{suffixes(form)[-1]}"
     assert call("lint", "--output-format", form, "-o", str(path), "--exit-zero") == 0
     assert holds(form, path.read_bytes())
 

@@ -102,26 +102,13 @@ def read(html: str | None) -> Reader:
     return reader
 
 
-def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> None:
-    html = resnet._repr_html_()
-    result = read(html)
-    words = " ".join(result.text.split())
-    v = resnet.views.verdict
-    for limit in v.limits:
-        if limit.share > 0.01:
-            assert limit.title in words
-    assert shown(v.expected.mid) in words
-    assert shown(v.floor_s) in words
-    for said in ("where time goes", "what would help", "Conv 3x3", "activations during"):
-        assert said in words
-    widths = [
-        float(match[1])
-        for name, value in result.attributes
-        if name == "style" and (match := re.fullmatch(r"width:([\d.]+)%", value or ""))
-    ]
-    largest = [100 * one.share for one in v.limits[:4]]
-    assert widths[:4] == pytest.approx(largest, abs=0.05)
-    assert result.tags.count("rect") > 30
+def test_a_notebook_shows_the_first_screen(
+    resnet: perfc.Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["analyze", str(RESNET), "-t", "a100", "--dim", "batch=8"]) == 0
+    words = " ".join(read(resnet._repr_html_()).text.split())
+    for line in filter(None, capsys.readouterr().out.splitlines()[:11]):
+        assert " ".join(line.split()[:3]) in words
 
 
 @pytest.mark.parametrize("of", ["resnet", "hostile"])
@@ -310,7 +297,7 @@ def test_other_answers_echo_shortly_and_as_a_table_without_scripts(of: str) -> N
         assert echo.count("\n") == 2
     html = read(result._repr_html_())
     assert number in html.text
-    assert "table" in html.tags
+    assert "pre" in html.tags
     assert not {"script", "img", "link", "iframe", "object"} & set(html.tags)
 
 
@@ -325,7 +312,7 @@ def test_answers_of_language_models_and_plans_print_what_their_commands_do(
         assert cli.run(line.split()) == 0
         assert answer.to_dict()["schema"] == answer.document
         assert str(answer).splitlines()[:8] == capsys.readouterr().out.splitlines()[:8]
-        assert "table" in read(answer._repr_html_()).tags
+        assert "pre" in read(answer._repr_html_()).tags
 
 
 def test_names_from_files_are_escaped_in_the_echo_of_a_sweep() -> None:

@@ -17,7 +17,7 @@ import click
 from perfc.common.choice import member
 from perfc.ir import frozen
 
-from ..shared.prelude import DeploymentOptions, show_result
+from ..shared.prelude import DeploymentOptions, present
 from ..shared.table import table_options
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def show_bill(
     from perfc.deployment.prices import Prices, RentalTerms, region_named
     from perfc.study.comparison import Order, compare
     from perfc.study.comparison.bill import HOST, Host
-    from perfc.study.comparison.bill_views import document
-    from perfc.study.comparison.bills import SCHEMA, BilledAmount, CostsView, costs
+    from perfc.study.comparison.bills import BilledAmount, costs
     from perfc.study.comparison.tokens import by_tokens
 
     if bill.steps is not None and bill.items is not None:
@@ -122,5 +121,5 @@ def show_bill(
         pue=bill.pue,
         power_limit_w=math.inf if bill.power_limit is None else bill.power_limit,
     )
-    show_result(SCHEMA, CostsView.of(result), document(result), form, output)
+    present(result, form, output)
     return 0

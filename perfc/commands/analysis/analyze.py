@@ -24,6 +24,7 @@ from ..shared.prelude import (
     names_in,
     parse_top,
     parse_views,
+    present,
     print_after_option,
     show,
 )
@@ -49,7 +50,7 @@ ONNX = "onnx"
 """Format that is the model with its times, which needs the file itself."""
 DOCUMENTS = {
     "report": "perfc.view.report.views:Views",
-    "predict": "perfc.study.whole:WholeRunView",
+    "predict": "perfc.study.whole:WholeRun",
 }
 """JSON documents of the command, and the types that define their schemas."""
 
@@ -166,7 +167,7 @@ def annotate(report: Report, model: str, output: Path) -> None:
 def answer(report: Report, views: Views, predictor: str, form: str) -> str:
     """Return the text of ``--quiet``: the verdict in one line, or a prediction as JSON."""
     from perfc.view.report.formats import screen
-    from perfc.view.report.formats.json_form import document_text
+    from perfc.view.result import written
 
     # a named predictor may give another quantity than time; the verdict line is of time
     if predictor or form == "json":
@@ -175,7 +176,7 @@ def answer(report: Report, views: Views, predictor: str, form: str) -> str:
 
         run = whole.whole_run(report, predictor)
         if form == "json":
-            return document_text(whole.SCHEMA, whole.WholeRunView.of(run))
+            return written(run, form)
         if run.quantity is not Quantity.TIME:
             return f"{run.answer}\n"
     return f"{screen.verdict_line(views.verdict)}\n"
@@ -225,15 +226,17 @@ def side_by_side(
     Raises:
         UsageError: a format that holds a single report.
     """
+    from perfc.view.answers import RESULTS
+
     from . import compare
 
-    if form not in compare.FORMATS:
+    if form not in RESULTS:
         raise click.UsageError(f"{form} is of one target; several give one table")
     # standard input can be read once: all targets analyze the same bytes
     source = standard_input() if model == STANDARD_INPUT else model
     if form == HTML and is_one_page(options):
         return beside_others(options, model, source, output, predict=predict)
-    compare.show(compare.compared(options, (source,), predict=predict), form, output)
+    present(compare.compared(options, (source,), predict=predict), form, output)
     return 0
 
 

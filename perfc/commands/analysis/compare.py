@@ -16,12 +16,11 @@ from ..shared import names as _names
 from ..shared.prelude import (
     DeploymentOptions,
     color_option,
-    deliver,
-    format_options,
     grouped_command,
     model_options,
     names_in,
-    show_view,
+    present,
+    result_options,
 )
 from ..shared.table import table_options
 from ._bill import BillOptions, bill_options, show_bill
@@ -35,11 +34,9 @@ FINDINGS = 1
 """Exit code if no row meets the SLO."""
 ALL = "all"
 """Value of ``--predictor`` that stands for every predictor."""
-FORMATS = ("text", "json", "csv", "markdown", "html")
-"""Output formats, the default first."""
 DOCUMENTS = {
-    "compare": "perfc.study.comparison.data_form:ComparisonView",
-    "cost": "perfc.study.comparison.bills:CostsView",
+    "compare": "perfc.study.comparison.rows:Comparison",
+    "cost": "perfc.study.comparison.bills:Costs",
 }
 """JSON documents of the command, and the types that define their schemas."""
 
@@ -49,7 +46,7 @@ DOCUMENTS = {
 @model_options
 @table_options("compare")
 @bill_options
-@format_options(*FORMATS)
+@result_options
 @color_option
 def command(
     options: DeploymentOptions,
@@ -75,8 +72,8 @@ def command(
     input and output tokens of `perfc llm`, with --batch users and prompts of --seq tokens.
     """
     if bill.is_wanted:
-        if slo or sort != "time" or form == "csv":
-            raise click.UsageError("--slo, --sort and csv need rows of machines: leave out --price")
+        if slo or sort != "time":
+            raise click.UsageError("--slo and --sort need rows of machines: leave out --price")
         settings = list(settings_of(options, [options.named(m) for m in models], predictors))
         machines = machines_of(options, settings)
         predict = not no_predict
@@ -90,7 +87,7 @@ def command(
         predict=not no_predict,
         predictors=predictors,
     )
-    show(comparison, form, output)
+    present(comparison, form, output)
     return 0 if comparison.holds else FINDINGS
 
 
@@ -171,22 +168,3 @@ def machines_of(
 
     named = settings[0].deployment.target if options.is_stated("target") else ",".join(USUAL)
     return options.machines(named)
-
-
-def show(comparison: Comparison, form: str, output: Path | None) -> None:
-    """Write a comparison in the given format."""
-    from perfc.study.comparison import document, to_csv, to_json
-
-    if form == "html":
-        from perfc.study.comparison.page import compare_page
-
-        deliver(compare_page(comparison), output)
-    else:
-        show_view(
-            form,
-            output,
-            comparison,
-            to_json,
-            to_csv,
-            lambda view: document(view, has_bars=form == "text"),
-        )

@@ -14,16 +14,16 @@ from ..shared.prelude import (
     AUTO,
     DeploymentOptions,
     color_option,
-    format_options,
     grouped_command,
     model_options,
-    show_result,
+    present,
+    result_options,
 )
 from ..shared.table import table_options
 
 FINDINGS = 1
 """Exit code if the model does not fit in memory."""
-DOCUMENTS = {"fit": "perfc.study.fit.views:FitView"}
+DOCUMENTS = {"fit": "perfc.study.fit.search:Fit"}
 """JSON document of the command, and the type that defines its schema."""
 
 
@@ -31,7 +31,7 @@ DOCUMENTS = {"fit": "perfc.study.fit.views:FitView"}
 @click.argument("model", type=click.Path())
 @model_options
 @table_options("fit")
-@format_options("text", "json", "markdown", "html")
+@result_options
 @color_option
 def command(
     options: DeploymentOptions,
@@ -48,7 +48,6 @@ def command(
     refers to the largest batch. The exit code is 1 if the run does not fit.
     """
     from perfc.study.fit import fitted
-    from perfc.study.fit.views import SCHEMA, FitView, document
 
     requested = options.batch
     # a size given by --dim may be that of the batch
@@ -63,5 +62,5 @@ def command(
             raise
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)
         result = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
-    show_result(SCHEMA, FitView.of(result), document(result), form, output)
+    present(result, form, output)
     return 0 if result.fits else FINDINGS

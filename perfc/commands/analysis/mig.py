@@ -12,18 +12,16 @@ from perfc.errors import ParseError
 from ..shared.prelude import (
     DeploymentOptions,
     color_option,
-    deliver,
-    emit,
-    format_options,
     grouped_command,
     model_options,
-    show_document,
+    present,
+    result_options,
 )
 from ..shared.table import table_options
 
 FINDINGS = 1
 """Exit code if no slice is large and fast enough."""
-DOCUMENTS = {"mig": "perfc.study.comparison.slices:SlicingView"}
+DOCUMENTS = {"mig": "perfc.study.comparison.slices:Slicing"}
 """JSON document of the command, and the type that defines its schema."""
 
 
@@ -31,7 +29,7 @@ DOCUMENTS = {"mig": "perfc.study.comparison.slices:SlicingView"}
 @click.argument("model", type=click.Path())
 @model_options
 @table_options("mig")
-@format_options("text", "json", "csv", "markdown", "html")
+@result_options
 @color_option
 def command(
     options: DeploymentOptions,
@@ -48,10 +46,7 @@ def command(
     slice is enough. `-t a100/3g.40gb` selects a slice in other commands.
     """
     from perfc.deployment.prices import Prices
-    from perfc.study.comparison import to_csv
-    from perfc.study.comparison.slice_views import document
-    from perfc.study.comparison.slices import SCHEMA, SlicingView, slicing
-    from perfc.view.report.formats.json_form import document_text
+    from perfc.study.comparison.slices import slicing
 
     from .compare import settings_of
 
@@ -68,15 +63,5 @@ def command(
         prices=Prices.read(options.file),
         predict=not no_predict,
     )
-    match form:
-        case "json":
-            emit(document_text(SCHEMA, SlicingView.of(result)), output)
-        case "csv":
-            emit(to_csv(result.comparison), output)
-        case "html":
-            from perfc.study.comparison.page import compare_page
-
-            deliver(compare_page(result.comparison, document(result)), output)
-        case _:
-            show_document(document(result), form, output)
+    present(result, form, output)
     return 0 if result.smallest is not None else FINDINGS

@@ -16,24 +16,22 @@ from ..shared.prelude import (
     color_option,
     deployment_options,
     examples,
-    format_options,
     grouped_command,
     parse_dims,
-    show_view,
+    present,
+    result_options,
 )
 from . import _collective
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.ir import Module
-    from perfc.study.comparison import Comparison, Row
-    from perfc.study.comparison.single import Kernels
-    from perfc.view.report.formats.document import Document, Note
+    from perfc.study.comparison import Comparison
 
 FLAG = "--{}"
 """Option of an extent, by its name."""
 DOCUMENTS = {
-    "op": "perfc.study.comparison.single:KernelView",
+    "op": "perfc.study.comparison.single:KernelComparison",
     **_collective.DOCUMENTS,
 }
 """JSON documents of the command, and the types that define their schemas."""
@@ -84,12 +82,14 @@ def kind_command(name: str, kernel: KernelKind) -> click.Command:
     ) -> None:
         module = module_from(name, options, function, extents)
         how = deployment_of(module, options)
-        from perfc.study.comparison.single import Kernels
+        from perfc.ir.record import project
+        from perfc.study.comparison.single import KernelComparison, Kernels
 
-        show(Kernels.of(module, how), compared(module, how, options), form, output)
+        comparison = compared(module, how, options)
+        result = project(KernelComparison, comparison, work=Kernels.of(module, how))
+        present(result, form, output)
 
-    formats = format_options("text", "json", "csv", "markdown")
-    decorated: Callable[..., Any] = deployment_options(formats(color_option(run)))
+    decorated: Callable[..., Any] = deployment_options(result_options(color_option(run)))
     # click lists the option that decorates last first
     for option in reversed(list(extent_options(kernel))):
         decorated = option(decorated)
@@ -147,56 +147,6 @@ def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Com
 
     setting = ModelSetting(module, how, predictor=SUM_OF_KERNELS)
     return compare([setting], options.machines(how.target), order=Order.GIVEN)
-
-
-def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | None) -> None:
-    """Write the kernel in the given format."""
-    from perfc.study.comparison import to_csv
-    from perfc.study.comparison.single import SCHEMA, KernelView
-    from perfc.view.report.formats.json_form import document_text
-
-    show_view(
-        form,
-        output,
-        comparison,
-        lambda view: document_text(SCHEMA, KernelView.with_work(view, kernels)),
-        to_csv,
-        lambda view: document(kernels, view),
-    )
-
-
-def document(kernels: Kernels, comparison: Comparison) -> Document:
-    """Build the document: the kernel's work and one row per target."""
-    from perfc.study.comparison import document as side_by_side
-    from perfc.view.report.formats.document import Amount, Fact, Facts, Section, in_bytes
-    from perfc.view.report.units import Unit, plural, quantity, size_text
-
-    reads, writes = map(size_text, (kernels.read_bytes, kernels.write_bytes))
-    mac = quantity(kernels.mac, Unit.MAC)
-    several = f"; {plural(kernels.count, 'kernel')}" if kernels.count > 1 else ""
-    facts = (
-        Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
-        Fact("traffic", in_bytes(kernels.bytes), f"{reads} read, {writes} written"),
-    )
-    targets = side_by_side(comparison)
-    section = targets.sections[0]
-    notes = tuple(note_of(kernels, row) for row in comparison.rows)
-    work = Section("kernel", "kernel", (Facts(facts),))
-    return replace(targets, sections=(work, replace(section, parts=(*section.parts, *notes))))
-
-
-def note_of(kernels: Kernels, row: Row) -> Note:
-    """Return the rates implied by the predicted time, and its confidence."""
-    from perfc.view.report.formats.document import Note
-    from perfc.view.report.units import Unit, quantity
-
-    counts = ((kernels.flop, Unit.FLOP_PER_S), (kernels.bytes, Unit.BYTE_PER_S))
-    rates = [quantity(n / row.time_s, unit) for n, unit in counts if n and row.time_s]
-    text = f"{row.verdict.target}: {' and '.join(rates)} at the expected time"
-    confidence = row.verdict.confidence
-    return Note(
-        f"{text}; {confidence.grade.value} confidence: {confidence.reason}" if confidence else text
-    )
 
 
 for _name, _kernel in KERNELS.items():

@@ -12,22 +12,21 @@ from perfc.common.plain_text import say
 
 from ..shared.prelude import (
     DeploymentOptions,
-    deliver,
-    format_options,
     grouped_command,
     model_options,
-    show_view,
+    present,
+    result_options,
 )
 from ..shared.table import table_options
 
-DOCUMENTS = {"sweep": "perfc.study.sweep.data_form:SweepView"}
+DOCUMENTS = {"sweep": "perfc.study.sweep.results:Sweep"}
 """JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command("sweep")
 @click.argument("model", type=click.Path())
 @table_options("sweep")
-@format_options("text", "csv", "json", "markdown", "html")
+@result_options
 @model_options
 def command(
     options: DeploymentOptions,
@@ -46,9 +45,7 @@ def command(
     """
     from perfc.study.sweep import sweep
     from perfc.study.sweep.axes import parse_axes
-    from perfc.study.sweep.data_form import render_csv, render_json
     from perfc.study.sweep.text import within
-    from perfc.study.sweep.views import document
 
     if not options.sizes:
         raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
@@ -60,12 +57,7 @@ def command(
     # the other points and on the other machines
     report = options.report(model, replace(how, target=str(machines[0].path)))
     result = sweep(report, axes, machines, top=top, predict=not no_predict)
-    if form == "html":
-        from perfc.study.sweep.page import sweep_page
-
-        deliver(sweep_page(result), output)
-        return
     # in other formats than text, standard output has the document alone
     for line in within(result, seconds_of(slo, "--slo", is_limit=True)) if slo else ():
         say(line, is_error=form != "text")
-    show_view(form, output, result, render_json, render_csv, document)
+    present(result, form, output)

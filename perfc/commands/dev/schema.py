@@ -51,6 +51,7 @@ def schema_named(name: str) -> dict[str, object]:
     """
     from perfc.view.report.formats.json_schema import schema, schema_of
     from perfc.view.report.views import Views
+    from perfc.view.result import Result
 
     known = documents()
     if name not in known:
@@ -61,4 +62,6 @@ def schema_named(name: str) -> dict[str, object]:
     # a report has the conventions of its numbers in addition to the views
     if cls is Views:
         return schema()
+    if issubclass(cls, Result):
+        return schema_of(cls, cls.laid_out().schema)
     return schema_of(cls, getattr(cls, "document", None) or module.SCHEMA)

@@ -17,8 +17,22 @@ from .report import Colour, colour, is_colourful, width_of
 
 if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document
+    from perfc.view.result import Result
 
 T = TypeVar("T")
+
+
+def present(result: Result, form: str, output: Path | None) -> None:
+    """Write a result in a format; text on a terminal has color."""
+    if form == "text" and output is None and is_colourful():
+        show_document(result.document(), form, output)
+        return
+    from perfc.view.result import PAGE, written
+
+    content = written(result, form, width_of(output))
+    (deliver if form == PAGE else emit)(content, output)
+    for note in result.notes if form == "csv" else ():
+        say(f"note: {note}", is_error=True)
 
 
 def show_document(

@@ -109,6 +109,13 @@ def format_options(
     return decorate
 
 
+def result_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add the options of `format_options` to a command whose answer is a `Result`."""
+    from perfc.view.answers import RESULTS
+
+    return format_options(*RESULTS)(function)
+
+
 def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
     """Write ``text`` atomically to a file, or to standard output in its encoding.
 

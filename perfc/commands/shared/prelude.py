@@ -12,7 +12,7 @@ from .deployment import (
     new_values_option,
 )
 from .deployment_option import by_default, reads
-from .document import show_document, show_result, show_view
+from .document import present, show_document, show_result, show_view
 from .help import DefaultGroup, GroupedCommand, grouped_command
 from .listing import examples
 from .names import Names, Nodes
@@ -30,6 +30,7 @@ from .output import (
     format_options,
     output_format,
     output_option,
+    result_options,
 )
 from .report import (
     PIPED_WIDTH,
@@ -71,9 +72,11 @@ __all__ = [
     "parse_dims",
     "parse_top",
     "parse_views",
+    "present",
     "print_after_option",
     "read_model",
     "reads",
+    "result_options",
     "show",
     "show_document",
     "show_result",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -13,14 +12,14 @@ from perfc.deployment.prices import Prices
 from perfc.errors import PerfcError, reason_of
 from perfc.machine import load_machine
 from perfc.study.comparison import ModelSetting, Row
-from perfc.study.comparison.data_form import NESTED, RowView
+from perfc.study.comparison.fields import ROW, types
 
 from .jobs import BulkSetting, ModelJob
 
 Answer = Mapping[str, Any]
 """One row of the result."""
-COLUMNS = tuple(f for f in fields(RowView) if f.name not in (*NESTED, "in_time"))
-"""Columns of an answer that are those of ``perfc compare``."""
+COLUMNS = {name: kind for name, kind in types().items() if name != "in_time"}
+"""Columns of an answer that are those of ``perfc compare``, with their types."""
 HASHED_BYTES = 64 << 20
 """Largest file whose content is compared with that of other files, as it is read once more."""
 REMEMBERED = 4096
@@ -64,11 +63,11 @@ class ModelAnswers:
             try:
                 # the first analysis is reused: later settings only deploy it again
                 report = setting.report(load_machine(deployment.target), report)
-                view = RowView.of(Row.of(report, PRICES, predict=self.predict), None)
+                data = ROW.data(Row.of(report, PRICES, predict=self.predict))
             except Exception as error:  # a row for every failure
                 yield identity(job, name, reason(error))
             else:
-                yield {f.name: getattr(view, f.name) for f in COLUMNS} | identity(job, name)
+                yield {name: data[name] for name in COLUMNS} | identity(job, name)
 
 
 def content_of(job: ModelJob) -> str:

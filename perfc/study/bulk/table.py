@@ -42,8 +42,8 @@ IDENTITY = {
 }
 """Columns before those of ``perfc compare``, which identify a row and its file or give the error
 in place of an answer, with their types of Parquet."""
-TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
-"""Types of Parquet by the annotations of the columns of ``perfc compare``."""
+TYPES = {float: "float64", int: "int64", bool: "bool_"}
+"""Types of Parquet by those of the columns of ``perfc compare``; any other is text."""
 FAILURE = ["path", "setting", "error"]
 """Columns of a model, a setting, and the reason of a failure."""
 VERSION = ["path", "setting", "file_bytes", "modified_ns"]
@@ -242,8 +242,9 @@ def row_schema() -> pyarrow.Schema:
     """Return the columns of the result: what identifies a row, then those of ``perfc compare``."""
     import pyarrow
 
-    # annotations are texts here, as "float | None"; every column of Parquet may be null
-    kinds = {**IDENTITY, **{f.name: TYPES[str(f.type).split(" |")[0]] for f in COLUMNS}}
+    # every column of Parquet may be null
+    kinds = {name: TYPES.get(kind, "string") for name, kind in COLUMNS.items()}
+    kinds = {**IDENTITY, **kinds}
     return pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in kinds.items()])
 
 

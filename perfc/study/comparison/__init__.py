@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from perfc.deployment.prices import Offer, Prices
 
-from .data_form import ComparisonView, to_csv, to_json
 from .order import LimitStatus, Order
 from .rows import USUAL, Comparison, ModelSetting, Row, compare, compare_models
 from .views import document, recommendations
@@ -12,7 +11,6 @@ from .views import document, recommendations
 __all__ = [
     "USUAL",
     "Comparison",
-    "ComparisonView",
     "LimitStatus",
     "ModelSetting",
     "Offer",
@@ -23,6 +21,4 @@ __all__ = [
     "compare_models",
     "document",
     "recommendations",
-    "to_csv",
-    "to_json",
 ]

@@ -19,19 +19,17 @@ from perfc.view.report.formats.document import (
 )
 from perfc.view.report.sections.verdict import Item
 from perfc.view.report.units import DASH, INTERVAL, Unit
+from perfc.view.result import Field, Fields, ResultLayout, Show
 
 from .amounts import figure, mass, span
+from .bill import Bill
 from .bills import Costs, Priced, item_of
+from .fields import target
 from .rows import TokenKind
-from .views import target, way, what_ifs
+from .views import way, what_ifs
 
 MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
-
-
-# columns of both the table of bills and the table of offers
-ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
-TARGET = Column("target", cell=lambda r: target(r.row))
 
 
 def document(billed: Costs) -> Document:
@@ -59,24 +57,7 @@ def amount(billed: Costs) -> str:
 
 def bills_table(billed: Costs) -> Table:
     """Return the table of bills, one row per machine."""
-    has_models = len({r.row.verdict.model for r in billed.rows}) > 1
-    has_kinds = _has_kinds(billed)
-    model = Column("model", is_name=True, cell=lambda r: r.row.verdict.model)
-    million = Column("per_million", "per million", cell=_per_million)
-    columns = (
-        *((model,) if has_models else ()),
-        *((ITEM,) if has_kinds else ()),
-        TARGET,
-        Column("time", cell=lambda r: span(r.bill.time_s.mid)),
-        Column("time_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.time_s, span)),
-        Column("energy", "energy, kWh", cell=lambda r: _mid(r.bill.energy_j, _kwh)),
-        Column("carbon", "CO2", cell=lambda r: _mid(r.bill.carbon_g, mass)),
-        Column("price", cell=_price),
-        Column("price_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.price, figure)),
-        *((million,) if has_kinds else ()),
-        Column("offer", "rented", cell=lambda r: _offer(r.bill.offer)),
-    )
-    return tabulate(columns, billed.rows)
+    return COST.table(billed.rows, billed)
 
 
 def _has_kinds(billed: Costs) -> bool:
@@ -118,8 +99,7 @@ def _offer(offer: Offer | None) -> str:
 def offers_table(billed: Costs) -> Table:
     """Return the table of offers for each machine, cheapest first."""
     columns = (
-        *((ITEM,) if _has_kinds(billed) else ()),
-        TARGET,
+        *COST.columns(billed.rows, billed, "item", "target"),
         Column("cloud", cell=attrgetter("bill.offer.cloud")),
         Column("instance", is_name=True, cell=attrgetter("bill.offer.instance")),
         Column("gpus", "GPUs", Unit.COUNT, cell=attrgetter("bill.offer.gpus")),
@@ -176,3 +156,86 @@ def notes(billed: Costs) -> Iterator[Note]:
             "alone: the prices of perfc llm for the same deployment"
         )
     yield Note("assumes a fully used machine; storage and network are not included")
+
+
+def items(priced: Priced) -> float:
+    """Return the items that all runs process."""
+    return priced.bill.runs * priced.row.verdict.throughput.per_run
+
+
+def item(priced: Priced) -> str:
+    """Return the kind of the items."""
+    return item_of(priced.row)
+
+
+def selected(priced: Priced) -> Bill | None:
+    """Return the bill at the selected offer."""
+    return priced.bill if priced.bill.offer else None
+
+
+OFFER = Fields(
+    Bill,
+    {
+        "cloud": "offer.cloud",
+        "instance": "offer.instance",
+        "gpus": "offer.gpus",
+        "terms": "offer.terms",
+        "per_hour": "offer.per_hour",
+        "price": "price",
+        "currency": "offer.currency",
+        "source": "offer.source",
+        "date": "offer.date",
+    },
+)
+COST = Fields(
+    Priced,
+    {
+        "model": Field("row.verdict.model", show=Show.DIFFERS, is_key=True, is_name=True),
+        "target": Field(
+            "row.verdict.target", text=lambda r: target(r.row), is_key=True, title="target"
+        ),
+        "runtime": "row.runtime",
+        "dtype": "row.dtype",
+        "runs": "bill.runs",
+        "items": items,
+        "item": Field(item, title="of", show=_has_kinds, is_key=True),
+        "time_s": Field("bill.time_s", title="time", text=lambda r: span(r.bill.time_s.mid)),
+        "time_range": Field(
+            title=INTERVAL, text=lambda r: _ends(r.bill.time_s, span), is_spare=True, is_data=False
+        ),
+        "board_j": "bill.board_j",
+        "host_j": "bill.host_j",
+        "energy_j": Field(
+            "bill.energy_j", title="energy, kWh", text=lambda r: _mid(r.bill.energy_j, _kwh)
+        ),
+        "carbon_g": Field("bill.carbon_g", title="CO2", text=lambda r: _mid(r.bill.carbon_g, mass)),
+        "price": Field("bill.price", text=_price, title="price"),
+        "price_range": Field(
+            title=INTERVAL, text=lambda r: _ends(r.bill.price, figure), is_spare=True, is_data=False
+        ),
+        "per_million": Field(
+            title="per million", show=_has_kinds, text=_per_million, is_data=False
+        ),
+        "offer": Field(selected, of=OFFER, title="rented", text=lambda r: _offer(r.bill.offer)),
+        "offers": Field(of=OFFER),
+        "region": "bill.region.name",
+        "carbon_g_per_kwh": "bill.region.carbon_g_per_kwh",
+        "region_source": "bill.region.source",
+        "region_date": "bill.region.date",
+        "pue": "bill.pue",
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-cost/1",
+    Fields(
+        Costs,
+        {
+            "host_w": "host.power_w",
+            "host_source": "host.source",
+            "is_predicted": "is_predicted",
+            "rows": Field(of=COST),
+        },
+    ),
+    document,
+    rows="rows",
+)

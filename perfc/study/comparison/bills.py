@@ -1,6 +1,6 @@
 """Compute costs of many runs on each machine: time, energy, carbon and money, at all offers.
 
-``perfc cost`` passes a `Comparison` to `costs`; the views are its JSON document.
+``perfc compare --price`` passes a `Comparison` to `costs`.
 """
 
 from __future__ import annotations
@@ -8,18 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
-from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import Offer, Prices, offers_of
 from perfc.ir import record
-from perfc.ir.record import project
 from perfc.machine import Machine
+from perfc.view.result import Result
 
 from .bill import HOST, Bill, Host
 from .rows import MILLION, Comparison, Row, TokenKind
-
-SCHEMA = "perfc-cost/1"
-"""Name and version of the JSON document."""
 
 
 @record
@@ -58,18 +55,14 @@ class Priced:
 
 
 @record
-class Costs:
+class Costs(Result):
     """Bills of each model, cheapest first; rows without a price and what-ifs come last."""
 
+    layout: ClassVar[str] = "perfc.study.comparison.bill_views:LAYOUT"
     rows: tuple[Priced, ...]
     amounts: BilledAmount
     host: Host
     is_predicted: bool
-
-    @property
-    def document(self) -> str:
-        """Return the schema of the JSON document."""
-        return SCHEMA
 
 
 def costs(
@@ -127,131 +120,3 @@ def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
 def item_of(row: Row) -> str:
     """Return the kind of items of a row, as ``images`` and ``input tokens``."""
     return " ".join(filter(None, (row.tokens.value, row.verdict.throughput.item.value)))
-
-
-@record
-class OfferView:
-    """An offer and the price of the runs.
-
-    Args:
-        cloud: cloud provider.
-        instance: name of the instance; empty if the table has none.
-        gpus: GPUs of the instance.
-        terms: rental terms.
-        per_hour: price of one GPU per hour.
-        price: price of all runs.
-        currency: currency of both prices.
-        source: source of the price.
-        date: date of the source.
-    """
-
-    cloud: str
-    instance: str
-    gpus: int
-    terms: str
-    per_hour: float
-    price: Interval
-    currency: str
-    source: str
-    date: str
-
-    @classmethod
-    def of(cls, bill: Bill) -> OfferView:
-        """Create the view of an offer."""
-        offer, price = bill.offer, bill.price
-        assert offer is not None
-        assert price is not None
-        return project(cls, offer, price=price)
-
-
-@record
-class CostView:
-    """Costs of all runs on one machine; null if unknown.
-
-    Args:
-        model: name of the model.
-        target: name of the machine.
-        runtime: the runtime.
-        dtype: what-if precision.
-        runs: number of runs.
-        items: items that they process.
-        item: kind of the items.
-        time_s: total time.
-        board_j: energy of the boards.
-        host_j: energy of the hosts.
-        energy_j: energy of the data center.
-        carbon_g: CO2 equivalent of that energy.
-        price: price at the selected offer.
-        offer: selected offer.
-        offers: all known offers.
-        region: region of the electricity.
-        carbon_g_per_kwh: carbon intensity of the region.
-        region_source: source of the carbon intensity.
-        region_date: date of the source.
-        pue: energy of the data center over that of its computers.
-    """
-
-    model: str
-    target: str
-    runtime: str
-    dtype: str
-    runs: float
-    items: float
-    item: str
-    time_s: Interval
-    board_j: Interval | None
-    host_j: Interval | None
-    energy_j: Interval | None
-    carbon_g: Interval | None
-    price: Interval | None
-    offer: OfferView | None
-    offers: tuple[OfferView, ...]
-    region: str
-    carbon_g_per_kwh: float
-    region_source: str
-    region_date: str
-    pue: float
-
-    @classmethod
-    def of(cls, priced: Priced) -> CostView:
-        """Create the view of a row."""
-        row, bill = priced.row, priced.bill
-        return project(
-            cls,
-            bill,
-            model=row.verdict.model,
-            target=row.verdict.target,
-            runtime=row.runtime,
-            dtype=row.dtype,
-            items=bill.runs * row.verdict.throughput.per_run,
-            item=item_of(row),
-            offer=None if bill.offer is None else OfferView.of(bill),
-            offers=tuple(map(OfferView.of, priced.offers)),
-            region=bill.region.name,
-            carbon_g_per_kwh=bill.region.carbon_g_per_kwh,
-            region_source=bill.region.source,
-            region_date=bill.region.date,
-        )
-
-
-@record
-class CostsView:
-    """Costs of several rows.
-
-    Args:
-        host_w: host power per board.
-        host_source: source of the host power.
-        is_predicted: True if times are predictions; otherwise they are at measured rates.
-        rows: rows, cheapest first.
-    """
-
-    host_w: float
-    host_source: str
-    is_predicted: bool
-    rows: tuple[CostView, ...]
-
-    @classmethod
-    def of(cls, billed: Costs) -> CostsView:
-        """Create the view of costs."""
-        rows = tuple(map(CostView.of, billed.rows))
-        return cls(billed.host.power_w, billed.host.source, billed.is_predicted, rows)

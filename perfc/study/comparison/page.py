@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfc.study.comparison import Comparison, Row
+from perfc.study.comparison.slices import Slicing
 from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, number, text
 from perfc.view.report.formats.document import Document
@@ -23,15 +24,20 @@ def compare_page(comparison: Comparison, shown: Document | None = None) -> str:
         comparison: rows to draw.
         shown: document below the charts; the table of the comparison by default.
     """
-    from perfc.study.comparison import document, recommendations
+    from perfc.study.comparison import recommendations
 
-    shown = shown or document(comparison)
+    shown = shown or comparison.document()
     charts = [TIMES]
     if axis := cost_axis(comparison):
         hint = "The line joins the Pareto front."
         charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
     lead = [*recommendations(comparison)]
     return chart_page(shown, charts, payload(comparison, axis), SCRIPTS, lead)
+
+
+def slices_page(slicing: Slicing) -> str:
+    """Return the slices of a card as a self-contained HTML document."""
+    return compare_page(slicing.comparison, slicing.document())
 
 
 def cost_axis(comparison: Comparison) -> str:

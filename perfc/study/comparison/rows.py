@@ -20,15 +20,15 @@ from perfc.frontend.pytorch import graph_of
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.machine import Machine, load_machine
-from perfc.view.presentation import Printed, data_frame
 from perfc.view.report import Verdict
 from perfc.view.report.names import runs_elsewhere
+from perfc.view.result import Result
 
 from .bill import HOST, Bill, Host
 from .order import LimitStatus, Order
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 
 MILLION = 1e6
@@ -103,6 +103,7 @@ class Row:
         tokens: kind of tokens, of a language model that generates.
         load: load under which it serves, in words; empty if it does not.
         what_if: why the runtime does not run on the machine; empty if it does.
+        slo_s: maximum time of a run; None without one.
     """
 
     verdict: Verdict
@@ -118,10 +119,17 @@ class Row:
     tokens: TokenKind = TokenKind.ALL
     load: str = ""
     what_if: str = ""
+    slo_s: float | None = None
 
     @classmethod
     def of(
-        cls, report: Report, prices: Prices, region: Region | None = None, *, predict: bool = True
+        cls,
+        report: Report,
+        prices: Prices,
+        region: Region | None = None,
+        slo_s: float | None = None,
+        *,
+        predict: bool = True,
     ) -> Row:
         """Create the row of a report.
 
@@ -129,6 +137,7 @@ class Row:
             report: analysis of the model on its machine.
             prices: prices of machines.
             region: region of the electricity; the world average if None.
+            slo_s: maximum time of a run.
             predict: predict times; otherwise use measured rates.
         """
         part = report.machine.slice
@@ -144,6 +153,7 @@ class Row:
             host_share=1.0 if part is None else part.card_share,
             predictor=report.predictor,
             what_if=runs_elsewhere(report.kernels.runtime, report.machine),
+            slo_s=slo_s,
         )
 
     @property
@@ -199,15 +209,23 @@ class Row:
         """Return the bill of a million images, tokens or runs."""
         return self.bill(MILLION / self.verdict.throughput.per_run)
 
-    def competes(self, slo_s: float = math.inf) -> bool:
-        """Return True if the row can be the best: it runs, fits, and meets a maximum time."""
-        return not self.what_if and self.standing(slo_s) is not LimitStatus.MISSES
+    @property
+    def competes(self) -> bool:
+        """Return True if the row can be the best: it runs, fits, and meets the maximum time."""
+        return not self.what_if and self.standing is not LimitStatus.MISSES
 
-    def standing(self, slo_s: float) -> LimitStatus:
-        """Return the status of the row against a maximum time."""
-        if not self.fits or self.time_s > slo_s:
+    @property
+    def in_time(self) -> LimitStatus | None:
+        """Return the status of the row against its maximum time; None without one."""
+        return None if self.slo_s is None else self.standing
+
+    @property
+    def standing(self) -> LimitStatus:
+        """Return the status of the row against its maximum time; one that fits holds without it."""
+        limit_s = math.inf if self.slo_s is None else self.slo_s
+        if not self.fits or self.time_s > limit_s:
             return LimitStatus.MISSES
-        return LimitStatus.HOLDS if self.verdict.expected.high <= slo_s else LimitStatus.LIKELY
+        return LimitStatus.HOLDS if self.verdict.expected.high <= limit_s else LimitStatus.LIKELY
 
 
 def _or_last(value: float | None) -> float:
@@ -227,7 +245,7 @@ _KEYS: Mapping[Order, Callable[[Row], Any]] = {
 
 
 @record
-class Comparison(Printed):
+class Comparison(Result):
     """Rows of a comparison in the requested order.
 
     Args:
@@ -240,7 +258,7 @@ class Comparison(Printed):
         left_out: predictors that do not cover the model, each with its reason.
     """
 
-    _layout: ClassVar[str] = "perfc.study.comparison.views:document"
+    layout: ClassVar[str] = "perfc.study.comparison.views:LAYOUT"
     rows: tuple[Row, ...]
     order: Order
     slo_s: float | None
@@ -248,26 +266,7 @@ class Comparison(Printed):
     region: Region | None = None
     left_out: tuple[str, ...] = ()
 
-    __repr__ = Printed.__str__
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON document, schema ``perfc-compare/1``."""
-        from perfc.view.report.formats.json_form import enveloped
-
-        from .data_form import SCHEMA, ComparisonView
-
-        return enveloped(SCHEMA, ComparisonView.of(self))
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows in order, with the columns of ``-o machines.csv``.
-
-        Raises:
-            MissingExtraError: if pandas is not installed.
-        """
-        from .data_form import cells
-
-        header, rows = cells(self)
-        return data_frame(header, rows)
+    __repr__ = Result.__repr__
 
     @property
     def has_predictors(self) -> bool:
@@ -287,7 +286,7 @@ class Comparison(Printed):
     @property
     def holds(self) -> bool:
         """Return True if a row that runs is predicted to meet ``slo_s``, or without one."""
-        return self.slo_s is None or any(r.competes(self.slo_s) for r in self.rows)
+        return self.slo_s is None or any(r.competes for r in self.rows)
 
     @property
     def currency(self) -> str:
@@ -332,7 +331,7 @@ def compare(
         for machine in machines:
             try:
                 report = setting.report(machine, report)
-                row = Row.of(report, prices or Prices(), region, predict=predict)
+                row = Row.of(report, prices or Prices(), region, slo_s, predict=predict)
             except PerfcError as error:
                 if not (skip and setting.predictor):
                     raise

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
 
 from perfc.deployment import Deployment
 from perfc.ir import Dim, Module, record
-from perfc.ir.record import project
 from perfc.passes.fusion.kernel import Kernel as FusedKernel
+from perfc.view.report.formats.document import (
+    Amount,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    in_bytes,
+)
+from perfc.view.report.units import Unit, plural, quantity, size_text
+from perfc.view.result import Fields, ResultLayout
 
-from .data_form import ComparisonView
-from .rows import Comparison
-
-SCHEMA = "perfc-op/1"
+from .fields import COMPARISON
+from .rows import Comparison, Row
+from .views import document as side_by_side
 
 
 @record
@@ -64,23 +75,52 @@ class Kernels:
         return self.read_bytes + self.write_bytes
 
 
+NOTHING = Kernels(0, 0, 0, 0, 0)
+
+
 @record
-class KernelView(ComparisonView):
-    """A kernel, with one row per setting and machine.
+class KernelComparison(Comparison):
+    """A kernel on several machines.
 
     Args:
-        order: sort order of the rows.
-        slo_s: null.
-        holds: null.
-        is_predicted: True if times are predictions; otherwise they are at measured rates.
-        rows: one row per setting and machine.
-        left_out: empty.
         work: work of the kernels of one run.
     """
 
-    work: Kernels
+    layout: ClassVar[str] = "perfc.study.comparison.single:LAYOUT"
+    work: Kernels = NOTHING
 
-    @classmethod
-    def with_work(cls, comparison: Comparison, work: Kernels) -> KernelView:
-        """Create the view of a kernel from its rows and its work."""
-        return project(cls, ComparisonView.of(comparison), work=work)
+
+def document(comparison: KernelComparison) -> Document:
+    """Build the document: the kernel's work and one row per target."""
+    kernels = comparison.work
+    reads, writes = map(size_text, (kernels.read_bytes, kernels.write_bytes))
+    mac = quantity(kernels.mac, Unit.MAC)
+    several = f"; {plural(kernels.count, 'kernel')}" if kernels.count > 1 else ""
+    facts = (
+        Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
+        Fact("traffic", in_bytes(kernels.bytes), f"{reads} read, {writes} written"),
+    )
+    targets = side_by_side(comparison)
+    section = targets.sections[0]
+    notes = tuple(note_of(kernels, row) for row in comparison.rows)
+    work = Section("kernel", "kernel", (Facts(facts),))
+    return replace(targets, sections=(work, replace(section, parts=(*section.parts, *notes))))
+
+
+def note_of(kernels: Kernels, row: Row) -> Note:
+    """Return the rates implied by the predicted time, and its confidence."""
+    counts = ((kernels.flop, Unit.FLOP_PER_S), (kernels.bytes, Unit.BYTE_PER_S))
+    rates = [quantity(n / row.time_s, unit) for n, unit in counts if n and row.time_s]
+    text = f"{row.verdict.target}: {' and '.join(rates)} at the expected time"
+    confidence = row.verdict.confidence
+    return Note(
+        f"{text}; {confidence.grade.value} confidence: {confidence.reason}" if confidence else text
+    )
+
+
+LAYOUT = ResultLayout(
+    "perfc-op/1",
+    Fields(KernelComparison, {**{f.name: f for f in COMPARISON.all}, "work": "work"}),
+    document,
+    rows="rows",
+)

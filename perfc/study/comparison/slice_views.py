@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from operator import attrgetter
-from typing import Any
+from collections.abc import Iterator
 
 from perfc.view.report.formats.document import (
-    Amount,
-    Column,
     Document,
     Fact,
     Facts,
@@ -16,12 +12,8 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
-    in_bytes,
-    in_seconds,
-    tabulate,
 )
 from perfc.view.report.units import (
-    DASH,
     INTERVAL,
     LOWER_BOUND,
     Unit,
@@ -30,10 +22,11 @@ from perfc.view.report.units import (
     size_text,
     time_text,
 )
+from perfc.view.result import Field, Fields, ResultLayout, Show
 
-from .rows import Row
+from .fields import ROW, interval, price, sustained
 from .slices import CardSlice, Slicing
-from .views import interval, price, way
+from .views import way
 
 
 def document(slicing: Slicing) -> Document:
@@ -71,46 +64,7 @@ def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
 
 def table(slicing: Slicing) -> Table:
     """Return the table of slices, the whole card last."""
-    item = slicing.card.verdict.throughput.item.value
-    currency = slicing.comparison.currency or "price"
-    # slices have the same row objects as the comparison; the row without a slice is the whole card
-    cuts = {id(s.row): s for s in slicing.slices}
-
-    def of(name: str, whole: Any) -> Callable[[Row], Any]:
-        """Return the function of an attribute of a slice, with the cell of the whole card."""
-        cell = attrgetter(name)
-        return lambda row: cell(cuts[id(row)]) if id(row) in cuts else whole
-
-    def holding(row: Row) -> str:
-        return cuts[id(row)].holding(slicing.slo_s).value if id(row) in cuts else ""
-
-    per_s = of("card_per_s", slicing.card.verdict.throughput.per_s)
-    is_predicted = slicing.is_predicted
-    columns = [
-        Column("profile", "slice", cell=of("profile.name", "whole card")),
-        Column("sm_count", "SMs", Unit.COUNT, cell=of("profile.sm_count", None)),
-        Column("instances", "fit", Unit.COUNT, cell=of("profile.instances", 1)),
-        Column("time_s", "predicted" if is_predicted else "sustained"),
-        Column(
-            "interval", INTERVAL, is_spare=True, cell=interval if is_predicted else lambda _: DASH
-        ),
-        Column("floor_s", LOWER_BOUND, is_spare=True, cell=lambda r: in_seconds(r.verdict.floor_s)),
-        Column("capacity_bytes", "memory", cell=capacity),
-        Column(
-            "card_items_per_s", f"{item}/s per card", cell=lambda r: Amount(per_s(r), Unit.COUNT)
-        ),
-        Column("energy_j", "energy", cell=lambda r: Amount(r.energy_j, Unit.JOULE)),
-        Column("price", f"{currency}/million", cell=price),
-        Column("holding", "enough", cell=holding),
-    ]
-    if all(r.price is None for r in slicing.comparison.rows):
-        columns = [c for c in columns if c.name != "price"]
-    return tabulate(columns, slicing.comparison.rows)
-
-
-def capacity(row: Row) -> Amount:
-    """Return the memory of a machine."""
-    return in_bytes(float(row.verdict.memory.capacity_bytes or 0))
+    return SLICE.table((*slicing.slices, slicing.whole), slicing)
 
 
 def notes(slicing: Slicing) -> Iterator[Note]:
@@ -136,3 +90,79 @@ def notes(slicing: Slicing) -> Iterator[Note]:
             yield Note(f"{cut.profile.name}: {cut.profile.note}")
     used = plural(len(slicing.slices), "slice")
     yield Note(f"{used}, by share of the card; the other slices are assumed to be idle")
+
+
+def smallest(slicing: Slicing) -> str | None:
+    """Return the recommended profile."""
+    return slicing.smallest.profile.name if slicing.smallest else None
+
+
+def by_memory(slicing: Slicing) -> str | None:
+    """Return the profile by DIPPM's rule."""
+    return slicing.by_memory or None
+
+
+def by_use(slicing: Slicing) -> str | None:
+    """Return the profile by the rule of the dissertation."""
+    return slicing.by_use or None
+
+
+SLICE = Fields(
+    CardSlice,
+    {
+        "profile": Field("profile.name", title="slice"),
+        "sm_count": Field("profile.sm_count", title="SMs", unit=Unit.COUNT),
+        "compute_share": "profile.compute_share",
+        "memory_share": "profile.memory_share",
+        "instances": Field("profile.instances", title="fit", unit=Unit.COUNT),
+        "time_s": Field("row.time_s", title=sustained, is_data=False),
+        "interval": Field(
+            "row",
+            title=INTERVAL,
+            show=lambda s: s.is_predicted,
+            text=lambda s: interval(s.row),
+            is_spare=True,
+            is_data=False,
+        ),
+        "floor_s": Field("row.verdict.floor_s", title=LOWER_BOUND, is_spare=True, is_data=False),
+        "capacity_bytes": Field("row.verdict.memory.capacity_bytes", title="memory", is_data=False),
+        "card_items_per_s": Field(
+            "card_per_s",
+            title=lambda s: f"{s.card.verdict.throughput.item.value}/s per card",
+            unit=Unit.COUNT,
+        ),
+        "energy_j": Field("row.energy_j", title="energy", unit=Unit.JOULE, is_data=False),
+        "price": Field(
+            "row.price",
+            title=lambda s: f"{s.comparison.currency or 'price'}/million",
+            show=Show.KNOWN,
+            text=lambda s: price(s.row),
+            is_data=False,
+        ),
+        "holding": Field(title="enough"),
+        "note": "profile.note",
+        "row": Field(of=ROW),
+    },
+)
+
+SLICING = Fields(
+    Slicing,
+    {
+        "card": Field(of=ROW),
+        "slo_s": "slo_s",
+        "smallest": smallest,
+        "by_memory": by_memory,
+        "by_use": by_use,
+        "used": "used",
+        "need_bytes": "need_bytes",
+        "source": "source",
+        "slices": Field(of=SLICE),
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-mig/1",
+    SLICING,
+    document,
+    "perfc.study.comparison.page:slices_page",
+    lambda s: (s.comparison.rows, ROW),
+)

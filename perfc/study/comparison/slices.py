@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
+from typing import ClassVar
 
 from perfc.api import analyze
 from perfc.deployment.prices import Prices
 from perfc.errors import TargetError
 from perfc.ir import record
-from perfc.ir.record import project
 from perfc.machine import SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.view.report.memory_sections.footprint import holds, slices_of
 from perfc.view.report.sections.limits import HOST
+from perfc.view.result import Result
 
-from .data_form import RowView
 from .order import LimitStatus, Order
 from .rows import Comparison, ModelSetting, Row, compare
 
-SCHEMA = "perfc-mig/1"
 QUARTERS = 4
 """Number of profiles in the rule of the dissertation, one for each quarter of utilization."""
 WAITING = ("launch", HOST)
@@ -64,23 +63,22 @@ class CardSlice:
         # slices do not share bandwidth or cache, so that rates add up
         return self.profile.instances * self.row.verdict.throughput.per_s
 
-    def holding(self, slo_s: float | None) -> Holding:
-        """Return the status of the slice for a maximum time."""
+    @property
+    def holding(self) -> Holding:
+        """Return the status of the slice for the maximum time."""
         if not self.fits:
             return Holding.SMALL
-        if slo_s is None:
-            return Holding.HOLDS
-        match self.row.standing(slo_s):
-            case LimitStatus.HOLDS:
-                return Holding.HOLDS
+        match self.row.in_time:
             case LimitStatus.LIKELY:
                 return Holding.LIKELY
             case LimitStatus.MISSES:
                 return Holding.SLOW
+            case _:
+                return Holding.HOLDS
 
 
 @record
-class Slicing:
+class Slicing(Result):
     """A model on a card and on all of its slices.
 
     Args:
@@ -96,6 +94,7 @@ class Slicing:
         is_predicted: True if times are predictions.
     """
 
+    layout: ClassVar[str] = "perfc.study.comparison.slice_views:LAYOUT"
     card: Row
     slices: tuple[CardSlice, ...]
     slo_s: float | None
@@ -110,7 +109,14 @@ class Slicing:
     def smallest(self) -> CardSlice | None:
         """Return the recommended slice: the smallest that is large and fast enough."""
         enough = (Holding.HOLDS, Holding.LIKELY)
-        return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
+        return next((s for s in self.slices if s.holding in enough), None)
+
+    @property
+    def whole(self) -> CardSlice:
+        """Return the card as a slice that is all of it."""
+        memory, sm_count = self.card.verdict.memory, load_machine(self.card.verdict.target).sm_count
+        profile = SliceProfile("whole card", sm_count, 1, 1.0, 1.0, memory.capacity_bytes or 0, 1)
+        return CardSlice(self.card, profile, self.card.fits)
 
     @property
     def comparison(self) -> Comparison:
@@ -191,82 +197,3 @@ def by_use(used: float, names: Sequence[str]) -> str:
         return ""
     # full utilization is in the last quarter
     return names[min(int(used * QUARTERS), QUARTERS - 1)]
-
-
-@record
-class SliceView:
-    """One slice; null if unknown.
-
-    Args:
-        profile: name of the profile.
-        sm_count: multiprocessors.
-        compute_share: share of the card's multiprocessors.
-        memory_share: share of the card's memory, L2 and bandwidth.
-        instances: number that fit on one card.
-        card_items_per_s: throughput of a card full of them.
-        holding: status of the slice.
-        note: parts of the profile that are not from the vendor.
-        row: row of the model on the slice.
-    """
-
-    profile: str
-    sm_count: int
-    compute_share: float
-    memory_share: float
-    instances: int
-    card_items_per_s: float
-    holding: str
-    note: str
-    row: RowView
-
-
-@record
-class SlicingView:
-    """A model on a card and on all of its slices.
-
-    Args:
-        card: row of the whole card.
-        slo_s: maximum time of a run; null without one.
-        smallest: recommended profile; null if none is large and fast enough.
-        by_memory: profile by DIPPM's rule; null if none is large enough.
-        by_use: profile by the rule of the dissertation; null if it does not apply.
-        used: utilization of the whole card.
-        need_bytes: memory of a run on the whole card, including the context.
-        source: source of the slice profiles.
-        slices: slices, smallest first.
-    """
-
-    card: RowView
-    slo_s: float | None
-    smallest: str | None
-    by_memory: str | None
-    by_use: str | None
-    used: float
-    need_bytes: int
-    source: str
-    slices: tuple[SliceView, ...]
-
-    @classmethod
-    def of(cls, result: Slicing) -> SlicingView:
-        """Create the view of a card and its slices."""
-        smallest = result.smallest
-        views = tuple(
-            project(
-                SliceView,
-                s.profile,
-                profile=s.profile.name,
-                card_items_per_s=s.card_per_s,
-                holding=s.holding(result.slo_s).value,
-                row=RowView.of(s.row, result.slo_s),
-            )
-            for s in result.slices
-        )
-        return project(
-            cls,
-            result,
-            card=RowView.of(result.card, result.slo_s),
-            smallest=None if smallest is None else smallest.profile.name,
-            by_memory=result.by_memory or None,
-            by_use=result.by_use or None,
-            slices=views,
-        )

@@ -11,20 +11,19 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
+from perfc.analyzers.estimate.interval import Interval
+from perfc.api import Report
 from perfc.deployment.extents import axis_of
 from perfc.errors import ParseError, PerfcError
 from perfc.ir import record
 from perfc.view.report.memory_sections.footprint import Footprint
 from perfc.view.report.sections.verdict import throughput
+from perfc.view.result import Result
 
 from . import changes
 from .way import BATCH, Way
-
-if TYPE_CHECKING:
-    from perfc.analyzers.estimate.interval import Interval
-    from perfc.api import Report
 
 
 @record
@@ -51,7 +50,7 @@ class FitChoice:
 
 
 @record
-class Fit:
+class Fit(Result):
     """A run on a device, and changes that save memory.
 
     Args:
@@ -63,6 +62,7 @@ class Fit:
         is_predicted: True if times are predictions.
     """
 
+    layout: ClassVar[str] = "perfc.study.fit.views:LAYOUT"
     report: Report
     batch: int | None
     is_auto: bool

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir import record
-from perfc.ir.record import project
 from perfc.view.report.formats.document import (
-    Amount,
     Column,
     Document,
     Fact,
@@ -17,96 +14,14 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
     in_bytes,
-    in_seconds,
     tabulate,
 )
 from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
 from perfc.view.report.units import DASH, Unit, change_text, size_text
+from perfc.view.result import Field, Fields, ResultLayout
 
 from .search import Fit, FitChoice
-
-SCHEMA = "perfc-fit/1"
-
-
-@record
-class ChoiceView:
-    """One way to run the model, with memory and time at the requested batch.
-
-    Args:
-        title: name of the change.
-        largest: largest batch that fits; null if the batch of the model is fixed.
-        fits: True if the requested batch fits.
-        memory: device memory at the requested batch.
-        time_s: time of a run.
-        low_s: lower end of the 90 % prediction interval.
-        high_s: upper end of the interval.
-        items_per_s: images, tokens or runs per second.
-        note: what is not modeled.
-    """
-
-    title: str
-    largest: int | None
-    fits: bool
-    memory: DeviceMemory
-    time_s: float
-    low_s: float
-    high_s: float
-    items_per_s: float
-    note: str
-
-    @classmethod
-    def of(cls, choice: FitChoice) -> ChoiceView:
-        """Create the view of a choice."""
-        return project(
-            cls,
-            choice,
-            memory=DeviceMemory.shown(choice.footprint),
-            time_s=choice.time_s.mid,
-            low_s=choice.time_s.low,
-            high_s=choice.time_s.high,
-        )
-
-
-@record
-class FitView:
-    """A run on a device, and changes that save memory.
-
-    Args:
-        model: name of the model.
-        target: the machine.
-        runtime: the runtime.
-        train: optimizer; empty for a forward pass.
-        batch: batch of all choices; null if the batch of the model is fixed.
-        is_auto: True if the largest batch was searched.
-        fits: True if the run fits as given.
-        is_predicted: True if times are predictions.
-        choices: ways to run the model, as given first.
-    """
-
-    model: str
-    target: str
-    runtime: str
-    train: str
-    batch: int | None
-    is_auto: bool
-    fits: bool
-    is_predicted: bool
-    choices: tuple[ChoiceView, ...]
-
-    @classmethod
-    def of(cls, fit: Fit) -> FitView:
-        """Create the view of a fit."""
-        report = fit.report
-        return project(
-            cls,
-            fit,
-            model=report.path or report.source.name,
-            target=report.machine.name,
-            runtime=report.deployment.table_name,
-            train=report.deployment.train,
-            choices=tuple(map(ChoiceView.of, fit.choices)),
-        )
 
 
 def document(fit: Fit) -> Document:
@@ -145,7 +60,6 @@ def facts(fit: Fit) -> Iterator[Fact]:
 
 def table(fit: Fit) -> Table:
     """Return the table of changes, one row each."""
-    at_batch = "" if fit.batch is None else f" at {fit.batch}"
     first = fit.choices[0]
 
     def slower(c: FitChoice) -> str:
@@ -154,22 +68,8 @@ def table(fit: Fit) -> Table:
             return ""
         return change_text(c.time_s.mid / first.time_s.mid, 0)
 
-    columns = (
-        Column("title", "change"),
-        Column(
-            "largest",
-            "largest batch",
-            cell=lambda c: DASH if c.largest is None else f"{c.largest:,}",
-        ),
-        Column("memory", f"memory{at_batch}", cell=lambda c: in_bytes(c.footprint.total_bytes)),
-        Column("fits", cell=lambda c: "yes" if c.fits else "no"),
-        Column("time_s", "time", cell=lambda c: in_seconds(c.time_s.mid)),
-        Column("cost", "time change", cell=slower),
-        Column(
-            "items_per_s", "items/s", Unit.COUNT, cell=lambda c: Amount(c.items_per_s, Unit.COUNT)
-        ),
-    )
-    return tabulate(columns, fit.choices)
+    *others, per_s = CHOICE.columns(fit.choices, fit)
+    return tabulate((*others, Column("cost", "time change", cell=slower), per_s), fit.choices)
 
 
 def notes(fit: Fit) -> Iterator[Note]:
@@ -186,3 +86,57 @@ def notes(fit: Fit) -> Iterator[Note]:
     if any(c.footprint.is_bound for c in fit.choices):
         yield Note("some sizes are unknown: more may be needed", is_warning=True)
     yield Note("not included: convolution workspace and memory of other processes")
+
+
+def memory(choice: FitChoice) -> DeviceMemory:
+    """Return the device memory by part."""
+    return DeviceMemory.shown(choice.footprint)
+
+
+def largest(choice: FitChoice) -> str:
+    """Format the largest batch."""
+    return DASH if choice.largest is None else f"{choice.largest:,}"
+
+
+def model(fit: Fit) -> str:
+    """Return the name of the model."""
+    return fit.report.path or fit.report.source.name
+
+
+CHOICE = Fields(
+    FitChoice,
+    {
+        "title": Field(title="change"),
+        "largest": Field(title="largest batch", text=largest),
+        "fits": Field(text=lambda c: "yes" if c.fits else "no", title="fits"),
+        "memory": Field(
+            memory,
+            title=lambda f: "memory" if f.batch is None else f"memory at {f.batch}",
+            text=lambda c: in_bytes(c.footprint.total_bytes),
+        ),
+        "time_s": Field("time_s.mid", title="time"),
+        "low_s": "time_s.low",
+        "high_s": "time_s.high",
+        "items_per_s": Field(title="items/s", unit=Unit.COUNT),
+        "note": "note",
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-fit/1",
+    Fields(
+        Fit,
+        {
+            "model": model,
+            "target": "report.machine.name",
+            "runtime": "report.deployment.table_name",
+            "train": "report.deployment.train",
+            "batch": "batch",
+            "is_auto": "is_auto",
+            "fits": "fits",
+            "is_predicted": "is_predicted",
+            "choices": Field(of=CHOICE),
+        },
+    ),
+    document,
+    rows="choices",
+)

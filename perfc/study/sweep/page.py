@@ -51,7 +51,9 @@ def payload(sweep: Sweep, along: str) -> Json:
     # without sizes of 0, which have no time per item
     drawn = {
         text(" · ".join(map(str, key))): [
-            (p.dims[along], (p.time_s, *p.interval, p.floor_s)) for p in points if p.dims[along]
+            (p.dims[along], (p.time_s, p.low_s, p.high_s, p.floor_s))
+            for p in points
+            if p.dims[along]
         ]
         for key, points in lines.items()
     }

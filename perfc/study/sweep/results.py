@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir import record
+from perfc.view.result import Result
 
 from .axes import Axis
 
@@ -68,10 +69,14 @@ class Point:
         return self.sustained_s if self.predicted is None else self.predicted.time_s
 
     @property
-    def interval(self) -> tuple[float | None, float | None]:
-        """Return the ends of the prediction interval; None without a prediction."""
-        run = self.predicted
-        return (None, None) if run is None else (run.low_s, run.high_s)
+    def low_s(self) -> float | None:
+        """Return the lower end of the prediction interval; None without a prediction."""
+        return None if self.predicted is None else self.predicted.low_s
+
+    @property
+    def high_s(self) -> float | None:
+        """Return the upper end of the interval."""
+        return None if self.predicted is None else self.predicted.high_s
 
 
 @record
@@ -119,7 +124,7 @@ class SizeLimit:
 
 
 @record
-class Sweep:
+class Sweep(Result):
     """The result of a sweep.
 
     Args:
@@ -132,6 +137,7 @@ class Sweep:
         labels: labels of symbols.
     """
 
+    layout: ClassVar[str] = "perfc.study.sweep.views:LAYOUT"
     model: str
     axes: tuple[Axis, ...]
     assumed: Mapping[str, int]
@@ -140,19 +146,7 @@ class Sweep:
     capacities: tuple[SizeLimit, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        """Return the summary in three lines."""
-        from .views import summary_lines
-
-        return "\n".join(summary_lines(self))
-
-    def _repr_html_(self) -> str:
-        """Return the points as a table for a notebook."""
-        from perfc.view.report.formats.notebook_document import render
-
-        from .views import document
-
-        return render(document(self))
+    __repr__ = Result.__repr__
 
     def label(self, name: str) -> str:
         """Return the label of a symbol."""

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.view.report.formats.document import (
     Bars,
-    Column,
     Document,
     Note,
     Part,
     Section,
     Table,
-    in_seconds,
-    tabulate,
 )
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, time_range, time_text
+from perfc.view.result import Field, Fields, ResultLayout
 
+from .results import Point, Sweep
 from .text import capacity_in_words, in_words
-
-if TYPE_CHECKING:
-    from .results import Point, Sweep
 
 LONGEST = 100
 """Maximum number of characters of a name."""
@@ -94,7 +89,7 @@ def span(values: tuple[int, ...]) -> str:
     return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def summary_lines(sweep: Sweep) -> tuple[str, str, str]:
+def summary(sweep: Sweep) -> str:
     """Return a summary: ranges, shortest and longest time, lower bound and memory."""
     first, last = (min(sweep.points, key=_time), max(sweep.points, key=_time))
     how = "at measured rates" if first.report is None else "predicted"
@@ -104,7 +99,7 @@ def summary_lines(sweep: Sweep) -> tuple[str, str, str]:
     fits = "all points fit in memory"
     if beyond:
         fits = f"{len(beyond)} of {len(sweep.points)} points do not fit in memory"
-    return title(sweep), f"  {how} {times}", f"  {LOWER_BOUND} {bounds_of(sweep)}; {fits}"
+    return f"{title(sweep)}\n  {how} {times}\n  {LOWER_BOUND} {bounds_of(sweep)}; {fits}"
 
 
 def bounds_of(sweep: Sweep) -> str:
@@ -126,30 +121,22 @@ def _time(point: Point) -> float:
 
 def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
     """Return the table of points, by default of all."""
+    return Fields(Point, fields_of(sweep)).table(points or sweep.points, sweep)
+
+
+def fields_of(sweep: Sweep) -> dict[str, Field]:
+    """Return the fields of a point, with a column for each swept symbol in place of a mapping."""
     first = sweep.axes[0].name
-    sizes = (
-        Column(
-            a.name,
-            printable(sweep.label(a.name)[:LONGEST]),
-            Unit.COUNT,
-            cell=partial(size, name=a.name),
-        )
-        for a in sweep.axes
+    label = {a.name: printable(sweep.label(a.name)[:LONGEST]) for a in sweep.axes}
+    known = {f.name: f for f in POINT.all if f.name != "dims"}
+    axes = {
+        name: Field(partial(size, name=name), title=title, unit=Unit.COUNT)
+        for name, title in label.items()
+    }
+    each = Field(
+        lambda p: p.time_s / max(p.dims[first], 1), title=f"time/{label[first]}", is_data=False
     )
-    per_item = printable(f"time/{sweep.label(first)[:LONGEST]}")
-    columns = (
-        Column("target"),
-        *sizes,
-        Column("time_s", "time"),
-        Column("interval", INTERVAL, is_spare=True, cell=interval),
-        Column("floor_s", LOWER_BOUND),
-        Column("each_s", per_item, cell=lambda p: in_seconds(p.time_s / max(p.dims[first], 1))),
-        Column("device_bytes", "device traffic", is_spare=True),
-        Column("memory_bytes", "memory"),
-        Column("fits", is_spare=True, cell=lambda p: "yes" if p.fits else "no"),
-        Column("bound", "limited by", cell=lambda p: p.regime.value),
-    )
-    return tabulate(columns, points or sweep.points)
+    return {"target": known.pop("target"), **axes, **known, "each_s": each}
 
 
 def size(point: Point, name: str) -> int:
@@ -177,3 +164,51 @@ def notes(sweep: Sweep) -> Iterator[Note]:
 
 def _at(sweep: Sweep, what: str, fixed: Mapping[str, int]) -> str:
     return f"{what} at {sweep.at(fixed)}" if fixed else what
+
+
+def rows(sweep: Sweep) -> tuple[Sequence[Point], Fields]:
+    """Return the points with the fields of CSV, where those that fit have 1 in version 1."""
+    return sweep.points, Fields(Point, {**fields_of(sweep), "fits": lambda p: int(p.fits)})
+
+
+def axes(sweep: Sweep) -> Mapping[str, tuple[int, ...]]:
+    """Return the values of each swept symbol."""
+    return {a.name: tuple(a.values) for a in sweep.axes}
+
+
+POINT = Fields(
+    Point,
+    {
+        "target": Field(title="target"),
+        "dims": "dims",
+        "time_s": Field(title="time"),
+        "low_s": Field(title=INTERVAL, text=interval, is_spare=True),
+        "high_s": "high_s",
+        "floor_s": Field(title=LOWER_BOUND),
+        "sustained_s": "sustained_s",
+        "launch_s": "launch_s",
+        "mac": "mac",
+        "device_bytes": Field(title="device traffic", is_spare=True),
+        "memory_bytes": Field(title="memory"),
+        "fits": Field(text=lambda p: "yes" if p.fits else "no", is_spare=True, title="fits"),
+        "regime": Field(title="limited by"),
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-sweep/1",
+    Fields(
+        Sweep,
+        {
+            "model": "model",
+            "axes": axes,
+            "assumed": "assumed",
+            "points": Field(of=POINT),
+            "crossovers": "crossovers",
+            "capacities": "capacities",
+        },
+    ),
+    document,
+    "perfc.study.sweep.page:sweep_page",
+    rows,
+    summary,
+)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from enum import Enum
-from inspect import cleandoc
+from inspect import cleandoc, get_annotations
 from types import NoneType, UnionType
-from typing import Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from perfc.view.result import Fields, Result
 
 from ..counts import Counts
 from ..memory_sections.memory import Memory
@@ -16,7 +18,7 @@ from ..sections.critical import Critical
 from ..sections.summary import Summary
 from ..units import Unit
 from ..views import Views
-from .json_form import CONVENTIONS, SCHEMA, key_of
+from .json_form import CONVENTIONS, SCHEMA
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
@@ -88,22 +90,10 @@ def schema_of(
 
 
 def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
-    """Return the schema of a dataclass; nested ones are added to ``definitions``."""
-    hints = get_type_hints(cls, localns=OF_VIEWS)
-    words = described(cls)
-    properties: dict[str, object] = {}
-    schema: dict[str, object] = {
-        "type": "object",
-        "description": (cls.__doc__ or "").partition("\n")[0],
-        "properties": properties,
-        "required": sorted(key_of(f.name) for f in fields(cls)),
-        "additionalProperties": False,
-    }
-    definitions[cls.__name__] = schema  # before its fields, which may refer to it
-    for f in fields(cls):
-        described_as = {"description": words[f.name]} if f.name in words else {}
-        properties[key_of(f.name)] = {**of(hints[f.name], definitions), **described_as}
-    return schema
+    """Return the schema of a result, or of a dataclass; nested ones go to ``definitions``."""
+    if issubclass(cls, Result):
+        return shape_of_fields(cls.laid_out().fields, definitions)
+    return shape_of_fields(Fields.every(cls), definitions)
 
 
 def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
@@ -130,6 +120,63 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
     if isinstance(hint, type) and hint in names:
         return {"type": names[hint]}
     raise TypeError(f"no schema of {hint}")
+
+
+def shape_of_fields(declared: Fields, definitions: dict[str, object]) -> dict[str, object]:
+    """Return the schema of declared fields; nested ones are added to ``definitions``."""
+    properties: dict[str, object] = {}
+    schema: dict[str, object] = {
+        "type": "object",
+        "description": (declared.kind.__doc__ or "").partition("\n")[0],
+        "properties": properties,
+        "required": sorted(f.name for f in declared.of_data),
+        "additionalProperties": False,
+    }
+    definitions[declared.kind.__name__] = schema  # before its fields, which may refer to it
+    for f in declared.of_data:
+        hint, words = attribute(declared.kind, f.path)
+        if f.of is None:
+            kind = of(hint, definitions)
+        else:
+            shape_of_fields(f.of, definitions)
+            kind = {"$ref": f"#/$defs/{f.of.kind.__name__}"}
+            if get_origin(hint) is tuple:
+                kind = {"type": "array", "items": kind}
+            elif NoneType in get_args(hint):
+                kind = {"anyOf": [kind, {"type": "null"}]}
+        properties[f.name] = {**kind, **({"description": words} if words else {})}
+    return schema
+
+
+def attribute(kind: Any, path: str | Callable[[Any], Any]) -> tuple[Any, str]:
+    """Return the type and the description of what a field has of an object.
+
+    Args:
+        kind: class of the object.
+        path: attribute with dots, or function. The type includes None if a part of it may be None.
+    """
+    if callable(path):
+        return get_type_hints(path)["return"], first_line(path)
+    is_optional, words = False, ""
+    for name in path.split("."):
+        owner = next(c for c in kind.__mro__ if name in {**vars(c), **get_annotations(c)})
+        member = vars(owner).get(name)
+        if getter := getattr(member, "fget", getattr(member, "func", None)):
+            kind, words = get_type_hints(getter)["return"], first_line(getter)
+        else:
+            # alone, as other attributes of the class may have types that only checkers import
+            alone = {"__annotations__": {name: get_annotations(owner)[name]}}
+            stand_in = type(name, (), {**alone, "__module__": owner.__module__})
+            kind = get_type_hints(stand_in, localns=OF_VIEWS)[name]
+            words = described(owner).get(name, "")
+        if NoneType in get_args(kind):
+            is_optional, kind = True, get_args(kind)[0]
+    return kind | None if is_optional else kind, words
+
+
+def first_line(function: Callable[..., Any]) -> str:
+    """Return what a function returns, in the words of its docstring."""
+    return (function.__doc__ or "").partition("\n")[0].removeprefix("Return ")
 
 
 def described(cls: type) -> dict[str, str]:

@@ -1,0 +1,11 @@
+"""Markdown."""
+
+from __future__ import annotations
+
+from perfc.view.report.formats import markdown
+from perfc.view.result import Result
+
+
+def render(result: Result, width: int) -> str:
+    """Return the document as Markdown."""
+    return markdown.render(result.document())
