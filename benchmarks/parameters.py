@@ -235,7 +235,7 @@ def rows(name: str) -> Iterator[Row]:
                 first = (str(error).strip().splitlines() or [""])[0]
                 yield Row(name, form, b.truth, 0, error=f"{type(error).__name__}: {first[:150]}")
                 continue
-            table = perfc.analyze(path).parameters
+            table = perfc.analyze(path).parameter_table
             counted, norms, scales = (int(str(table.count(r))) for r in Role)
             why = "" if counted == b.truth else explanation(b, counted, norms > 0)
             yield Row(name, form, b.truth, counted, norms, scales, why)

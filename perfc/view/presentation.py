@@ -106,6 +106,21 @@ class Presentation:
         energy = self.verdict.energy
         return None if energy is None else energy.mid
 
+    @property
+    def flops(self) -> int:
+        """Return the floating-point operations of a run, of its kernels; 1 MAC is 2 of them."""
+        return int(self.views.work.flop.value or 0)
+
+    @property
+    def macs(self) -> int:
+        """Return the multiply-accumulates of a run."""
+        return int(self.views.work.mac.value or 0)
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of elements of the parameters; `parameter_table` has each tensor."""
+        return int(self.views.work.parameters.value or 0)
+
     def count_as(self, convention: str) -> Counts:
         """Count operations as another FLOP counter does, like ``perfc analyze --count-as``.
 

@@ -18,7 +18,7 @@ class StoredTensors:
     """Stored tensors of a report; part of `perfc.Report`."""
 
     @cached_property
-    def parameters(self) -> ParameterTable:
+    def parameter_table(self) -> ParameterTable:
         """Return the parameters of the model; the same for a training step."""
         from perfc.passes.rewriting.untie import Untie
         from perfc.passes.roofline.parameters import Parameters

@@ -168,7 +168,7 @@ PACKED = {
 @pytest.mark.parametrize("name", PACKED)
 def test_packed_weights_count_by_elements_and_scales_are_named(name: str) -> None:
     product, stored, count, scales = PACKED[name]
-    table = perfc.analyze(made([product], stored)).parameters
+    table = perfc.analyze(made([product], stored)).parameter_table
     assert table.count(Role.PARAMETER) == count
     assert table.count(Role.QUANTIZATION) == scales
 
@@ -185,7 +185,7 @@ def test_a_packed_table_counts_by_elements_behind_a_reshape(is_shaped: bool) -> 
         stored += [tensor("w", 5, 2, 8, dtype="uint8"), ints("e", 5, 16)]
     else:
         stored.append(tensor("t", 5, 16, dtype="uint8"))
-    table = perfc.analyze(made(nodes, stored, IDS)).parameters
+    table = perfc.analyze(made(nodes, stored, IDS)).parameter_table
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (160, 10)
 
 
@@ -202,7 +202,7 @@ def test_experts_in_four_bits_count_by_elements() -> None:
         tensor("w1", 3, 10, 4, dtype="uint8"),
         tensor("w2", 3, 8, 5, dtype="uint8"),
     ]
-    table = perfc.analyze(made([routed, layer], stored)).parameters
+    table = perfc.analyze(made([routed, layer], stored)).parameter_table
     assert table.count(Role.PARAMETER) == 8 * 3 + 2 * 3 * 8 * 10
     assert table.count(Role.QUANTIZATION) == 3 * 18
 
@@ -211,14 +211,14 @@ def test_experts_in_four_bits_count_by_elements() -> None:
 def test_dequantised_weights_count_and_their_scales_are_named(dtype: str) -> None:
     w = four_bits("w", 8, 6) if dtype == "int4" else tensor("w", 8, 6, dtype=dtype)
     nodes = [node("DequantizeLinear", "w s", "d", axis=1), PRODUCT]
-    table = perfc.analyze(made(nodes, [w, tensor("s", 6)])).parameters
+    table = perfc.analyze(made(nodes, [w, tensor("s", 6)])).parameter_table
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (48, 6)
 
 
 def test_a_quantised_table_counts_where_rows_are_dequantised_behind_the_look_up() -> None:
     nodes = [node("Gather", "w x", "r"), node("DequantizeLinear", "r s z", "y")]
     stored = [tensor("w", 9, 4, dtype="uint8"), tensor("s"), tensor("z", dtype="uint8")]
-    table = perfc.analyze(made(nodes, stored, IDS)).parameters
+    table = perfc.analyze(made(nodes, stored, IDS)).parameter_table
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (36, 2)
 
 
@@ -252,7 +252,7 @@ def test_a_loop_has_the_parameters_of_its_body_and_no_trip_count() -> None:
         tensor("w", 8, 8),
     ]
     model = made([loop], stored, value("x", TensorProto.FLOAT, 4, 8))
-    assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 64
+    assert perfc.analyze(model).parameter_table.count(Role.PARAMETER) == 64
 
 
 SETTINGS = {
@@ -280,7 +280,7 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_what_says_how_to_compute_is_not_a_parameter(name: str) -> None:
     nodes, stored = SETTINGS[name]
-    assert perfc.analyze(made(nodes, stored)).parameters.count(Role.PARAMETER) == 0
+    assert perfc.analyze(made(nodes, stored)).parameter_table.count(Role.PARAMETER) == 0
 
 
 def test_marks_of_the_exporter_say_what_is_learned() -> None:
@@ -297,7 +297,7 @@ def test_marks_of_the_exporter_say_what_is_learned() -> None:
     ]
     stored = [tensor("gain"), tensor("table", 8), tensor("ones", 8), tensor("val_1", 8, 6)]
     model = made(nodes, stored, marks=marks)
-    assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 49
+    assert perfc.analyze(model).parameter_table.count(Role.PARAMETER) == 49
 
 
 @pytest.mark.parametrize(("source", "count"), [("cls_token", 8), ("arange", 0)])
@@ -307,7 +307,7 @@ def test_a_parameter_of_the_outermost_module_that_an_exporter_folded_counts(
     marks = {"expand": {FOLDED: f"['{source}', 'val_6']"}, "gain": {KIND: "PARAMETER"}}
     nodes = [node("Mul", "x gain", "a"), node("Add", "a expand", "y")]
     model = made(nodes, [tensor("gain"), tensor("expand", 1, 1, 8)], marks=marks)
-    assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 1 + count
+    assert perfc.analyze(model).parameter_table.count(Role.PARAMETER) == 1 + count
 
 
 @pytest.mark.parametrize(("runtime", "copies"), [("eager", 1), ("inductor", 1), ("ort", 2)])
@@ -345,7 +345,7 @@ def test_a_head_that_a_converter_copied_is_tied_by_its_contents(
     onnx.save(model, path, save_as_external_data=is_external, size_threshold=0)
     for runtime, copies in (("eager", counted), ("ort", 2)):
         report = perfc.analyze(path, runtime=runtime)
-        assert report.parameters.count(Role.PARAMETER) == 3200 * counted
+        assert report.parameter_table.count(Role.PARAMETER) == 3200 * counted
         assert report.weight_bytes == 3200 * copies * table.itemsize
 
 
@@ -358,7 +358,9 @@ def test_a_tensor_that_an_exporter_folded_twice_counts_once(suffix: str) -> None
     ]
     for i, result in enumerate(("a", "b"), 1):
         nodes.insert(0, node("Cast", f"val_{i}{suffix}", result, to=1))
-    assert perfc.analyze(made(nodes, stored, marks=marks)).parameters.count(Role.PARAMETER) == 64
+    assert (
+        perfc.analyze(made(nodes, stored, marks=marks)).parameter_table.count(Role.PARAMETER) == 64
+    )
 
 
 def test_scales_of_a_dynamically_quantized_product_are_no_parameters() -> None:
@@ -372,7 +374,7 @@ def test_scales_of_a_dynamically_quantized_product_are_no_parameters() -> None:
     ]
     stored = [tensor("w", 8, 5, dtype="uint8"), tensor("gain", 5), tensor("ws", 5)]
     model = made(nodes, [*stored, tensor("wz", 1, dtype="uint8")])
-    table = perfc.analyze(model).parameters
+    table = perfc.analyze(model).parameter_table
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (40 + 5, 5 + 1)
 
 
@@ -384,7 +386,9 @@ def test_scales_of_each_part_of_a_quantized_concatenation_are_no_parameters() ->
     ]
     scales = [helper.make_tensor(n, TensorProto.FLOAT, (), [0.5]) for n in ("s", "s2", "s3")]
     zero = helper.make_tensor("z", TensorProto.UINT8, (), [3])
-    table = perfc.analyze(made(nodes, [*scales, zero, tensor("b", 2, 8, dtype="uint8")])).parameters
+    table = perfc.analyze(
+        made(nodes, [*scales, zero, tensor("b", 2, 8, dtype="uint8")])
+    ).parameter_table
     assert (table.count(Role.PARAMETER), table.count(Role.QUANTIZATION)) == (16, 4)
 
 

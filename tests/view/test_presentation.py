@@ -332,4 +332,19 @@ def test_figures_of_the_first_screen_are_attributes(resnet: perfc.Report) -> Non
     assert verdict.energy is not None
     assert resnet.energy_j == verdict.energy.mid
     names = {"time_s", "bound_s", "throughput", "memory_bytes", "energy_j", "kernels"}
+    names |= {"flops", "macs", "parameters"}
     assert names <= set(dir(resnet))
+
+
+def test_work_and_parameters_are_whole_numbers(resnet: perfc.Report) -> None:
+    summary, alone = resnet.views.summary, resnet.at(batch=1)
+    counts = resnet.flops, resnet.macs, resnet.parameters
+    assert counts == (summary.executed_flop.value, summary.mac.value, summary.parameters.value)
+    assert {type(n) for n in counts} == {int}
+    assert resnet.macs == 8 * alone.macs == 8 * 4_089_184_256
+    assert resnet.parameters == alone.parameters
+
+
+def test_tables_of_a_report_print_in_one_line(resnet: perfc.Report) -> None:
+    for table in (resnet.cost, resnet.kernels, resnet.roofline, resnet.prediction):
+        assert len(repr(table)) < 80

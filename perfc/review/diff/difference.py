@@ -226,7 +226,7 @@ def parameters(old: Report, new: Report) -> dict[Node, float]:
         at = Numbers(report.env)
         seen: set[Value] = set()
         for node in report.module.graph.nodes:
-            read = report.parameters.behind(node.inputs)
+            read = report.parameter_table.behind(node.inputs)
             elements[node] = sum(at(count) for v, count in read.items() if v not in seen)
             seen.update(read)
     return elements

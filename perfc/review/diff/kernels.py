@@ -221,7 +221,7 @@ class Loads:
     """Sums over kernels of one analysis."""
 
     def __init__(self, report: Report) -> None:
-        self.stored = report.parameters
+        self.stored = report.parameter_table
         self.at = Numbers(report.env)
         table = needed(report)
         self.live = dict(zip(table.steps, table.timeline(report.env), strict=True))

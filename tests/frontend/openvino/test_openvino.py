@@ -305,7 +305,7 @@ def test_sequences_of_two_layers_have_their_macs_and_stored_biases(
     report = perfc.analyze(d.save(tmp_path), "a100")
     mac = sum(3 * 7 * directions * gates * h * (i + h) for i in (10, directions * h))
     assert (report.cost.work.mac, report.cost.is_bound) == (mac, False)
-    assert report.parameters.count(Role.PARAMETER) == total
+    assert report.parameter_table.count(Role.PARAMETER) == total
 
 
 @pytest.mark.parametrize("kind", RECURRENT)
@@ -317,7 +317,7 @@ def test_cells_are_one_step_of_their_sequence(tmp_path: Path, kind: str) -> None
     d.layer("Result", (made,))
     report = perfc.analyze(d.save(tmp_path), "a100")
     assert (report.cost.work.mac, report.cost.is_bound) == (3 * gates * h * (10 + h), False)
-    assert report.parameters.count(Role.PARAMETER) == gates * h * (10 + h + 1)
+    assert report.parameter_table.count(Role.PARAMETER) == gates * h * (10 + h + 1)
     assert str(report.module.graph.outputs[0].type) == f"f32[3, {h}]"
 
 

@@ -97,7 +97,7 @@ def work(report: Report) -> ModelWork:
     return ModelWork(
         flop=amount(executed, env, Unit.FLOP, is_bound=cost.is_bound),
         mac=amount(cost.work.mac, env, Unit.MAC, is_bound=cost.is_bound),
-        parameters=amount(report.parameters.count(Role.PARAMETER), env, Unit.COUNT),
+        parameters=amount(report.parameter_table.count(Role.PARAMETER), env, Unit.COUNT),
     )
 
 
@@ -114,8 +114,8 @@ def collect(report: Report, memory: Memory) -> Summary:
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
-    parameters = report.parameters
-    tied, copies = parameters.tied(report.module, report.deployment.table)
+    table = report.parameter_table
+    tied, copies = table.tied(report.module, report.deployment.table)
 
     def elements(formula: Dim) -> Amount:
         return amount(formula, env, Unit.COUNT)
@@ -144,8 +144,8 @@ def collect(report: Report, memory: Memory) -> Summary:
         parameters=done.parameters,
         tied_parameters=elements(tied),
         tied_copies=elements(copies),
-        running_statistics=elements(parameters.count(Role.STATISTIC)),
-        quantization_parameters=elements(parameters.count(Role.QUANTIZATION)),
+        running_statistics=elements(table.count(Role.STATISTIC)),
+        quantization_parameters=elements(table.count(Role.QUANTIZATION)),
         weight_bytes=amount(
             report.weight_bytes, env, Unit.BYTE, is_bound=report.has_unsized_weights
         ),
