@@ -180,6 +180,9 @@ ROW = Fields(
         "in_time": Field(title=lambda c: f"in {time_text(c.slo_s)}", show=Show.KNOWN),
         "limits": limits,
         "predictor": Field(show=Show.DIFFERS, text=lambda r: r.predictor or BEST, is_key=True),
+        # those of one model are equal in all rows
+        "flop": Field(title="work", show=Show.DIFFERS, unit=Unit.FLOP, is_spare=True),
+        "parameters": Field(show=Show.DIFFERS, unit=Unit.COUNT, is_spare=True),
     },
 )
 

@@ -104,6 +104,8 @@ class Row:
         load: load under which it serves, in words; empty if it does not.
         what_if: why the runtime does not run on the machine; empty if it does.
         slo_s: maximum time of a run; None without one.
+        flop: floating-point operations of the kernels of a run; None for a run of one token.
+        parameters: elements of the parameters.
     """
 
     verdict: Verdict
@@ -120,6 +122,8 @@ class Row:
     load: str = ""
     what_if: str = ""
     slo_s: float | None = None
+    flop: int | None = None
+    parameters: int | None = None
 
     @classmethod
     def of(
@@ -154,6 +158,8 @@ class Row:
             predictor=report.predictor,
             what_if=runs_elsewhere(report.kernels.runtime, report.machine),
             slo_s=slo_s,
+            flop=report.flops,
+            parameters=report.parameters,
         )
 
     @property

@@ -121,6 +121,7 @@ def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
             row,
             tokens=tokens,
             load=words,
+            flop=None,
             verdict=replace(
                 row.verdict,
                 expected=time_s,

@@ -281,3 +281,21 @@ def test_targets_are_shown_together_and_listed_with_rates(
     a100 = next(line for line in lines if line.startswith("a100-sxm4-80gb"))
     for figure in ("80.0 GiB", "2.04 TB/s", "156 Top/s", "312 Top/s"):
         assert figure in a100
+
+
+def test_rows_have_the_work_and_parameters_of_their_models(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (RESNET, BERT, "-t", "t4,a100", "--batch", "2")
+    reports = {p.rpartition("/")[2]: perfc.analyze(p, "t4", batch=2) for p in (RESNET, BERT)}
+    for row in rows(capsys, *words):
+        report = reports[str(row["model"])]
+        assert (row["flop"], row["parameters"]) == (report.flops, report.parameters)
+    table = csv.DictReader(
+        io.StringIO(said(capsys, "compare", *words, "--output-format", "csv")[1])
+    )
+    assert {int(r["parameters"]) for r in table} == {r.parameters for r in reports.values()}
+    shown = [
+        said(capsys, "compare", *w, "--output-format", "markdown")[1] for w in (words, words[1:])
+    ]
+    assert ["parameters" in text for text in shown] == [True, False]
