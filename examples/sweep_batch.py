@@ -11,9 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import perfc
-from perfc.machine import load_machine
-from perfc.study.sweep import sweep
-from perfc.study.sweep.axes import parse_axes
 from perfc.study.sweep.text import capacity_in_words, in_words
 
 MODEL = Path(__file__).parent / "models" / "gpt2.onnx.gz"
@@ -21,9 +18,7 @@ MODEL = Path(__file__).parent / "models" / "gpt2.onnx.gz"
 
 def main() -> None:
     """Print the table and the changes."""
-    report = perfc.analyze(MODEL, "a100", dims={"seq": 128})
-    machines = [load_machine(name) for name in ("t4", "a100", "h100")]
-    found = sweep(report, parse_axes(["batch=1:64:*2"]), machines, top=0)
+    found = perfc.sweep(MODEL, ["t4", "a100", "h100"], batch="1:64:*2", seq=128, top=0)
     for p in found.points:
         per_sequence_s = p.time_s / p.dims["batch"]
         print(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from perfc.serving.step_time import step_predictor
     from perfc.study.comparison import compare_models as compare
     from perfc.study.single_kernel import op
+    from perfc.study.sweep import sweep_model as sweep
     from perfc.study.whole import predict
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "predict",
     "scale",
     "step_predictor",
+    "sweep",
     "watch",
 ]
 
@@ -66,6 +68,7 @@ __getattr__ = first_use(
         "op_cost": ".frontend.pytorch.op_costs",
         "predict": ".study.whole",
         "step_predictor": ".serving.step_time",
+        "sweep": ".study.sweep:sweep_model",
         "watch": ".measuring.watching",
         "PerfcError": ".errors",
     },

@@ -181,7 +181,7 @@ class DeploymentKeywords(TypedDict, total=False):
 
 
 def with_signature(function: F) -> F:
-    """Add the fields of `DeploymentKeywords` to a function's signature, for completion in editors.
+    """Add the fields of `DeploymentKeywords` that it lacks to a function's signature, for editors.
 
     Defaults are ``...``, as in stubs: those of a ``Deployment`` apply.
     """
@@ -190,6 +190,8 @@ def with_signature(function: F) -> F:
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     only = inspect.Parameter.KEYWORD_ONLY
     for name, annotation in DeploymentKeywords.__annotations__.items():
+        if name in signature.parameters:
+            continue
         # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
         text = annotation.__forward_arg__
         named.append(inspect.Parameter(name, only, default=..., annotation=text))

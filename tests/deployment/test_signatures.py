@@ -12,7 +12,7 @@ import perfc
 from perfc.deployment.fields import KEYS
 
 
-@pytest.mark.parametrize("function", [perfc.analyze, perfc.predict, perfc.compare])
+@pytest.mark.parametrize("function", [perfc.analyze, perfc.predict, perfc.compare, perfc.sweep])
 def test_every_keyword_is_in_the_signature(function: Callable[..., Any]) -> None:
     parameters = inspect.signature(function).parameters
     missing = {*KEYS} - {"target"} - parameters.keys()

@@ -180,3 +180,37 @@ def test_spans_of_some_values_are_those_of_all_that_they_could_see(kinds: str, s
     for value in values:
         (holder,) = (s for s in spans if s.first <= value <= s.last)
         assert holder.regime == kinds[value]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"batch": "1:8:*2", "seq": 64},
+        {"batch": [8, 1, 4, 2], "seq": "64"},
+        {"dims": {"batch": (1, 2, 4, 8), "seq": range(64, 65)}},
+    ],
+)
+def test_python_answers_as_the_command(sizes: dict[str, Any], swept: Swept) -> None:
+    words = (BERT, "--batch", "1:8:*2", "--seq", "64", "-t", "t4,a100", "--dtype", "f16")
+    found = perfc.sweep(BERT, ["t4", "a100"], **sizes, dtype="f16")
+    assert found.to_dict() == swept(*words)
+    table = csv.reader(io.StringIO(swept(*words, form="csv")))
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+    assert [*found.to_pandas().columns] == next(table)
+    assert len(found.to_pandas()) == len([*table])
+
+
+@pytest.mark.parametrize(
+    ("target", "sizes", "words"),
+    [
+        ("t4", {}, "no sizes"),
+        ("t4", {"batch": []}, "NAME=FIRST"),
+        ("t4", {"batch": "8:1"}, "no values"),
+        ([], {"batch": 1}, "no target"),
+        ("t4", {"batch": 1, "no_such": 2}, "no_such"),
+    ],
+)
+def test_python_refuses_a_sweep_of_nothing(target: Any, sizes: Any, words: str) -> None:
+    with pytest.raises(perfc.PerfcError, match=words):
+        perfc.sweep(BERT, target, **sizes)

@@ -270,11 +270,7 @@ def test_a_module_of_pytorch_is_exported(capfd: pytest.CaptureFixture[str]) -> N
 
 
 def swept(model: Any) -> Any:
-    from perfc.machine import load_machine
-    from perfc.study.sweep import sweep
-    from perfc.study.sweep.axes import Axis
-
-    return sweep(perfc.analyze(model), [Axis("batch", (1, 2, 4))], [load_machine("a100")])
+    return perfc.sweep(model, batch=[1, 2, 4])
 
 
 @pytest.mark.parametrize("of", ["sweep", "prediction", "comparison"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .results import Crossover, Point, Regime, RegimeSpan, SizeLimit, Sweep
-from .run import sweep
+from .run import sweep, sweep_model
 from .search import largest, merged_spans
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "largest",
     "merged_spans",
     "sweep",
+    "sweep_model",
 ]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from perfc.errors import ParseError
 from perfc.ir import record
 
 MAX_POINTS = 4096
 """Maximum points of a sweep, each of which is analyzed."""
+
+
+Sizes: TypeAlias = int | str | Iterable[int]
+"""Sizes of one symbol: a number, a range in the syntax of the command line, or numbers."""
 
 
 @record
@@ -46,6 +51,18 @@ def parse_axes(bindings: Iterable[str]) -> tuple[Axis, ...]:
             f"more than {MAX_POINTS} points", where="--dim", hint="give a step: 1:256:*2"
         )
     return axes
+
+
+def axes_of(sizes: Mapping[str, Sizes]) -> tuple[Axis, ...]:
+    """Return the axes of sizes by name.
+
+    Raises:
+        ParseError: as `parse_axes`.
+    """
+    return parse_axes(
+        f"{name}={size if isinstance(size, int | str) else ','.join(map(str, size))}"
+        for name, size in sizes.items()
+    )
 
 
 def _range_error(text: str) -> ParseError:

@@ -1,7 +1,7 @@
 """Evaluate one analysis at many values of its symbols, without reading the model again.
 
-``perfc sweep`` calls `sweep`. Formulas of an analysis hold for all sizes, unless a symbol was bound
-to one value while it was read.
+``perfc sweep`` calls `sweep`, ``perfc.sweep`` is `sweep_model`. Formulas of an analysis hold for
+all sizes, unless a symbol was bound to one value while it was read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
-from perfc.api import Report
+from perfc.api import Model, Report, analyze
+from perfc.deployment import Deployment
 from perfc.deployment.extents import keyed, require_ranges
+from perfc.deployment.fields import with_signature
 from perfc.deployment.reading import located
+from perfc.errors import ParseError
+from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import evaluate
 from perfc.machine import Capacity as DeviceCapacity
-from perfc.machine import Machine
+from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import KernelTable
 from perfc.passes.inference.sizes import settled
 from perfc.passes.inference.sizing import Sizing
@@ -29,7 +34,7 @@ from perfc.passes.roofline.roofline import (
 from perfc.view.report.memory_sections.footprint import holds
 from perfc.view.report.sections.verdict import memory_need
 
-from .axes import Axis
+from .axes import Axis, Sizes, axes_of
 from .results import Crossover, Point, Regime, SizeLimit, Sweep
 from .search import largest, merged_spans
 
@@ -200,6 +205,56 @@ def sweep(
         tuple(capacities),
         report.source.labels,
     )
+
+
+@with_signature
+def sweep_model(
+    model: Model,
+    target: str | Sequence[str] = "a100",
+    input: Sequence[int] | None = None,
+    *,
+    batch: Sizes | None = None,
+    seq: Sizes | None = None,
+    dims: Mapping[str, Sizes] | None = None,
+    inputs: Inputs | None = None,
+    values: Mapping[str, Any] | None = None,
+    top: int = 5,
+    deployment: Deployment | None = None,
+    **keywords: Any,
+) -> Sweep:
+    """Sweep sizes of a model; this is ``perfc.sweep``.
+
+    Args:
+        model: model as for ``perfc.analyze``.
+        target: name or file of a machine, or a list of them.
+        input: extents of one example of a PyTorch module.
+        batch: sizes of the batch: ``"1:64:*2"``, ``[1, 8, 32]``, ``range(1, 65)`` or a number.
+        seq: sizes of the sequence.
+        dims: sizes of other symbols, by name.
+        inputs: inputs of a PyTorch module with several; see ``perfc.analyze``.
+        values: contents of inputs that determine shapes.
+        top: number of longest kernels whose regimes are tracked too.
+        deployment: deployment of the model, as one value.
+        keywords: other keywords as for ``perfc.analyze``.
+
+    Raises:
+        PerfcError: as for ``perfc.analyze``, or without sizes or a target.
+
+    >>> found = sweep_model("examples/models/resnet50.onnx.gz", "t4", batch=[1, 8])
+    >>> [point.dims for point in found.points]
+    [{'batch': 1}, {'batch': 8}]
+    """
+    sizes = {n: s for n, s in (("batch", batch), ("seq", seq)) if s is not None} | dict(dims or {})
+    if not sizes:
+        raise ParseError("no sizes to sweep", where="sweep", hint='batch="1:64:*2"')
+    axes = axes_of(sizes)
+    machines = [load_machine(name) for name in ([target] if isinstance(target, str) else target)]
+    if not machines:
+        raise ParseError("no target", where="sweep", hint='["a100", "h100"]')
+    first = {"dims": {a.name: a.values[0] for a in axes}, "target": str(machines[0].path)}
+    how = (deployment or Deployment()).with_values({**keywords, **first})
+    report = analyze(model, input=input, inputs=inputs, values=values, deployment=how)
+    return sweep(report, axes, machines, top=top)
 
 
 @dataclass(slots=True)
