@@ -70,9 +70,9 @@ def page(
     Raises:
         TargetError: if there is no such target.
     """
-    sections = document(views, NAMES, PRINTED).sections
-    # no table of ceilings: the page shows those of a kernel with its details
-    blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
+    # no table of ceilings or modules: the page shows those of a kernel with its details
+    names = [name for name in NAMES if name not in ("ceilings", "modules")]
+    blocks = {s.name: section_block(s) for s in document(views, names, PRINTED).sections}
     assumptions = blocks.pop("assumptions")
     tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
     below = [*blocks.values(), assumptions]

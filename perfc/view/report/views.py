@@ -26,6 +26,7 @@ from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
 from .sections.coverage import Coverage
 from .sections.kernels import KernelRow
+from .sections.modules import ModuleRow
 from .sections.operations import ModuleTime, OperationTime
 from .sections.prediction import Prediction
 from .sections.verdict import Verdict
@@ -46,6 +47,7 @@ NAMES = (
     "prediction",
     "coverage",
     "kernels",
+    "modules",
     "source",
     "pressure",
     "ceilings",
@@ -81,6 +83,7 @@ class Views:
         kernels: one row per kernel, in execution order.
         operations: time by kind of operation, longest first.
         modules: time by module of the model, longest first.
+        module_tree: every module with its output, parameters, work and time, outer ones first.
         pressure: utilization of each unit and memory level.
         critical: kernels that take most of the time, with reasons.
         bottlenecks: time saved by lifting each ceiling, and possible changes.
@@ -96,6 +99,7 @@ class Views:
     kernels: tuple[KernelRow, ...]
     operations: tuple[OperationTime, ...]
     modules: tuple[ModuleTime, ...]
+    module_tree: tuple[ModuleRow, ...]
     pressure: tuple[Pressure, ...]
     critical: Critical
     bottlenecks: Bottlenecks
@@ -180,6 +184,13 @@ class LazyViews(Views):
     def modules(self) -> tuple[ModuleTime, ...]:
         """Return the time by module of the model."""
         return operations.modules(self.kernels)
+
+    @cached_property
+    def module_tree(self) -> tuple[ModuleRow, ...]:
+        """Return every module of the model, outer ones first."""
+        from .sections import modules
+
+        return modules.collect(self.report, self.kernels)
 
     @cached_property
     def distinct(self) -> list[Repeated]:
@@ -267,6 +278,10 @@ def section(views: Views, name: str, top: int | None) -> Section:
             return coverage.section(views.coverage)
         case "kernels":
             return kernels.section(views.kernels, top)
+        case "modules":
+            from .sections import modules
+
+            return modules.section(views.module_tree)
         case "source":
             return source.section(views.kernels)
         case "pressure":
