@@ -68,10 +68,6 @@ class PredictionTable:
     publications: tuple[str, ...] = ()
     other_quantities: tuple[tuple[str, float], ...] = ()
 
-    def __repr__(self) -> str:
-        """Return one line, as the table of kernels does."""
-        return f"prediction of {len(self.kernels)} kernels: {self.total.time_s:.3g} s"
-
     @cached_property
     def energies(self) -> tuple[Energy | None, ...]:
         """Return the energies of the kernels; None for machines without a power model."""

@@ -79,10 +79,6 @@ class CostTable:
     undecided: Mapping[Node, int] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
 
-    def __repr__(self) -> str:
-        """Return one line, as the table of kernels does."""
-        return f"cost of {len(self.nodes)} nodes: {self.work.mac} MAC"
-
     @cached_property
     def work(self) -> Work:
         """Return all operations of one run."""

@@ -55,10 +55,6 @@ class RooflineTable:
     streams: int = 1
     envs: tuple[Mapping[str, int], ...] = ()
 
-    def __repr__(self) -> str:
-        """Return one line, as the table of kernels does."""
-        return f"bounds of {len(self.kernels)} kernels on {self.machine.name}"
-
     def at(self, index: int) -> Numbers:
         """Return the evaluator of the formulas of one kernel."""
         return self._numbers[id(self.envs[index] if self.envs else self.env)]

@@ -188,13 +188,14 @@ def with_signature(function: F) -> F:
     signature = inspect.signature(function)
     # the fields replace the parameter with two asterisks
     named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    only = inspect.Parameter.KEYWORD_ONLY
-    for name, annotation in DeploymentKeywords.__annotations__.items():
-        if name in signature.parameters:
-            continue
-        # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
-        text = annotation.__forward_arg__
-        named.append(inspect.Parameter(name, only, default=..., annotation=text))
+    # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
+    named += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=text.__forward_arg__
+        )
+        for name, text in DeploymentKeywords.__annotations__.items()
+        if name not in signature.parameters
+    ]
     function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
     return function
 

@@ -138,7 +138,7 @@ def test_the_smallest_slice_holds_memory_and_time() -> None:
     setting = ModelSetting(RESNET, Deployment(dims={"batch": 8}))
     result = slicing(setting, "a100-40gb", slo_s=15e-3)
     assert result.smallest is not None
-    holding = [s.holding(15e-3) for s in result.slices]
+    holding = [s.holding for s in result.slices]
     first = result.slices.index(result.smallest)
     assert all(h in (Holding.SLOW, Holding.SMALL) for h in holding[:first])
     assert holding[first] in (Holding.HOLDS, Holding.LIKELY)
@@ -172,7 +172,7 @@ def test_a_slice_whose_memory_is_too_small_is_not_taken() -> None:
     assert result.need_bytes == need > CONTEXT_BYTES
     small = [s for s in result.slices if s.profile.capacity_bytes < need]
     assert small, "the test needs a model larger than the smallest slice"
-    assert all(s.holding(None) is Holding.SMALL for s in small)
+    assert all(s.holding is Holding.SMALL for s in small)
     assert result.smallest is not None
     assert result.smallest.profile.capacity_bytes >= need
 

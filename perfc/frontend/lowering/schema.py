@@ -9,11 +9,11 @@ from typing import Any
 
 from perfc.frontend.reading.wire import (
     PAYLOAD_CAP_BYTES,
-    Field,
     FieldKind,
     Fields,
     MessageTable,
     Unread,
+    WireField,
 )
 
 from ..reading.fast import read_entry, read_node, read_tensor, read_value_info
@@ -299,15 +299,15 @@ _BUILDERS: Mapping[str, Callable[[WireDecoder, Fields], Any]] = {
 }
 
 
-def _field(text: str) -> Field:
+def _field(text: str) -> WireField:
     """Return a field of the schema."""
     name, kind = text.rstrip("*!").split()
     of = "" if kind.islower() else kind
     number_kind = FieldKind.MESSAGE if of else FieldKind[kind.upper()]
-    return Field(name, number_kind, of, many="*" in text, weight="!" in text)
+    return WireField(name, number_kind, of, many="*" in text, weight="!" in text)
 
 
-def _fields(text: str) -> dict[int, Field]:
+def _fields(text: str) -> dict[int, WireField]:
     """Return the fields of a message of the schema by number."""
     pairs = (field.split(maxsplit=1) for field in text.split(",") if field.strip())
     return {int(number): _field(rest) for number, rest in pairs}

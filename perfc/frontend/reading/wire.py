@@ -55,7 +55,7 @@ class Unread:
 
 
 @entity
-class Field:
+class WireField:
     """One line of a message's table.
 
     Args:
@@ -86,7 +86,7 @@ class MessageTable:
     """
 
     name: str
-    fields: dict[int, Field]
+    fields: dict[int, WireField]
     build: Callable[[WireDecoder, Fields], Any]
     fast: Callable[[WireDecoder, bytes, int, int, int], Any] | None = None
     nests: bool = False
@@ -240,7 +240,7 @@ class WireDecoder:
         return self.fault(f"{message.name}.{name} runs {excess} bytes past its message", at)
 
     def _store_number(
-        self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
+        self, spec: WireField, fields: Fields, wire: int, value: int, data: bytes
     ) -> None:
         """Store one number: ``value`` of a varint, ``data`` the bytes of any wire type."""
         if spec.kind is FieldKind.INT and wire == _VARINT:
@@ -252,7 +252,7 @@ class WireDecoder:
             _extend(spec, fields, data)
 
     def _store_bytes(
-        self, spec: Field, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
+        self, spec: WireField, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
     ) -> None:
         """Store the bytes between two offsets as a value of the field's kind."""
         value: Any
@@ -388,7 +388,7 @@ class WireDecoder:
         return after
 
     def _long_entry(
-        self, spec: Field | None, fields: Fields, start: int, after: int, depth: int
+        self, spec: WireField | None, fields: Fields, start: int, after: int, depth: int
     ) -> None:
         """Store, walk or skip an entry that is too long for one buffer."""
         if spec is None:
@@ -411,7 +411,7 @@ class WireDecoder:
             i = start - self.base
             self._store_bytes(spec, fields, buf, i, i + after - start, depth)
 
-    def _store_long_bytes(self, spec: Field, fields: Fields, start: int, after: int) -> None:
+    def _store_long_bytes(self, spec: WireField, fields: Fields, start: int, after: int) -> None:
         """Store the beginning of a text that is too long, and skip the rest."""
         stop = start + LONGEST_TEXT_BYTES
         buf, self.base = self.window.at(start, stop - start)
@@ -420,7 +420,7 @@ class WireDecoder:
         self.window.skip(stop, after)
 
 
-def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
+def _numbers(spec: WireField, fields: Fields, wire: int, data: bytes) -> int:
     """Store the numbers at the start of ``data``, each preceded by the same tag.
 
     Writers that do not pack lists use this layout; to read a million entries one by one takes
@@ -434,7 +434,7 @@ def _numbers(spec: Field, fields: Fields, wire: int, data: bytes) -> int:
     return run.end()
 
 
-def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
+def _collector(spec: WireField, fields: Fields) -> Callable[[Any], None]:
     """Return a function that appends to the list of the field and creates it on first use."""
 
     def collect(value: object) -> None:
@@ -453,12 +453,12 @@ def _bytes(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> 
     return buf[pos:end]
 
 
-def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
+def _leave(spec: WireField, fields: Fields, offset: int, nbytes: int) -> None:
     """Note elements that stay in the file; if they are in pieces, without position and length."""
     fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
 
 
-def _extend(spec: Field, fields: Fields, data: bytes) -> None:
+def _extend(spec: WireField, fields: Fields, data: bytes) -> None:
     """Append encoded bytes of numbers; elements of a tensor that become many are dropped."""
     stored = fields.get(spec.name)
     if stored is None:

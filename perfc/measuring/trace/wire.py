@@ -30,7 +30,13 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
     Raises:
         ParseError: damaged, or cut.
     """
-    from perfc.frontend.reading.wire import Field, FieldKind, MessageTable, WireDecoder, walk_file
+    from perfc.frontend.reading.wire import (
+        FieldKind,
+        MessageTable,
+        WireDecoder,
+        WireField,
+        walk_file,
+    )
 
     kinds = {"int": FieldKind.INT, "text": FieldKind.TEXT}
     messages: dict[str, MessageTable] = {}
@@ -46,11 +52,12 @@ def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields]
 
     for line in schema.strip().splitlines():
         name, *words = line.split()
-        table: dict[int, Field] = {}
+        table: dict[int, WireField] = {}
         for number, label, type_ in zip(words[::3], words[1::3], words[2::3], strict=True):
             plain = type_.rstrip("*")
-            kind = kinds.get(plain, FieldKind.MESSAGE)
-            table[int(number)] = Field(label, kind, plain, many=type_.endswith("*"))
+            table[int(number)] = WireField(
+                label, kinds.get(plain, FieldKind.MESSAGE), plain, many=type_.endswith("*")
+            )
         messages[name] = MessageTable(name, table, partial(build, name))
     try:
         walk_file(path, messages, top)
