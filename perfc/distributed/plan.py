@@ -16,7 +16,7 @@ from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir import record
 from perfc.machine.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import RecomputePolicy
-from perfc.view.presentation import Printed
+from perfc.view.result import Result
 
 from .costs.work import TrainingWork
 from .scale import counts
@@ -41,7 +41,7 @@ SHOWN = 12
 
 
 @record
-class PlanView(Printed):
+class PlanView(Result):
     """Result of a search.
 
     Args:
@@ -59,8 +59,7 @@ class PlanView(Printed):
         smallest: setting that needs the least memory, if none fits.
     """
 
-    document: ClassVar[str] = "perfc-plan/1"
-    _layout: ClassVar[str] = "perfc.distributed.views:plan_document"
+    layout: ClassVar[str] = "perfc.distributed.views:PLAN"
     model: str
     target: str
     gpu: str
@@ -103,7 +102,7 @@ def plan(
         ModelError: no setting is possible; the message is that of the first setting, or says that
             the degrees do not multiply to the devices.
     """
-    if not 1 <= gpus <= 1 << 16:  # the limit of every degree
+    if not 1 <= gpus <= 65536:  # the limit of every degree
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
     schedule_named(str(fixed.get("schedule", ALONE.schedule)))
     results: list[DividedStepCost] = []
@@ -172,9 +171,10 @@ def divisions(
             experts = {e for e in counts(ranks) if e == 1 or e % tensor == 0}
         # without copies there is nothing to shard
         zeros = (0, 1, 2, 3) if data * context > 1 else (0,)
-        orders = list(_orders(work, pipeline, fixed))
         settings = product(
-            _given(fixed, "expert", sorted(experts)), _given(fixed, "zero", zeros), orders
+            _given(fixed, "expert", sorted(experts)),
+            _given(fixed, "zero", zeros),
+            _orders(work, pipeline, fixed),
         )
         for expert, zero, (schedule, virtual) in settings:
             if pipeline > 1 and zero > 1 and "pipeline" not in fixed:

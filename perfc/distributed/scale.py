@@ -13,7 +13,7 @@ from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ParseError, PerfcError
 from perfc.ir import record
 from perfc.machine.parallel import Parallel
-from perfc.view.presentation import Printed
+from perfc.view.result import Result
 
 from .costs.work import TrainingWork
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
@@ -44,7 +44,7 @@ class ScalePoint:
 
 
 @record
-class ScaleView(Printed):
+class ScaleView(Result):
     """Scaling curve of a model.
 
     Args:
@@ -60,8 +60,7 @@ class ScaleView(Printed):
         points: points by devices, fewest first, also those that do not fit in memory.
     """
 
-    document: ClassVar[str] = "perfc-scale/1"
-    _layout: ClassVar[str] = "perfc.distributed.views:scale_document"
+    layout: ClassVar[str] = "perfc.distributed.views:SCALE"
     model: str
     target: str
     gpu: str

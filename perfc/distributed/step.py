@@ -216,13 +216,9 @@ def _divided(training: Training, parallel: Parallel) -> Training:
 def undivided_flop(work: TrainingWork, training: Training) -> float:
     """Return the FLOPs of a micro-batch, however ranks pad, repeat or approximate its products."""
     whole = work.parts(ALONE, training.micro_batch, training.seq)
-    return flop_per_mac(work) * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
-
-
-def flop_per_mac(work: TrainingWork) -> float:
-    """Return the FLOPs of both passes per multiply-accumulate: frozen weights have no gradient."""
-    # 2 forward, 2 for the gradient of the input, 2 for the gradient of the weight
-    return 4.0 if work.lora_rank else 6.0
+    # 2 forward, 2 for the gradient of the input, 2 for that of the weight, which frozen ones lack
+    per_mac = 4.0 if work.lora_rank else 6.0
+    return per_mac * sum(p.mac for p in (whole.first, *whole.layers, whole.last))
 
 
 def covering(

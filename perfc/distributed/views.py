@@ -23,6 +23,7 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.units import Unit, plural, size_text, time_range
+from perfc.view.result import ResultLayout
 
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
@@ -209,3 +210,7 @@ def misfits(view: ScaleView) -> Iterator[Note]:
         "searches for settings that fit",
         is_warning=True,
     )
+
+
+PLAN = ResultLayout("perfc-plan/1", PlanView, plan_document, rows="pareto")
+SCALE = ResultLayout("perfc-scale/1", ScaleView, scale_document, rows="points")

@@ -20,6 +20,7 @@ from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precisi
 from perfc.ir import record
 from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, EngineKind
+from perfc.view.result import Result
 
 from .engine import Engine, kind_of, lacks
 from .fleets import FLEETS, Slo, fleet_cost, fleets, holds
@@ -84,7 +85,7 @@ class ServingSetting:
 
 
 @record
-class SearchResult:
+class SearchResult(Result):
     """Result of a search.
 
     Args:
@@ -105,7 +106,7 @@ class SearchResult:
         notes: warnings and assumptions that hold for all settings.
     """
 
-    document: ClassVar[str] = "perfc-llm-search/1"
+    layout: ClassVar[str] = "perfc.serving.output.views:SEARCH"
     model: str
     load: Load
     slo: Slo

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
-from perfc.common.formats import fitting, misnamed
-from perfc.errors import ParseError, PerfcError
+from perfc.errors import PerfcError
 
 if TYPE_CHECKING:
     import pandas
@@ -22,39 +19,6 @@ FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
 """Formats of a report, the default first."""
 WIDTH = 120
 """Columns of text outside of a terminal."""
-
-
-class Printed:
-    """A result that prints as its command does, in a terminal and in a notebook.
-
-    Args:
-        document: schema of its JSON document.
-        _layout: function that lays it out, ``module:name``.
-    """
-
-    __slots__ = ()
-    document: ClassVar[str]
-    _layout: ClassVar[str]
-
-    def __str__(self) -> str:
-        from perfc.view.report.formats import text
-
-        return text.render(self._laid_out(), WIDTH).rstrip()
-
-    def _repr_html_(self) -> str:
-        """Return facts and tables for a notebook."""
-        from perfc.view.report.formats import notebook, text
-
-        return notebook.render(text.lines(self._laid_out(), WIDTH))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON document that the command prints."""
-        from perfc.view.report.formats.json_form import enveloped
-
-        return enveloped(self.document, self)
-
-    def _laid_out(self) -> Any:
-        return resolve_name(self._layout)(self)
 
 
 class Presentation:
@@ -194,22 +158,20 @@ class Presentation:
             PerfcError: an unknown suffix, a file that cannot be written, or no prediction is
                 possible.
         """
+        from perfc.view.result import save
+
+        save(path, FORMATS, self._formatted)
+
+    def _formatted(self, form: str) -> str:
+        """Return the report in a format: a page, the summary, or whole."""
         from perfc.common.plain_text import shielded
-        from perfc.common.whole_file import write_output
         from perfc.view.report import DEFAULT, TOP, Format, written
         from perfc.view.report.formats import screen
 
-        file = Path(path)
-        forms = fitting(file, FORMATS)
-        match forms[0] if forms else "":
-            case "":
-                raise ParseError(misnamed(file, FORMATS), where="save")
-            case "html":
-                from perfc.view.html import page
+        if form == "html":
+            from perfc.view.html import page
 
-                write_output(file, page(self._report, self.views))
-            case "text":
-                write_output(file, shielded(screen.render(self.views, WIDTH)))
-            case form:
-                text = written(self.views, Format(form), DEFAULT, TOP, WIDTH)
-                write_output(file, shielded(text))
+            return page(self._report, self.views)
+        if form == "text":
+            return shielded(screen.render(self.views, WIDTH))
+        return shielded(written(self.views, Format(form), DEFAULT, TOP, WIDTH))

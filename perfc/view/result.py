@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from perfc.common.formats import fitting, misnamed
 from perfc.common.plain_text import shielded
@@ -44,6 +45,8 @@ WIDTH = 120
 """Columns of text outside of a terminal."""
 FORMATS = "perfc.view.answers"
 """Package of the formats, a module each."""
+Records: TypeAlias = tuple[list[str], list[list[Any]]]
+"""Names of columns, and the cells of each row."""
 PLAIN = (str, int, float, NoneType)
 """Types of cells."""
 PAGE = "html"
@@ -139,6 +142,17 @@ class Field:
         )
 
 
+def cells(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield a value under its name, or the fields of a record under both: ``time_s.low``."""
+    if isinstance(value, PLAIN):
+        yield name, value
+    elif isinstance(value, Enum):
+        yield name, value.value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from cells(f"{name}.{field.name}", getattr(value, field.name))
+
+
 NOTHING: Mapping[str, Field] = MappingProxyType({})
 
 
@@ -173,14 +187,14 @@ class Fields:
         """Return the fields of an item, as JSON has them."""
         return {f.name: f.data(item) for f in self.of_data}
 
-    def records(self, items: Sequence[object]) -> tuple[list[str], list[list[Any]]]:
-        """Return the names of the fields that hold one value, and these of each item."""
+    def records(self, items: Sequence[object]) -> Records:
+        """Return the names of the fields that hold one value, and these of each item; no lists."""
         flat = [f for f in self.of_data if f.of is None]
-        cells = {f.name: [f.data(item) for item in items] for f in flat}
-        # a value that has parts is no cell
-        for name in [n for n, c in cells.items() if not all(isinstance(v, PLAIN) for v in c)]:
-            del cells[name]
-        return [*cells], [list(row) for row in zip(*cells.values(), strict=True)]
+        rows = [dict(c for f in flat for c in cells(f.name, f.data(item))) for item in items]
+        names = dict.fromkeys(name for row in rows for name in row)
+        # an unknown record of one row has fields in another
+        known = [n for n in names if not any(other.startswith(f"{n}.") for other in names)]
+        return known, [[row.get(name) for name in known] for row in rows]
 
     def columns(self, items: Sequence[object], result: object, *names: str) -> Iterator[Column]:
         """Yield the columns of a table, first those that tell items apart.
@@ -206,30 +220,39 @@ class ResultLayout:
 
     Args:
         schema: name and version of the JSON document.
-        fields: its fields.
-        document: function from a result to the document of text, Markdown and HTML.
+        declared: its fields, or the class of the result, of which they are all.
+        document: function from a result, and limits of its rows, to its document.
         page: function from a result to its page with charts, ``module:name``, as pages load slowly;
             the document by default.
-        rows: field with the rows of CSV and of a data frame, or function from a result to them and
-            their fields; without it, the result is the row.
+        rows: field with the rows of CSV and of a data frame, or function from a result to the names
+            of columns and the cells of each row; without it, the result is the row.
+        is_sorted: True for JSON with sorted keys.
         summary: function from a result to a few lines, for an interpreter; the text by default.
     """
 
     schema: str
-    fields: Fields
-    document: Callable[[Any], Document]
+    declared: Fields | type
+    document: Callable[..., Document]
     page: str = ""
-    rows: str | Callable[[Any], tuple[Sequence[object], Fields]] = ""
+    rows: str | Callable[[Any], Records] = ""
+    is_sorted: bool = False
     summary: Callable[[Any], str] = str
 
-    def records(self, result: object) -> tuple[list[str], list[list[Any]]]:
+    @property
+    def fields(self) -> Fields:
+        """Return the fields of the JSON document."""
+        kind = self.declared
+        return kind if isinstance(kind, Fields) else Fields.every(kind)
+
+    def records(self, result: object) -> Records:
         """Return the names of the columns of CSV, and the cells of each row."""
         if callable(self.rows):
-            items, of = self.rows(result)
-            return of.records(items)
+            return self.rows(result)
         for field in self.fields.all:
-            if field.name == self.rows and field.of is not None:
-                return field.of.records(field.value(result))
+            if field.name == self.rows:
+                items = field.value(result)
+                of = field.of or (Fields.every(type(items[0])) if items else Fields(object, {}))
+                return of.records(items)
         return self.fields.records([result])
 
 
@@ -254,9 +277,9 @@ class Result:
         """Return what formats of rows alone have no place for."""
         return ()
 
-    def document(self) -> Document:
-        """Return the result as a document."""
-        return self.laid_out().document(self)
+    def document(self, *limits: Any) -> Document:
+        """Return the result as a document, with as many rows as a command prints."""
+        return self.laid_out().document(self, *limits)
 
     def __repr__(self) -> str:
         return self.laid_out().summary(self)
@@ -291,16 +314,26 @@ class Result:
         Raises:
             PerfcError: an unknown suffix, or a file that cannot be written.
         """
-        file = Path(path)
-        possible = fitting(file, RESULTS)
-        if not possible:
-            raise ParseError(misnamed(file, RESULTS), where="save")
-        write_output(file, written(self, possible[0]))
+        save(path, RESULTS, partial(written, self))
 
 
-def written(result: Result, form: str, width: int = WIDTH) -> str:
+def save(path: str | os.PathLike[str], forms: Sequence[str], written: Callable[[str], str]) -> None:
+    """Write the text of the format of a file's suffix.
+
+    Raises:
+        PerfcError: an unknown suffix, or a file that cannot be written.
+    """
+    file = Path(path)
+    possible = fitting(file, forms)
+    if not possible:
+        raise ParseError(misnamed(file, forms), where="save")
+    write_output(file, written(possible[0]))
+
+
+def written(result: Result, form: str, width: int = WIDTH, *limits: Any) -> str:
     """Return a result in a format: a page, or text without what would command a terminal."""
-    text: str = import_module(f"{FORMATS}.{form}").render(result, width)
+    document = partial(result.document, *limits)
+    text: str = import_module(f"{FORMATS}.{form}").render(result, document, width)
     return text if form == PAGE else shielded(text)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,11 +21,12 @@ from perfc.machine import Unit, load_machine
 from perfc.measuring.ncu import table
 from perfc.measuring.ncu.command import command_line
 from perfc.measuring.ncu.metrics import collected, instruction
-from perfc.measuring.ncu.output import shown, to_csv, to_json
+from perfc.measuring.ncu.output import shown
 from perfc.measuring.ncu.report import MessageSeverity, NcuReport, NvtxPhase, load, phase_of
 from perfc.measuring.ncu.table import range_name
 from perfc.measuring.ncu.units import NumberFormat, convention_of, factor, number
 from perfc.view.chart.roofs import RoofLevel
+from perfc.view.result import written as formatted
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "ncu"
 V100 = FIXTURES / "v100-details-2022.csv"
@@ -134,7 +134,7 @@ def test_a_page_of_sections_gives_a_time_and_says_what_it_lacks() -> None:
     (copy,) = report.kernels
     assert copy.time_s == pytest.approx(400e-6)
     assert copy.nbytes == {}
-    assert json.loads(to_json(shown(report, None)))["kernels"][0]["flop_per_s"] is None
+    assert shown(report, None).to_dict()["kernels"][0]["flop_per_s"] is None
     assert "device bytes not computed: dram__bytes.sum missing" in said(report)
 
 
@@ -333,7 +333,9 @@ def test_a_range_has_its_name(text: str, name: str) -> None:
 
 
 def test_csv_output_holds_plain_numbers() -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(shown(load(V100), load_machine("v100-16gb"))))))
+    rows = list(
+        csv.DictReader(io.StringIO(formatted(shown(load(V100), load_machine("v100-16gb")), "csv")))
+    )
     assert float(rows[0]["f32_flop"]) == 2 * 10_003_000_000
     assert float(rows[0]["device_share"]) == pytest.approx(100e9 / 818.5e9)
     assert rows[0]["matrix_flop"] == ""

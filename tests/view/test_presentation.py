@@ -306,7 +306,7 @@ def test_answers_of_language_models_and_plans_print_what_their_commands_do(
     }
     for line, answer in answers.items():
         assert cli.run(line.split()) == 0
-        assert answer.to_dict()["schema"] == answer.document
+        assert answer.to_dict()["schema"] == answer.laid_out().schema
         assert str(answer).splitlines()[:8] == capsys.readouterr().out.splitlines()[:8]
         assert "pre" in read(answer._repr_html_()).tags
 

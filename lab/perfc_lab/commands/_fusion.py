@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from perfc.commands.shared.document import show_view
+from perfc.commands.shared.document import present
 from perfc.commands.shared.listing import examples
 from perfc.commands.shared.options import dim_option, parse_dims
-from perfc.commands.shared.output import format_options
+from perfc.commands.shared.output import result_options
 from perfc.commands.shared.report import color_option, parse_top
 from perfc_lab.commands._table import lab_options
 
@@ -24,7 +24,7 @@ from perfc_lab.commands._table import lab_options
 @click.argument("model", type=click.Path())
 @lab_options("eval-fusion")
 @dim_option
-@format_options("text", "json", "csv", "markdown")
+@result_options
 @color_option
 def fusion_command(
     model: str,
@@ -42,10 +42,10 @@ def fusion_command(
     """
     from perfc_lab.fusion import OracleRequest, compared
     from perfc_lab.fusion.oracles import oracle_of
-    from perfc_lab.fusion.output import FusionView, document, to_csv, to_json
+    from perfc_lab.fusion.output import FusionView
 
     limit = parse_top(top)
     request = OracleRequest(model, parse_dims(dims), engine)
     compiler = oracle_of(oracle)
     view = FusionView.of(model, oracle, compared(compiler.answer(request), compiler.TABLE))
-    show_view(form, output, view, to_json, to_csv, document, limit)
+    present(view, form, output, limit)

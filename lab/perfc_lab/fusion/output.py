@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from perfc.ir import record
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -17,12 +17,10 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, share
+from perfc.view.result import Records, Result, ResultLayout
 
 from . import FusionComparison, operators
-
-SCHEMA = "perfc-fusion/1"
 
 
 @record
@@ -56,7 +54,7 @@ class FusionDifferenceView:
 
 
 @record
-class FusionView:
+class FusionView(Result):
     """Fusion of a compiler next to a fusion table.
 
     Args:
@@ -71,6 +69,7 @@ class FusionView:
         groups: kernels in the order of the compiler.
     """
 
+    layout: ClassVar[str] = "perfc_lab.fusion.output:LAYOUT"
     model: str
     oracle: str
     runtime: str
@@ -113,18 +112,13 @@ class FusionView:
         )
 
 
-def to_json(view: FusionView) -> str:
-    """Return the JSON document, schema ``perfc-fusion/1``."""
-    return document_text(SCHEMA, view)
-
-
-def to_csv(view: FusionView) -> str:
+def records(view: FusionView) -> Records:
     """Return one row per kernel of the compiler."""
-    names = ("name", "operator", "operators", "ours", "agreement", "nodes")
-    return comma.of(tabulate([Column(name) for name in names], view.groups))
+    names = ["name", "operator", "operators", "ours", "agreement", "nodes"]
+    return names, [[getattr(group, name) for name in names] for group in view.groups]
 
 
-def document(view: FusionView, top: int | None) -> Document:
+def document(view: FusionView, top: int | None = None) -> Document:
     """Return the sections: agreement, classes of differences, groups."""
     facts = (
         Fact("kernels", Amount(view.theirs, Unit.COUNT), f"of {view.oracle}"),
@@ -157,3 +151,6 @@ def group_parts(view: FusionView, top: int | None) -> Iterator[Part]:
         Column("agreement"),
     )
     return excerpt(columns, view.groups[:top], len(view.groups), "kernel")
+
+
+LAYOUT = ResultLayout("perfc-fusion/1", FusionView, document, rows=records)

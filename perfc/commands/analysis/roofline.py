@@ -12,6 +12,7 @@ import click
 
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError
+from perfc.view.answers import RESULTS
 
 from ..shared import names as _names
 from ..shared.prelude import (
@@ -20,12 +21,12 @@ from ..shared.prelude import (
     Names,
     color_option,
     deliver,
-    emit,
     format_options,
     grouped_command,
     is_colourful,
     model_options,
     parse_top,
+    present,
     show_document,
 )
 from ..shared.table import table_options
@@ -40,7 +41,7 @@ FINDINGS = 1
 
 MEASURED = "perfc.measuring.ncu.overlay:read"
 """Function of the room of traces that reads measured kernels."""
-DOCUMENTS = {"roofline": "perfc.view.chart.json_form:RooflineView"}
+DOCUMENTS = {"roofline": "perfc.view.chart.chart:Chart"}
 """JSON document of the command, and the type that defines its schema."""
 
 
@@ -48,7 +49,7 @@ DOCUMENTS = {"roofline": "perfc.view.chart.json_form:RooflineView"}
 @click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
 @table_options("roofline")
 @model_options
-@format_options("text", "svg", "html", "json")
+@format_options(*RESULTS, "svg")
 @color_option
 def command(
     options: DeploymentOptions,
@@ -139,23 +140,12 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
     if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
         _to_terminal(drawn, top)
         return
-    match form:
-        case "json":
-            from perfc.view.chart.json_form import render
+    if form == "svg":
+        from perfc.view.chart.drawing import svg
 
-            emit(render(drawn), output)
-        case "svg":
-            from perfc.view.chart.drawing import svg
-
-            deliver(svg(drawn), output)
-        case "html":
-            from perfc.view.html.roofline_page import roofline_page
-
-            deliver(roofline_page(drawn), output)
-        case _:
-            from perfc.view.chart.table import document
-
-            show_document(document(drawn, top), form, output)
+        deliver(svg(drawn), output)
+    else:
+        present(drawn, form, output, top)
 
 
 def _to_terminal(drawn: Chart, top: int | None) -> None:

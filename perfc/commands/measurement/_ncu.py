@@ -13,7 +13,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.prelude import emit, output_format, show_view
+from ..shared.prelude import emit, output_format, present
 
 FINDINGS = 1
 """Exit code if a counter contradicts the hardware."""
@@ -60,22 +60,14 @@ def show(
         UsageError: more than one file.
     """
     from perfc.machine import load_machine
-    from perfc.measuring.ncu.output import document, shown, to_csv, to_json
+    from perfc.measuring.ncu.output import shown
     from perfc.measuring.ncu.report import load
 
     if len(files) != 1:
         raise click.UsageError("give one REPORT.csv")
     machine = load_machine(target) if target else None
     result = shown(load(Path(files[0]), arch=architecture(arch), process=process), machine)
-    show_view(
-        form,
-        output,
-        result,
-        to_json,
-        to_csv,
-        document,
-        top,
-    )
+    present(result, form, output, top)
     return FINDINGS if result.has_errors else 0
 
 

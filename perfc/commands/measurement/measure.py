@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfc.commands.shared.report import width_of
 from perfc.common.plain_text import say
 from perfc.errors import ParseError, PerfcError
 from perfc.machine import HOST, load_machine
@@ -18,11 +17,10 @@ from ..shared.options import module_options
 from ..shared.prelude import (
     DeploymentOptions,
     deployment_options,
-    emit,
-    format_options,
     grouped_command,
     parse_top,
-    show_view,
+    present,
+    result_options,
 )
 from ..shared.progress import reading
 from ..shared.table import table_options
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENTS = {
-    "measure": "perfc.measuring.measure.json_form:MeasurementView",
+    "measure": "perfc.measuring.measure.matching.compare:Measurement",
     "replay": "perfc.measuring.trace.analyses.replay:ReplayedOperator",
 }
 """JSON documents of the command, and the types that define their schemas."""
@@ -46,7 +44,7 @@ DOCUMENTS = {
 @module_options
 @deployment_options
 @table_options("measure")
-@format_options("text", "json", "csv")
+@result_options
 def command(
     options: DeploymentOptions,
     model: str | None,
@@ -71,9 +69,9 @@ def command(
 
     `perfc measure --replay trace.json#17` measures one operator of a trace, with random operands.
     """
+    from perfc.measuring.measure.json_form import NO_TARGET
     from perfc.measuring.measure.session import measure
     from perfc.measuring.measure.tables import dataset as files
-    from perfc.measuring.measure.views import NO_TARGET, render
 
     limit_rows = parse_top(top)
     if (model is None) == (replay is None) or (replay and (profiles or dataset)):
@@ -100,12 +98,11 @@ def command(
         table = "" if how.table.stands_for else how.table.name  # "": of the usual session
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(options.named(model), target, dims=dict(how.dims), protocol=protocol)
-    text = render(measurement, form, limit_rows, width_of())
-    if form == "csv" and not measurement.has_target:
-        say(NO_TARGET, is_error=True)
     if dataset is not None:
         append(measurement, dataset)
-    emit(text, output)
+    present(measurement, form, output, limit_rows)
+    if form == "csv" and not measurement.has_target:
+        say(NO_TARGET, is_error=True)
     return 0
 
 
@@ -131,11 +128,11 @@ def show_replay(
     place: str, target: str, protocol: MeasurementProtocol, form: str, output: Path | None
 ) -> None:
     """Measure one operator of a trace, and write the result."""
-    from perfc.measuring.trace.analyses.replay import document, replayed, to_csv, to_json
+    from perfc.measuring.trace.analyses.replay import replayed
 
     with reading(place.rpartition("#")[0]):
         operator = replayed(place, load_machine(target) if target else None, protocol)
-    show_view(form, output, operator, to_json, to_csv, document)
+    present(operator, form, output)
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from ..shared.prelude import (
     grouped_command,
     model_options,
     parse_top,
-    show_view,
+    present,
 )
 from ..shared.progress import reading
 from ..shared.table import table_options
@@ -40,7 +40,7 @@ PAGES = ("html", "trace")
 DOCUMENTS = {
     "trace": "perfc.measuring.trace.views:TraceView",
     "trace-ranks": "perfc.measuring.trace.analyses.ranks:RanksView",
-    "ncu": "perfc.measuring.ncu.json_form:NcuView",
+    "ncu": "perfc.measuring.ncu.output:Shown",
 }
 """JSON documents of the command, and the types that define their schemas."""
 
@@ -167,19 +167,8 @@ def show_trace(
     view: TraceView, summary: TraceSummary, *, form: str, output: Path | None, top: int | None
 ) -> None:
     """Write a trace; pages and files for Perfetto have its time line."""
-    from perfc.measuring.trace.output import document, to_csv, to_json
-
     if form not in PAGES:
-        show_view(
-            form,
-            output,
-            view,
-            to_json,
-            to_csv,
-            document,
-            top,
-            notes=view.notes,
-        )
+        present(view, form, output, top)
         return
     from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
     from perfc.measuring.trace.page import trace_page
@@ -202,19 +191,8 @@ def show_ranks(
 ) -> None:
     """Write the times of the ranks of one job."""
     from perfc.measuring.trace.analyses.ranks import ranks_of
-    from perfc.measuring.trace.analyses.ranks_output import document, to_csv, to_json
 
-    view = ranks_of(traces, read, machine)
-    show_view(
-        form,
-        output,
-        view,
-        to_json,
-        to_csv,
-        document,
-        top,
-        notes=view.notes,
-    )
+    present(ranks_of(traces, read, machine), form, output, top)
 
 
 def gap_of(

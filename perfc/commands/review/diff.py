@@ -16,13 +16,13 @@ from ..shared.prelude import (
     color_option,
     deliver,
     flag_of,
-    format_options,
     grouped_command,
     model_options,
     new_values,
     new_values_option,
     parse_top,
-    show_view,
+    present,
+    result_options,
 )
 from ..shared.progress import reading
 from ..shared.table import table_options
@@ -56,7 +56,7 @@ DOCUMENTS = {
 @click.argument("more", metavar="[TRACE]...", nargs=-1)
 @model_options
 @new_values_option
-@format_options("text", "json", "csv", "markdown", "html")
+@result_options
 @color_option
 @table_options("diff")
 def command(
@@ -85,15 +85,15 @@ def command(
     `perfc diff model.onnx --batch 1 --to batch=8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
-    from perfc.review.diff import document, to_csv, to_json, views_of
+    from perfc.review.diff import document, views_of
     from perfc.review.diff.priced import patched
 
     limit = parse_top(top)
     paths = (old, *([] if new is None else [new]), *more)
     if new is not None and (traces := traces_of(paths, has_frames=bool(by))) is not None:
         result = compared(traces, paths, step, by)
-        is_empty = show_traces(result, form, output, limit)
-        return FINDINGS if exit_code and not is_empty else 0
+        present(result, form, output, limit)
+        return FINDINGS if exit_code and not result.is_empty else 0
     # options that only traces have; the message begins with the key
     of_traces = {"--step is": step, "--by is": by, "more than two are": more}
     if which := next((words for words, value in of_traces.items() if value), ""):
@@ -110,7 +110,7 @@ def command(
 
         deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
     else:
-        show_view(form, output, views, to_json, to_csv, document, limit)
+        present(views, form, output, limit)
     if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
@@ -224,29 +224,6 @@ def compared(
         sides = [selected(t, has_steps=False) for t in traces]
     summaries = [summarized(t, is_bounded=False) for t in sides]
     return difference(paths, summaries, StackBy(by) if by else None)
-
-
-def show_traces(result: TraceDifference, form: str, output: Path | None, limit: int | None) -> bool:
-    """Write the difference of traces; return True if there is none.
-
-    Raises:
-        UsageError: a format that only models have.
-    """
-    from perfc.measuring.trace.difference import document, to_csv, to_json
-
-    if form == "html":
-        raise click.UsageError("traces are compared as text, json, csv or markdown, not html")
-    show_view(
-        form,
-        output,
-        result,
-        to_json,
-        to_csv,
-        document,
-        limit,
-        notes=result.notes,
-    )
-    return result.is_empty
 
 
 def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:

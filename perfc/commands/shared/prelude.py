@@ -12,7 +12,7 @@ from .deployment import (
     new_values_option,
 )
 from .deployment_option import by_default, reads
-from .document import present, show_document, show_result, show_view
+from .document import present, show_document
 from .help import DefaultGroup, GroupedCommand, grouped_command
 from .listing import examples
 from .names import Names, Nodes
@@ -79,6 +79,4 @@ __all__ = [
     "result_options",
     "show",
     "show_document",
-    "show_result",
-    "show_view",
 ]

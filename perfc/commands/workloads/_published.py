@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shared.document import show_result
+from ..shared.document import present
 from ..shared.output import deliver
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def show_published(
     from perfc.frontend.config import read_config
     from perfc.machine import load_machine
     from perfc.serving.output.published import ModelRun, published
-    from perfc.serving.output.published_view import document
 
     target, weights, runtime, version = given
     run = ModelRun(
@@ -63,6 +62,5 @@ def show_published(
 
         deliver(published_page(predictor, run, grid), output)
         return 0
-    prediction = published(predictor, run)
-    show_result(prediction.document, prediction, document(prediction, grid), form, output)
+    present(published(predictor, run), form, output, grid)
     return 0

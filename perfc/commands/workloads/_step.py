@@ -17,7 +17,7 @@ from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 from ..shared.deployment import DeploymentOptions, model_options
 from ..shared.deployment_option import by_default, reads
 from ..shared.options import names_in
-from ..shared.output import format_options
+from ..shared.output import result_options
 from ..shared.report import color_option
 from ._parallel import degree_options
 
@@ -54,7 +54,7 @@ def step_options(function: Any) -> Any:
     The first arguments of ``function`` are the deployment options and the degrees of parallelism.
     """
     # each call adds options: `reads` and `by_default` apply to those that were added before
-    function = format_options("text", "json", "markdown", "html")(color_option(function))
+    function = result_options(color_option(function))
     function = model_options(degree_options(function))
     read = (
         "target",

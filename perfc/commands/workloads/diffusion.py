@@ -8,9 +8,9 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.document import show_result
+from ..shared.document import present
 from ..shared.help import grouped_command
-from ..shared.output import format_options
+from ..shared.output import result_options
 from ..shared.report import color_option
 from ..shared.table import table_options
 
@@ -23,7 +23,7 @@ FINDINGS = 1
 @grouped_command("diffusion")
 @click.argument("model", metavar="MODEL")
 @table_options("diffusion")
-@format_options("text", "json", "markdown", "html")
+@result_options
 @color_option
 def command(
     model: str,
@@ -42,7 +42,6 @@ def command(
     exit code is 1 if its parts and their activations do not fit into the device at once.
     """
     from perfc.serving.generation import diffusion
-    from perfc.serving.generation.views import document
 
     width, height = edges(size)
     # a number of 0 stands for the model's default
@@ -56,7 +55,7 @@ def command(
         frames=frames or 0,
         is_guided=guided,
     )
-    show_result(report.document, report, document(report), form, output)
+    present(report, form, output)
     return 0 if report.fits else FINDINGS
 
 

@@ -21,13 +21,12 @@ from ..shared.prelude import (
     Names,
     by_default,
     color_option,
-    deliver,
     deployment_options,
     examples,
-    format_options,
     names_in,
+    present,
     reads,
-    show_result,
+    result_options,
 )
 from ..shared.table import table_options
 from ._parallel import parallel_options
@@ -49,7 +48,6 @@ KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
 """Valid names of two fields, by field; commands that analyze a model have other names for them."""
 FINDINGS = 1
 """Exit code if the model does not fit, or no setting meets the SLO."""
-FORMATS = ("text", "json", "markdown", "html")
 """Output formats, the default first."""
 
 
@@ -119,7 +117,7 @@ def command() -> None:
 )
 @deployment_options
 @parallel_options
-@format_options(*FORMATS)
+@result_options
 @color_option
 def serve(
     options: DeploymentOptions,
@@ -138,7 +136,6 @@ def serve(
     from perfc.deployment.device import usual_engine
     from perfc.deployment.prices import region_named
     from perfc.serving import llm
-    from perfc.serving.output.views import document
     from perfc.serving.service import older_notes
 
     engine = engine_args_of(engine_args, model)
@@ -174,12 +171,7 @@ def serve(
         report = replace(report, notes=(*report.notes, *older_notes(model, target, load)))
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
-    if form == "html":
-        from perfc.serving.output.serving_page import serving_page
-
-        deliver(serving_page(report), output)
-    else:
-        show_result(report.document, report, document(report), form, output)
+    present(report, form, output)
     return 0 if report.fits else FINDINGS
 
 
@@ -210,7 +202,7 @@ def single_target(options: DeploymentOptions) -> str:
 @by_default(usual_of_search)
 @reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
-@format_options(*FORMATS)
+@result_options
 @color_option
 def search(
     options: DeploymentOptions,
@@ -230,7 +222,6 @@ def search(
     from perfc.serving import Load
     from perfc.serving.additions import with_skew
     from perfc.serving.fleets import Slo
-    from perfc.serving.output.views import search_document
     from perfc.serving.search import search as find_cheapest
     from perfc.serving.service import decoder_of
 
@@ -254,12 +245,7 @@ def search(
         prices=prices(options),
         reserve=options.held_back,
     )
-    if form == "html":
-        from perfc.serving.output.serving_page import search_page
-
-        deliver(search_page(result), output)
-    else:
-        show_result(result.document, result, search_document(result), form, output)
+    present(result, form, output)
     return FINDINGS if result.cheapest is None else 0
 
 

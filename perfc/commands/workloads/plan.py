@@ -10,7 +10,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.prelude import DeploymentOptions, grouped_command, show_result
+from ..shared.prelude import DeploymentOptions, grouped_command, present
 from ..shared.table import table_options
 from ._step import step_of, step_options
 
@@ -54,7 +54,6 @@ def command(
     largest that fits. Exits with 1 if nothing fits.
     """
     from perfc.distributed.service import plan, scale
-    from perfc.distributed.views import plan_document, scale_document
 
     how, given = step_of(options), options.named(model)
     common: dict[str, Any] = {name: getattr(how, name) for name in OF_A_STEP}
@@ -70,7 +69,7 @@ def command(
             checkpointing=how.checkpointing or "none",
             **common,
         )
-        show_result(curve.document, curve, scale_document(curve), form, output)
+        present(curve, form, output)
         fits = any(p.cost is not None and p.cost.fits for p in curve.points)
     else:
         batch = GLOBAL_BATCH if global_batch is None else global_batch
@@ -82,7 +81,7 @@ def command(
             checkpointing=how.checkpointing,
             **common,
         )
-        show_result(best.document, best, plan_document(best), form, output)
+        present(best, form, output)
         fits = best.best is not None
     if not fits:
         raise click.exceptions.Exit(FINDINGS)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
-
 from perfc.ir import record
 from perfc.ir.record import project
+from perfc.view.result import Fields
 
 from .matching.compare import Compared, Measurement
 
-SCHEMA = "perfc-measure/1"
-"""Schema of the JSON document."""
+NO_TARGET = (
+    "nothing to compare with: no --target says which machine this is; --target host is this "
+    "processor, and perfc calibrate -o my.toml measures another device"
+)
+"""Note on a measurement without a target."""
 NOT_COMPARED = {"floor_s": None, "prediction_s": None, "residual_s": None, "badge": ""}
 """Fields that require a target."""
 
@@ -72,78 +73,67 @@ class PartView:
         )
 
 
-@record
-class MeasurementView:
-    """Measurement compared with the prediction.
+def kernels(m: Measurement) -> tuple[PartView, ...]:
+    """Return the rows that were measured."""
+    rows = (PartView.of(i, c, has_target=m.has_target) for i, c in enumerate(m.rows))
+    return tuple(row for row, c in zip(rows, m.rows, strict=True) if c.is_measured)
 
-    Args:
-        model: the file.
-        digest: digest of its graph.
-        target: machine whose prediction it is compared with; null without one.
-        dims: sizes of the model's extents.
-        runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: version of the runtime, with its name.
-        device: device that the model ran on.
-        threads: number of threads of the runtime's pool, 0 if unknown.
-        floor_s: lower bound of the time of a run.
-        prediction_s: predicted time of a run.
-        time_s: measured, median of the runs.
-        iqr_s: distance between the quartiles of the runs.
-        best_s: shortest run.
-        runs: number of runs.
-        residual_s: measured less predicted.
-        badge: "faster than its floor" for a time below the lower bound, else "".
-        kernel_s: time of kernels alone.
-        attributed: share of the kernels' time that was traced to nodes.
-        lost: kernels of the runtime that were traced to none.
-        peak_rss_bytes: most memory of the process.
-        base_rss_bytes: its memory before the run.
-        notes: what a reader must know.
-        kernels: rows that were measured.
-    """
 
-    model: str
-    digest: str
-    target: str | None
-    dims: Mapping[str, int]
-    runtime: str
-    version: str
-    device: str
-    threads: int
-    floor_s: float | None
-    prediction_s: float | None
-    time_s: float
-    iqr_s: float
-    best_s: float
-    runs: int
-    residual_s: float | None
-    badge: str
-    kernel_s: float
-    attributed: float
-    lost: tuple[str, ...]
-    peak_rss_bytes: int | None
-    base_rss_bytes: int | None
-    notes: tuple[str, ...]
-    kernels: tuple[PartView, ...]
+def target(m: Measurement) -> str | None:
+    """Return the machine whose prediction it is compared with; null without one."""
+    return m.report.machine.name if m.has_target else None
 
-    @classmethod
-    def of(cls, m: Measurement, notes: tuple[str, ...]) -> MeasurementView:
-        """Build the view of a measurement."""
-        has = m.has_target
-        kernels = (PartView.of(i, c, has_target=has) for i, c in enumerate(m.rows) if c.is_measured)
-        return project(
-            cls,
-            m,
-            model=m.report.path,
-            digest=m.report.source.origin.digest,
-            target=m.report.machine.name if has else None,
-            dims=dict(m.report.env),
-            time_s=m.total_s,
-            iqr_s=m.total_iqr_s,
-            attributed=m.attribution.share,
-            lost=tuple([k.name for k in m.attribution.lost]),
-            notes=notes,
-            kernels=tuple(kernels),
-            **asdict(m.setting),
-            **({} if has else NOT_COMPARED),
-        )
+
+def floor_s(m: Measurement) -> float | None:
+    """Return the lower bound of the time of a run."""
+    return m.floor_s if m.has_target else None
+
+
+def prediction_s(m: Measurement) -> float | None:
+    """Return the predicted time of a run."""
+    return m.prediction_s if m.has_target else None
+
+
+def residual_s(m: Measurement) -> float | None:
+    """Return measured less predicted."""
+    return m.residual_s if m.has_target else None
+
+
+def lost(m: Measurement) -> tuple[str, ...]:
+    """Return the kernels of the runtime that were traced to none."""
+    return tuple([k.name for k in m.attribution.lost])
+
+
+def notes(m: Measurement) -> tuple[str, ...]:
+    """Return what a reader must know."""
+    return (*m.notes, *(() if m.has_target else (NO_TARGET,)))
+
+
+FIELDS = Fields(
+    Measurement,
+    {
+        "model": "report.path",
+        "digest": "report.source.origin.digest",
+        "target": target,
+        "dims": "report.env",
+        "runtime": "setting.runtime",
+        "version": "setting.version",
+        "device": "setting.device",
+        "threads": "setting.threads",
+        "floor_s": floor_s,
+        "prediction_s": prediction_s,
+        "time_s": "total_s",
+        "iqr_s": "total_iqr_s",
+        "best_s": "best_s",
+        "runs": "runs",
+        "residual_s": residual_s,
+        "badge": "badge",
+        "kernel_s": "kernel_s",
+        "attributed": "attribution.share",
+        "lost": lost,
+        "peak_rss_bytes": "peak_rss_bytes",
+        "base_rss_bytes": "base_rss_bytes",
+        "notes": notes,
+        "kernels": kernels,
+    },
+)

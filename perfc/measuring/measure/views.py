@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -20,21 +19,15 @@ from perfc.view.report.formats.document import (
     in_seconds,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, change_text, plural, share, size_text, time_text
+from perfc.view.result import Fields, Records, ResultLayout
 
-from .json_form import SCHEMA, MeasurementView
+from .json_form import FIELDS, NO_TARGET
 from .matching.compare import FASTER, Compared, Measurement
 from .tables.rows import KernelRow, kernel_rows
 
 COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
 """Columns that require the target of the measured machine."""
-NO_TARGET = (
-    "nothing to compare with: no --target says which machine this is; --target host is this "
-    "processor, and perfc calibrate -o my.toml measures another device"
-)
-"""Note on a measurement without a target."""
-
 GENERIC = "generic"
 """Vendor of fully assumed targets."""
 
@@ -54,7 +47,7 @@ def title(m: Measurement) -> str:
     return ", ".join(t for t in (m.report.path, dims, where, target) if t)
 
 
-def document(m: Measurement, top: int | None) -> Document:
+def document(m: Measurement, top: int | None = None) -> Document:
     """Build the report of a measurement.
 
     Args:
@@ -214,25 +207,9 @@ def runtime_names(c: Compared) -> str:
     return " + ".join(dict.fromkeys(k.op or k.name for k in c.part.runtime))
 
 
-def render(m: Measurement, form: str, top: int | None, width: int) -> str:
-    """Format a measurement as ``text``, ``json`` or ``csv``."""
-    match form:
-        case "json":
-            return to_json(m)
-        case "csv":
-            return to_csv(kernel_rows(m))
-        case _:
-            from perfc.view.report.formats.text import render as text
-
-            return text(document(m, top), width)
+def records(m: Measurement) -> Records:
+    """Return the rows that ``--append`` would add."""
+    return Fields.every(KernelRow).records(kernel_rows(m))
 
 
-def to_json(m: Measurement) -> str:
-    """Format everything as JSON with all kernels; null without a target."""
-    notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
-    return document_text(SCHEMA, MeasurementView.of(m, notes))
-
-
-def to_csv(rows: Sequence[KernelRow]) -> str:
-    """Format the rows that ``--append`` would add."""
-    return comma.of_records(KernelRow, rows)
+LAYOUT = ResultLayout("perfc-measure/1", FIELDS, document, rows=records)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import ClassVar
 
 from perfc.ir import record
 from perfc.machine import Machine, Unit
 from perfc.view.chart.roofs import RoofLevel
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Cell,
@@ -21,11 +21,11 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit as Quantity
 from perfc.view.report.units import plural, quantity
+from perfc.view.result import Field, Fields, Records, Result, ResultLayout
 
-from .json_form import SCHEMA, DiagnosticView, NcuView, achieved
+from .json_form import COUNTERS, achieved
 from .report import Diagnostic, KernelCounters, MessageSeverity, NcuReport, NvtxPhase
 from .standing import KernelStanding, problems, standing
 
@@ -34,9 +34,10 @@ KINDS = ("f32", "f16", "f64", "matrix")
 
 
 @record
-class Shown:
+class Shown(Result):
     """A report with the utilization of ceilings by its kernels; target "" for no comparison."""
 
+    layout: ClassVar[str] = "perfc.measuring.ncu.output:LAYOUT"
     report: NcuReport
     standings: tuple[KernelStanding, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -63,7 +64,7 @@ def flop_of(s: KernelStanding, kind: str) -> float | None:
     return s.kernel.flop.get((Unit.VECTOR, kind))
 
 
-def document(shown: Shown, top: int | None) -> Document:
+def document(shown: Shown, top: int | None = None) -> Document:
     """Return the sections: summary, kernels, what must be known."""
     report = shown.report
     title = f"ncu: {report.path}" + (f" against {shown.target}" if shown.target else "")
@@ -198,13 +199,25 @@ def rate(k: KernelCounters) -> Cell:
     return Amount(op_per_s, Quantity.FLOP_PER_S, is_bound=True) if k.is_bound else op_per_s
 
 
-def to_json(shown: Shown) -> str:
-    """Return the JSON document, schema ``perfc-ncu/1``."""
-    diagnostics = tuple(DiagnosticView(d.severity.value, d.text) for d in shown.diagnostics)
-    view = NcuView.of(shown.report, shown.target, shown.standings, diagnostics)
-    return document_text(SCHEMA, view)
-
-
-def to_csv(shown: Shown) -> str:
+def records(shown: Shown) -> Records:
     """Return one row a kernel, plain numbers in base units."""
-    return comma.of(tabulate(FIELDS, shown.standings))
+    table = tabulate(FIELDS, shown.standings)
+    return [c.name for c in table.columns], [*map(list, table.rows)]
+
+
+LAYOUT = ResultLayout(
+    "perfc-ncu/1",
+    Fields(
+        Shown,
+        {
+            "path": "report.path",
+            "arch": "report.arch",
+            "target": "target",
+            "time_s": "report.time_s",
+            "kernels": Field("standings", of=COUNTERS),
+            "diagnostics": "diagnostics",
+        },
+    ),
+    document,
+    rows=records,
+)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from string import ascii_uppercase
+from typing import ClassVar
 
 from perfc.errors import ParseError
 from perfc.ir import record
 from perfc.ir.record import project
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -26,8 +26,8 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, share
+from perfc.view.result import Records, Result, ResultLayout
 
 from .analyses.stack import RECORD, StackBy, chains_of
 from .classes import abbreviated, called, kernel_name
@@ -35,9 +35,6 @@ from .facts import DeviceTrace
 from .notes import notes_of
 from .output import noted
 from .summary import KernelTime, TraceSummary
-
-SCHEMA = "perfc-trace-diff/1"
-"""Schema of the JSON document."""
 
 
 class Match(Enum):
@@ -94,7 +91,7 @@ Change = GroupChange | KernelChange
 
 
 @record
-class TraceDifference:
+class TraceDifference(Result):
     """Difference of traces, each against the first.
 
     Args:
@@ -111,6 +108,7 @@ class TraceDifference:
         stacks: by module, line or path of calls around the launches.
     """
 
+    layout: ClassVar[str] = "perfc.measuring.trace.difference:LAYOUT"
     paths: tuple[str, ...]
     times_ns: tuple[int, ...]
     changed_ns: tuple[int, ...]
@@ -288,17 +286,12 @@ def changed(
     return project(KernelChange, k, match=match, launches=launches, times_ns=times_ns)
 
 
-def to_json(made: TraceDifference) -> str:
-    """Return the JSON document, schema ``perfc-trace-diff/1``."""
-    return document_text(SCHEMA, made)
-
-
-def to_csv(made: TraceDifference) -> str:
+def records(made: TraceDifference) -> Records:
     """Return one row per kernel, in base units."""
-    names = ("kernel", "operator", "shapes", "match")
-    columns = [Column(name) for name in names]
+    columns = [Column(name) for name in ("kernel", "operator", "shapes", "match")]
     columns.insert(3, Column("class", cell=lambda k: k.class_name))
-    return comma.of(tabulate((*columns, *times(made)), made.kernels))
+    table = tabulate((*columns, *times(made)), made.kernels)
+    return [c.name for c in table.columns], [*map(list, table.rows)]
 
 
 def labels(made: TraceDifference) -> tuple[str, ...]:
@@ -307,7 +300,7 @@ def labels(made: TraceDifference) -> tuple[str, ...]:
     return ("old", "new") if count == 2 else tuple(ascii_uppercase[:count])
 
 
-def document(made: TraceDifference, top: int | None) -> Document:
+def document(made: TraceDifference, top: int | None = None) -> Document:
     """Return the sections: totals, classes, operators, kernels."""
     names, totals = labels(made), made.times_ns
     pairs = zip(names, totals, made.paths, strict=True)
@@ -385,3 +378,6 @@ def kernel_parts(made: TraceDifference, top: int | None) -> Iterator[Part]:
     )
     shown = made.kernels[:top]
     return excerpt(columns, shown, len(made.kernels), "kernel with smaller changes")
+
+
+LAYOUT = ResultLayout("perfc-trace-diff/1", TraceDifference, document, rows=records)

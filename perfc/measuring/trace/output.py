@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -19,48 +18,42 @@ from perfc.view.report.formats.document import (
     excerpt,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
+from perfc.view.result import Records, ResultLayout
 
-from .analyses.breakdown import breakdown_csv, breakdown_sections
+from .analyses.breakdown import breakdown_records, breakdown_sections
 from .analyses.collectives import collective_sections
-from .analyses.prediction_output import gap_csv, gap_sections
+from .analyses.prediction_output import gap_records, gap_sections
 from .analyses.rates import (
     ProductShape,
     rate_sections,
 )
 from .classes import TracedClass, abbreviated, called, kernel_name
 from .facts import TraceSource
-from .views import SCHEMA, WITHHELD, DeviceView, TracedKernelView, TraceView
+from .views import WITHHELD, DeviceView, TracedKernelView, TraceView
 
 PACKED = frozenset(c.value for c in (TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION))
 """Classes of kernels whose weights a runtime may store in a layout of its choice."""
 
 
-def to_json(view: TraceView) -> str:
-    """Return the JSON document, schema ``perfc-trace/1``."""
-    return document_text(SCHEMA, view)
-
-
-def to_csv(view: TraceView) -> str:
+def records(view: TraceView) -> Records:
     """Return one row per kernel, operator and shapes, in base units; or per kernel of a model."""
     if view.breakdown is not None:
-        return breakdown_csv(view.breakdown)
+        return breakdown_records(view.breakdown)
     if view.prediction is not None:
-        return gap_csv(view.prediction)
+        return gap_records(view.prediction)
     # the last field, the product, has columns of its extents
     *names, _ = (f.name for f in fields(TracedKernelView))
-    names[names.index("class_name")] = "class"
     extents = [f.name for f in fields(ProductShape)]
-    rows = (
-        [getattr(k, f.name) for f in fields(k)[:-1]]
-        + [getattr(k.product, e, None) for e in extents]
+    rows = [
+        [getattr(k, name) for name in names] + [getattr(k.product, e, None) for e in extents]
         for k in view.kernels
-    )
-    return comma.records((*names, *extents), rows)
+    ]
+    names[names.index("class_name")] = "class"
+    return [*names, *extents], rows
 
 
-def document(view: TraceView, top: int | None) -> Document:
+def document(view: TraceView, top: int | None = None) -> Document:
     """Return the sections: devices, then what was measured, or predicted and measured."""
     title = f"trace: {view.path}" + (f" against {view.target}" if view.target else "")
     devices = [Section(f"device-{d.device}", heading(d), (device_facts(d),)) for d in view.devices]
@@ -188,3 +181,6 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         yield Note(f"{text}leaves packed weights out of its profile")
     if has_operators and not view.target:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
+
+
+LAYOUT = ResultLayout("perfc-trace/1", TraceView, document, rows=records)

@@ -5,9 +5,10 @@ The records are the objects of JSON ``perfc-trace/1``, and rows of the tables of
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from perfc.ir import record
+from perfc.view.result import Result
 
 from .analyses.breakdown import Breakdown
 from .analyses.collectives import CollectiveTime, collectives_of
@@ -16,8 +17,6 @@ from .analyses.rates import OperatorView, ProductShape, ProductView, operators_o
 from .notes import notes_of
 from .summary import DeviceTime, KernelTime, TraceSummary
 
-SCHEMA = "perfc-trace/1"
-"""Schema of the JSON document."""
 WITHHELD = "withheld"
 """Value of ``limit`` if the lower bound is above the measured time: one of the two is wrong."""
 
@@ -158,7 +157,7 @@ class TracedStep:
 
 
 @record
-class TraceView:
+class TraceView(Result):
     """A trace without its model.
 
     Args:
@@ -183,6 +182,7 @@ class TraceView:
         prediction: the trace against the prediction of a model; null without one.
     """
 
+    layout: ClassVar[str] = "perfc.measuring.trace.output:LAYOUT"
     path: str
     source: str
     runs: int

@@ -9,7 +9,7 @@ from perfc.common.first_use import first_use
 if TYPE_CHECKING:
     from .difference import Difference, compare
     from .figures import Figure, Metric, figures
-    from .sections import document, to_csv, to_json
+    from .sections import document
     from .sides import SideSetting, both
     from .views import DiffViews
     from .views import collect as views_of
@@ -24,8 +24,6 @@ __all__ = [
     "compare",
     "document",
     "figures",
-    "to_csv",
-    "to_json",
     "views_of",
 ]
 
@@ -36,7 +34,7 @@ __getattr__ = first_use(
     {
         **dict.fromkeys(("Difference", "compare"), ".difference"),
         **dict.fromkeys(("Figure", "Metric", "figures"), ".figures"),
-        **dict.fromkeys(("document", "to_csv", "to_json"), ".sections"),
+        "document": ".sections",
         **dict.fromkeys(("SideSetting", "both"), ".sides"),
         "DiffViews": ".views",
         "views_of": ".views:collect",

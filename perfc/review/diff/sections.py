@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Column,
     Document,
@@ -16,12 +15,12 @@ from perfc.view.report.formats.document import (
     Table,
     tabulate,
 )
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import DASH, Unit, plural, quantity
+from perfc.view.result import Field, Fields, ResultLayout
 
 from .blame import EXPLAINED
 from .figures import BY_KEY, NANOSECOND, Metric, percent, signed
-from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words
+from .views import ChangeRow, DiffViews, KernelRow, TotalRow, in_words
 
 NAMES = ("totals", "blame", "kernels", "changes")
 """Names of the sections of the document."""
@@ -35,16 +34,6 @@ def document(views: DiffViews, top: int | None = 20) -> Document:
     return Document(
         title, (totals(views), blame(views, top), kernels(views, top), nodes(views, top))
     )
-
-
-def to_json(views: DiffViews) -> str:
-    """Return the diff as JSON with sorted keys."""
-    return document_text(SCHEMA, views, sort_keys=True)
-
-
-def to_csv(views: DiffViews) -> str:
-    """Return the kernel pairs as CSV, in execution order."""
-    return comma.of_records(KernelRow, views.kernels)
 
 
 def totals(views: DiffViews) -> Section:
@@ -238,3 +227,12 @@ def what(r: ChangeRow) -> str:
     """Return the differences of one node, and what they are due to."""
     follows = f"due to {r.cause}: " if r.is_carried and r.cause != r.node else ""
     return follows + "; ".join(r.details)
+
+
+LAYOUT = ResultLayout(
+    "perfc-diff/1",
+    Fields.every(DiffViews, {"kernels": Field(of=Fields.every(KernelRow))}),
+    document,
+    rows="kernels",
+    is_sorted=True,
+)

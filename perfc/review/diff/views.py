@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir import record
 from perfc.ir.record import project
 from perfc.view.report.units import share
+from perfc.view.result import Result
 
 from .blame import Blame
 from .difference import Difference
@@ -18,9 +19,6 @@ from .lines import LineRow, changed_lines
 
 if TYPE_CHECKING:
     from ..lint.finding import Finding
-
-SCHEMA = "perfc-diff/1"
-"""Schema of the JSON document."""
 
 
 @record
@@ -145,7 +143,7 @@ class ChangeRow:
 
 
 @record
-class DiffViews:
+class DiffViews(Result):
     """Views of a diff.
 
     Args:
@@ -170,6 +168,7 @@ class DiffViews:
             geometric mean of both if only the model differs.
     """
 
+    layout: ClassVar[str] = "perfc.review.diff.sections:LAYOUT"
     old: str
     new: str
     target: str

@@ -29,7 +29,7 @@ from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
 from perfc.ir import Module, evaluate, record
 from perfc.machine import Machine, capacity_of, load_machine
 from perfc.passes.runtimes import TRAINING_DEFAULT
-from perfc.view.presentation import Printed
+from perfc.view.result import Result
 
 from .law import Law, PictureEnergy, law
 
@@ -74,7 +74,7 @@ class PartView:
 
 
 @record
-class GenerationReport(Printed):
+class GenerationReport(Result):
     """A batch of pictures made on one device.
 
     Args:
@@ -97,8 +97,7 @@ class GenerationReport(Printed):
         notes: what a reader must know.
     """
 
-    document: ClassVar[str] = "perfc-diffusion/1"
-    _layout: ClassVar[str] = "perfc.serving.generation.views:document"
+    layout: ClassVar[str] = "perfc.serving.generation.views:LAYOUT"
     model: str
     target: str
     batch: int

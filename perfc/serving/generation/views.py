@@ -28,6 +28,7 @@ from perfc.view.report.units import (
     time_range,
     time_text,
 )
+from perfc.view.result import ResultLayout
 
 from .service import GenerationReport
 
@@ -45,8 +46,9 @@ def document(r: GenerationReport) -> Document:
 
 def batch_text(r: GenerationReport) -> str:
     """Return the text that describes the generated batch."""
-    noun = "image" if r.picture.frames == 1 else "video"
-    frames = "" if r.picture.frames == 1 else f", {r.picture.frames} frames"
+    noun, frames = "image", ""
+    if r.picture.frames > 1:
+        noun, frames = "video", f", {r.picture.frames} frames"
     guided = "guided" if r.is_guided else "not guided"
     size = f"{r.picture.width} × {r.picture.height}"
     return f"{plural(r.batch, noun)} of {size}{frames}, {plural(r.steps, 'step')}, {guided}"
@@ -54,8 +56,7 @@ def batch_text(r: GenerationReport) -> str:
 
 def delivered(r: GenerationReport) -> Iterator[Fact]:
     """Yield the facts of a batch: time, rate, energy and memory."""
-    noun = "image" if r.picture.frames == 1 else "video"
-    one = "an image" if r.picture.frames == 1 else "a video"
+    noun, one = ("image", "an image") if r.picture.frames == 1 else ("video", "a video")
     each = time_text(r.time_s / r.batch)
     ends = time_range(r.low_s, r.high_s)
     time = f"{each} {one}, {INTERVAL} per batch {ends}"
@@ -89,3 +90,6 @@ def parts(r: GenerationReport) -> Table:
         Column("class_name", "class", is_spare=True),
     )
     return tabulate(columns, r.parts)
+
+
+LAYOUT = ResultLayout("perfc-diffusion/1", GenerationReport, document, rows="parts")

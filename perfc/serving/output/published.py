@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel
 from perfc.ir import record
 from perfc.machine.parallel import Parallel
+from perfc.view.result import Result
 
 GROUP = "perfc.serving_predictors"
 
@@ -70,7 +71,7 @@ class QuantityPrediction:
 
 
 @record
-class PublishedPrediction:
+class PublishedPrediction(Result):
     """Prediction of a published predictor for a language model.
 
     Args:
@@ -86,7 +87,7 @@ class PublishedPrediction:
         energy_j_per_token: energy of the boards per token.
     """
 
-    document: ClassVar[str] = "perfc-llm-published/1"
+    layout: ClassVar[str] = "perfc.serving.output.published_view:LAYOUT"
     model: str
     target: str
     predictor: str
@@ -97,12 +98,6 @@ class PublishedPrediction:
     tokens_per_s: QuantityPrediction | None
     memory_bytes: QuantityPrediction | None
     energy_j_per_token: QuantityPrediction | None
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the prediction as the document that ``--output-format json`` prints."""
-        from perfc.view.report.formats.json_form import enveloped
-
-        return enveloped(self.document, self)
 
 
 class ServingPredictor(Protocol):

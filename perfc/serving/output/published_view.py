@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from perfc.deployment.prices import Region
+from perfc.deployment.prices import Region, region_named
+from perfc.deployment.prices.regions import WORLD
 from perfc.ir import record
 from perfc.view.report.formats.document import (
     Amount,
@@ -19,6 +20,7 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.units import INTERVAL, Unit, quantity
+from perfc.view.result import ResultLayout
 
 from ..simulation.metrics import MILLION
 from .published import PublishedPrediction, QuantityPrediction
@@ -74,7 +76,7 @@ def title(p: PublishedPrediction) -> str:
     return f"{p.model} on {p.target}, {load}"
 
 
-def document(prediction: PublishedPrediction, grid: Region) -> Document:
+def document(prediction: PublishedPrediction, grid: Region | None = None) -> Document:
     """Return the document: one line per quantity, then the training rows and warnings."""
     p = prediction
     facts = [
@@ -83,7 +85,7 @@ def document(prediction: PublishedPrediction, grid: Region) -> Document:
             Amount(row.value.value, row.unit),
             ", ".join(filter(None, (row.per, interval(row.value, row.unit)))),
         )
-        for row in (*rows_of(p), carbon(p, grid))
+        for row in (*rows_of(p), carbon(p, grid or region_named(WORLD)))
         if row.value is not None
     ]
     facts.append(Fact("from", None, p.title))
@@ -132,3 +134,6 @@ def _label(row: QuantityRow) -> str:
 def _number(sides: Sequence[QuantityRow], side: int, end: str) -> Amount:
     """Return a quantity of one prediction: ``end`` is ``value``, ``low`` or ``high``."""
     return Amount(getattr(sides[side].value, end, None), sides[side].unit)
+
+
+LAYOUT = ResultLayout("perfc-llm-published/1", PublishedPrediction, document)

@@ -12,7 +12,7 @@ from perfc.frontend.config import Adapters
 from perfc.ir import record
 from perfc.ir.record import project
 from perfc.machine.parallel import Parallel
-from perfc.view.presentation import Printed
+from perfc.view.result import Result
 
 from ..cost.drafts import DraftsView
 from ..cost.images import ImagesView
@@ -101,7 +101,7 @@ class IntervalFactors:
 
 
 @record
-class ServingReport(Printed):
+class ServingReport(Result):
     """Predicted serving of a model on GPUs under a load.
 
     Args:
@@ -139,8 +139,7 @@ class ServingReport(Printed):
         notes: what a reader must know.
     """
 
-    document: ClassVar[str] = "perfc-llm/1"
-    _layout: ClassVar[str] = "perfc.serving.output.views:document"
+    layout: ClassVar[str] = "perfc.serving.output.views:SERVED"
     model: str
     target: str
     runtime: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 from perfc.view.report.formats.document import (
     Amount,
+    Cell,
     Column,
     Document,
     Fact,
@@ -29,6 +30,7 @@ from perfc.view.report.units import (
     time_range,
     time_text,
 )
+from perfc.view.result import ResultLayout
 
 from ..search import SearchResult
 from ..served import SimulationView
@@ -38,6 +40,7 @@ from .report import IntervalFactors, ServingReport
 
 PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 """Words that text prints instead of short JSON values."""
+DEVICE = "memory of a GPU"
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
 
@@ -81,50 +84,48 @@ def _of_experts(r: ServingReport) -> str:
 def document(r: ServingReport) -> Document:
     """Return the first screen of a serving report."""
     title = f"{r.model} on {engine_words(r)} · {load_words(r.load)}"
-    memory = Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))
+    memory = Facts(tuple(_memory(r)))
     notes = tuple(Note(n) for n in r.notes)
     if r.latencies is None:
         what = "the longest sequence" if r.memory.largest_concurrency else "even one request"
         note = Note(f"does not fit: there is no memory for {what}", is_warning=True)
-        return Document(title, (with_notes(memory, note, *notes),))
+        return Document(title, (Section("memory", DEVICE, (memory, note, *notes)),))
     # under a load that cannot be sustained, the first note is the warning about that: it follows
     # the numbers that it invalidates
     late = int(r.simulated is not None and r.simulated.is_late)
     warnings = tuple(replace(n, is_warning=True) for n in notes[:late])
-    answer = Section(
-        "serving", "latency and throughput", (_latencies(r), Facts(tuple(_delivered(r))))
+    serving = Section(
+        "serving",
+        "latency and throughput",
+        (_latencies(r), Facts(tuple(_delivered(r))), *warnings),
     )
-    return Document(title, (with_notes(answer, *warnings), with_notes(memory, *notes[late:])))
-
-
-def with_notes(section: Section, *notes: Note) -> Section:
-    """Return the section with notes after its parts."""
-    return Section(section.name, section.title, (*section.parts, *notes))
+    return Document(title, (serving, Section("memory", DEVICE, (memory, *notes[late:]))))
 
 
 def _latencies(r: ServingReport) -> Table:
     """Return one line per latency, the mean with its prediction interval."""
     times = r.latencies
     assert times is not None
-    rows: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
+    named: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
         ("time to first token (TTFT)", times.ttft, r.ttft_band),
         ("time per output token (TPOT)", times.tpot, r.tpot_band),
         ("inter-token latency (ITL)", times.itl, None),
         ("end-to-end time per token", times.tpot_inclusive, None),
         ("end-to-end time", times.end_to_end, None),
     )
-    columns = (  # cells of a row: name, quantiles, interval
-        Column("what", "", cell=itemgetter(0)),
-        Column("mean_s", "mean", cell=lambda n: in_seconds(n[1].mean)),
-        Column("range", "90 % interval", cell=lambda n: _range(n[1].mean, n[2]) if n[2] else ""),
-        *(Column(f"{name}_s", name, cell=_quantile(name)) for name in ("p50", "p90", "p99")),
+    columns = (Column("what", ""), Column("mean_s", "mean"), Column("range", "90 % interval"))
+    tails = ("p50", "p90", "p99")
+    rows: Iterator[tuple[Cell, ...]] = (
+        (
+            name,
+            in_seconds(time.mean),
+            _range(time.mean, band) if band else "",
+            *(in_seconds(getattr(time, tail)) for tail in tails),
+        )
+        for name, time, band in named
+        if time is not None
     )
-    return tabulate(columns, (n for n in rows if n[1] is not None))
-
-
-def _quantile(name: str) -> Callable[[Any], Amount]:
-    """Return the cell of a quantile for a row of `_latencies`."""
-    return lambda row: in_seconds(getattr(row[1], name))
+    return Table((*columns, *(Column(f"{t}_s", t) for t in tails)), tuple(rows))
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
@@ -154,19 +155,16 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
             words += f", {all_tokens / b.high_s:,.0f} to {all_tokens / b.low_s:,.0f}"
         yield Fact("batch", in_seconds(b.time_s), f"{ends}; first step to last token")
     yield Fact("output", None, f"{words}: {each}")
-    if r.drafts is not None:
-        d = r.drafts
+    if d := r.drafts:
         rate_words = (
             f"{d.tokens_per_step:.2f} tokens per step, each accepted with {d.acceptance:.0%}"
         )
         yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {rate_words}")
-    if r.images is not None:
-        i = r.images
+    if i := r.images:
         tiles = f", {i.tiles} tiles" if i.tiles > 1 else ""
         size = f"{plural(i.count, 'image')} of {i.edge} × {i.edge} pixels{tiles}"
         yield Fact("images", None, f"{size}: {i.count * i.tokens} of the input tokens")
-    if r.adapters is not None:
-        a = r.adapters
+    if a := r.adapters:
         yield Fact("adapters", None, f"{a.count} of rank {a.rank}, used in rotation")
     parts = ", ".join(f"{p.what} {time_text(p.time_s)}" for p in r.first_token if p.time_s)
     yield Fact("first token", None, parts)
@@ -347,3 +345,14 @@ FLEET = (
     Column("energy", "J per token", is_spare=True, cell=_joules),
 )
 """Columns of the fleets of a rate with their tails."""
+
+
+PAGES = "perfc.serving.output.serving_page"
+SERVED = ResultLayout("perfc-llm/1", ServingReport, document, f"{PAGES}:serving_page")
+SEARCH = ResultLayout(
+    "perfc-llm-search/1",
+    SearchResult,
+    search_document,
+    f"{PAGES}:search_page",
+    "pareto",
+)

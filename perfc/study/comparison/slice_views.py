@@ -164,5 +164,5 @@ LAYOUT = ResultLayout(
     SLICING,
     document,
     "perfc.study.comparison.page:slices_page",
-    lambda s: (s.comparison.rows, ROW),
+    lambda s: ROW.records(s.comparison.rows),
 )

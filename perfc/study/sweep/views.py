@@ -16,7 +16,7 @@ from perfc.view.report.formats.document import (
     Table,
 )
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, time_range, time_text
-from perfc.view.result import Field, Fields, ResultLayout
+from perfc.view.result import Field, Fields, Records, ResultLayout
 
 from .results import Point, Sweep
 from .text import capacity_in_words, in_words
@@ -166,9 +166,10 @@ def _at(sweep: Sweep, what: str, fixed: Mapping[str, int]) -> str:
     return f"{what} at {sweep.at(fixed)}" if fixed else what
 
 
-def rows(sweep: Sweep) -> tuple[Sequence[Point], Fields]:
-    """Return the points with the fields of CSV, where those that fit have 1 in version 1."""
-    return sweep.points, Fields(Point, {**fields_of(sweep), "fits": lambda p: int(p.fits)})
+def rows(sweep: Sweep) -> Records:
+    """Return the columns and points of CSV, where those that fit have 1 in version 1."""
+    fields = Fields(Point, {**fields_of(sweep), "fits": lambda p: int(p.fits)})
+    return fields.records(sweep.points)
 
 
 def axes(sweep: Sweep) -> Mapping[str, tuple[int, ...]]:
@@ -210,5 +211,5 @@ LAYOUT = ResultLayout(
     document,
     "perfc.study.sweep.page:sweep_page",
     rows,
-    summary,
+    summary=summary,
 )

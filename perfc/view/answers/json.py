@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from perfc.view.report.formats.document import Document
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.result import Result
 
 
-def render(result: Result, width: int) -> str:
+def render(result: Result, document: Callable[[], Document], width: int) -> str:
     """Return all fields as JSON."""
     layout = result.laid_out()
-    return document_text(layout.schema, layout.fields.data(result))
+    data = layout.fields.data(result)
+    return document_text(layout.schema, data, sort_keys=layout.is_sorted)

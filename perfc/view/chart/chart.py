@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from perfc.ir import record
 from perfc.machine import Unit
+from perfc.view.result import Result
 
 from .marks import Mark, MarkPoint, TimeBasis, points_of
 from .roofs import RoofLevel, Roofs
@@ -24,7 +26,7 @@ class AxisLimits:
 
 
 @record
-class Chart:
+class Chart(Result):
     """A hierarchical roofline.
 
     Args:
@@ -36,6 +38,7 @@ class Chart:
         notes: notes on omitted kernels and assumed values.
     """
 
+    layout: ClassVar[str] = "perfc.view.chart.json_form:LAYOUT"
     title: str
     roofs: Roofs
     marks: tuple[Mark, ...]

@@ -1,75 +1,21 @@
-"""The chart as JSON: schema ``perfc-roofline/1``."""
+"""Fields of the chart: schema ``perfc-roofline/1``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from perfc.ir import record
-from perfc.ir.record import project
 from perfc.machine import Rate
-from perfc.view.report.formats.json_form import document_text
+from perfc.view.result import Field, Fields, ResultLayout
 
 from .chart import Chart
 from .marks import Mark
-from .roofs import RoofLevel
-
-SCHEMA = "perfc-roofline/1"
-
-
-@record
-class RateView:
-    """A rate.
-
-    Args:
-        value: in SI units.
-        origin: vendor, measured, bound or assumed.
-        source: name of the document or measurement in the target's file.
-    """
-
-    value: float
-    origin: str
-    source: str
-
-    @classmethod
-    def of(cls, rate: Rate | None) -> RateView | None:
-        """Create the view of a rate; None without one."""
-        return None if rate is None else cls(rate.value, str(rate.origin), rate.source)
+from .roofs import Roof, RoofLevel, Slope
+from .table import document
 
 
 @record
-class RoofView:
-    """A horizontal ceiling: the rate of an arithmetic unit.
-
-    Args:
-        unit: matrix or vector.
-        dtypes: element types of equal rate.
-        peak_flop_per_s: peak rate of the hardware.
-        sustained_flop_per_s: measured rate; null if not measured.
-    """
-
-    unit: str
-    dtypes: tuple[str, ...]
-    peak_flop_per_s: RateView | None
-    sustained_flop_per_s: RateView | None
-
-
-@record
-class SlopeView:
-    """A diagonal ceiling: the bandwidth of a memory level.
-
-    Args:
-        level: name of the memory level.
-        peak_bytes_per_s: peak bandwidth of the hardware.
-        sustained_bytes_per_s: measured bandwidth; null if not measured.
-    """
-
-    level: str
-    peak_bytes_per_s: RateView | None
-    sustained_bytes_per_s: RateView | None
-
-
-@record
-class PointView:
+class LevelTraffic:
     """A kernel at one memory level.
 
     Args:
@@ -86,93 +32,89 @@ class PointView:
 
 
 @record
-class MarkView:
-    """One kernel, or several equal ones.
+class ChartedMark:
+    """One kernel, or several equal ones, with figures by memory level."""
 
-    Args:
-        label: operators, or the name in a profile.
-        phase: forward, backward or optimizer, if a profile has it.
-        basis: basis of its time: predicted, sustained or measured.
-        count: number of equal kernels.
-        nodes: nodes of the graph.
-        flop: operations of all launches.
-        is_bound: True if flop or bytes are lower bounds.
-        time_s: time of all launches.
-        flop_per_s: achieved rate; null if it takes no time.
-        unit: unit that does most of the work.
-        dtype: element type of its ceiling.
-        bound: limiting ceiling, if known.
-        levels: figures by memory level.
-    """
-
-    label: str
-    phase: str
-    basis: str
-    count: int
-    nodes: tuple[str, ...]
-    flop: float
-    is_bound: bool
-    time_s: float
-    flop_per_s: float | None
-    unit: str
-    dtype: str
-    bound: str
-    levels: Mapping[str, PointView]
-
-    @classmethod
-    def of(cls, chart: Chart, mark: Mark) -> MarkView:
-        """Create the view of a mark."""
-        # a mark without operations or time has traffic and no points
-        points = {p.level: p for p in chart.points if p.mark is mark}
-        levels = {
-            x.value: PointView(
-                mark.nbytes[x],
-                mark.intensity(x),
-                points[x].of_roof if x in points else None,
-                points[x].above_peak if x in points else False,
-            )
-            for x in RoofLevel
-            if x in mark.nbytes
-        }
-        return project(cls, mark, nodes=tuple(mark.nodes), levels=levels)
+    mark: Mark
+    levels: Mapping[str, LevelTraffic]
 
 
-@record
-class RooflineView:
-    """A roofline with its kernels.
+def kernels(chart: Chart) -> tuple[ChartedMark, ...]:
+    """Return the kernels."""
+    return tuple(ChartedMark(mark, levels(chart, mark)) for mark in chart.marks)
 
-    Args:
-        title: title of the chart.
-        target: the machine.
-        roofs: horizontal ceilings.
-        slopes: diagonal ceilings.
-        kernels: kernels.
-        notes: notes on the chart.
-    """
 
-    title: str
-    target: str
-    roofs: tuple[RoofView, ...]
-    slopes: tuple[SlopeView, ...]
-    kernels: tuple[MarkView, ...]
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, chart: Chart) -> RooflineView:
-        """Create the view of a chart."""
-        roofs = (
-            RoofView(r.unit.value, tuple(r.dtypes), RateView.of(r.peak), RateView.of(r.sustained))
-            for r in chart.roofs.roofs
+def levels(chart: Chart, mark: Mark) -> Mapping[str, LevelTraffic]:
+    """Return figures by memory level."""
+    # a mark without operations or time has traffic and no points
+    points = {p.level: p for p in chart.points if p.mark is mark}
+    return {
+        x.value: LevelTraffic(
+            mark.nbytes[x],
+            mark.intensity(x),
+            points[x].of_roof if x in points else None,
+            points[x].above_peak if x in points else False,
         )
-        slopes = (
-            SlopeView(s.level.value, RateView.of(s.peak), RateView.of(s.sustained))
-            for s in chart.roofs.slopes
-        )
-        kernels = tuple(MarkView.of(chart, m) for m in chart.marks)
-        target = chart.roofs.target
-        return cls(chart.title, target, tuple(roofs), tuple(slopes), kernels, tuple(chart.notes))
+        for x in RoofLevel
+        if x in mark.nbytes
+    }
 
 
-def render(chart: Chart) -> str:
-    """Return the JSON document as text."""
-    return document_text(SCHEMA, RooflineView.of(chart))
+def origin(rate: Rate) -> str:
+    """Return the origin: vendor, measured, bound or assumed."""
+    return str(rate.origin)
+
+
+RATE = Fields(Rate, {"value": "value", "origin": origin, "source": "source"})
+ROOF = Fields(
+    Roof,
+    {
+        "unit": "unit",
+        "dtypes": "dtypes",
+        "peak_flop_per_s": Field("peak", of=RATE),
+        "sustained_flop_per_s": Field("sustained", of=RATE),
+    },
+)
+SLOPE = Fields(
+    Slope,
+    {
+        "level": "level",
+        "peak_bytes_per_s": Field("peak", of=RATE),
+        "sustained_bytes_per_s": Field("sustained", of=RATE),
+    },
+)
+MARK = Fields(
+    ChartedMark,
+    {
+        "label": "mark.label",
+        "phase": "mark.phase",
+        "basis": "mark.basis",
+        "count": "mark.count",
+        "nodes": "mark.nodes",
+        "flop": "mark.flop",
+        "is_bound": "mark.is_bound",
+        "time_s": "mark.time_s",
+        "flop_per_s": "mark.flop_per_s",
+        "unit": "mark.unit",
+        "dtype": "mark.dtype",
+        "bound": "mark.bound",
+        "levels": "levels",
+    },
+)
+LAYOUT = ResultLayout(
+    "perfc-roofline/1",
+    Fields(
+        Chart,
+        {
+            "title": "title",
+            "target": "roofs.target",
+            "roofs": Field("roofs.roofs", of=ROOF),
+            "slopes": Field("roofs.slopes", of=SLOPE),
+            "kernels": Field(kernels, of=MARK),
+            "notes": "notes",
+        },
+    ),
+    document,
+    "perfc.view.html.roofline_page:roofline_page",
+    "kernels",
+)

@@ -232,14 +232,14 @@ def test_kernel_faster_than_its_floor_is_always_shown(residual: str) -> None:
     from dataclasses import replace
 
     from perfc.measuring.measure.matching.compare import FASTER
-    from perfc.measuring.measure.views import render
+    from perfc.view.result import written
 
     m = measure(residual, "cpu", protocol=QUICK)
     last = replace(m.rows[-1], part=replace(m.rows[-1].part, time_s=1e-12, iqr_s=0.0))
     m = replace(m, rows=(*m.rows[:-1], last))
     assert last.badge == FASTER
-    assert FASTER in render(m, "text", 1, 200)
-    assert json.loads(render(m, "json", None, 80))["kernels"][-1]["badge"] == FASTER
+    assert FASTER in written(m, "text", 200, 1)
+    assert m.to_dict()["kernels"][-1]["badge"] == FASTER
 
 
 def test_analysis_at_the_same_values_is_what_is_compared(residual: str) -> None:

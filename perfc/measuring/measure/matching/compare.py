@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
+from perfc.api import Report
 from perfc.ir import record
 from perfc.passes.roofline.roofline import KernelBound
+from perfc.view.result import Result
 
 from .attribute import Attribution, MatchedKernels
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 FASTER = "faster than its floor"
 """Badge for an impossible time: an error of perfc or of the clock."""
@@ -98,7 +97,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Result):
     """Measured model with its analysis.
 
     Args:
@@ -119,6 +118,7 @@ class Measurement:
         notes: facts that limit what the numbers say, for the reader of the result.
     """
 
+    layout: ClassVar[str] = "perfc.measuring.measure.views:LAYOUT"
     report: Report
     setting: RuntimeSetting
     rows: tuple[Compared, ...]

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
 from perfc.errors import ParseError
 from perfc.ir import record
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -22,6 +22,7 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.units import Unit, share
+from perfc.view.result import Records
 
 from ..classes import HEAD, LONGEST, kernel_name
 from ..facts import UNKNOWN_NS
@@ -83,10 +84,10 @@ def breakdown_of(summary: TraceSummary, by: str, path: str) -> Breakdown:
     return Breakdown(by, causes=idle_causes(summary), queues=queue_lengths(summary.trace))
 
 
-def breakdown_csv(made: Breakdown) -> str:
+def breakdown_records(made: Breakdown) -> Records:
     """Return one row per node or cause, in base units."""
-    row_type = CauseTime if made.by in (IDLE, PATH) else StackTime
-    return comma.of_records(row_type, made.nodes or made.causes)
+    names = [f.name for f in fields(CauseTime if made.by in (IDLE, PATH) else StackTime)]
+    return names, [[getattr(row, n) for n in names] for row in made.nodes or made.causes]
 
 
 def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:

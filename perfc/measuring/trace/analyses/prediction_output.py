@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
     Column,
@@ -18,16 +17,17 @@ from perfc.view.report.formats.document import (
     tabulate,
 )
 from perfc.view.report.units import Unit, plural, quantity, share
+from perfc.view.result import Records
 
 from ..classes import abbreviated
 from .prediction import KernelGap, PredictionGap
 
 
-def gap_csv(gap: PredictionGap) -> str:
+def gap_records(gap: PredictionGap) -> Records:
     """Return one row per kernel, in base units."""
     names = [f.name for f in fields(KernelGap)]
     header = ["class" if n == "class_name" else n for n in names]
-    return comma.records(header, ([getattr(k, n) for n in names] for k in gap.kernels))
+    return header, [[getattr(k, n) for n in names] for k in gap.kernels]
 
 
 NOT_PREDICTED = "launches without a predicted kernel less predicted kernels without a launch"

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from perfc.common.plain_text import printable
 from perfc.errors import ParseError
 from perfc.ir import mutable, record
 from perfc.machine import Machine
 from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.result import Result
 
 from ..facts import FEWER, UNKNOWN_NS, DeviceTrace
 from ..floors import target_of
@@ -22,8 +24,6 @@ from .arrivals import Arrival, RankMatching, Skew, Together, compared, matched, 
 from .collectives import BusyTime, Collective, CollectiveKind, communicates, messages_of
 from .rank_files import files_of, numbered
 
-SCHEMA = "perfc-trace-ranks/1"
-"""Schema of the JSON document."""
 MOST_ARRIVALS = 2_000_000
 """Maximum collectives of all ranks together, which are matched in memory."""
 MOST_NAMED = 5
@@ -115,7 +115,7 @@ class RankedCollective:
 
 
 @record
-class RanksView:
+class RanksView(Result):
     """Ranks of one job.
 
     Args:
@@ -131,6 +131,7 @@ class RanksView:
         notes: sentences on what the traces lack.
     """
 
+    layout: ClassVar[str] = "perfc.measuring.trace.analyses.ranks_output:LAYOUT"
     path: str
     world_size: int | None
     target: str

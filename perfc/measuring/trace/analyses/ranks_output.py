@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Amount, Column, Document, Fact, Facts, Note, Section
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, share
+from perfc.view.result import ResultLayout
 
 from .collectives import COLUMNS, tabulated
-from .ranks import SCHEMA, RanksView, RankTime
+from .ranks import RanksView
 
 RANKS = (
     Column("rank", "rank", Unit.COUNT),
@@ -40,17 +39,7 @@ COLLECTIVES = (
 """Columns of collectives: what each is, as in one trace, then times over all ranks."""
 
 
-def to_json(view: RanksView) -> str:
-    """Return the JSON document, schema ``perfc-trace-ranks/1``."""
-    return document_text(SCHEMA, view)
-
-
-def to_csv(view: RanksView) -> str:
-    """Return one row per rank, in base units."""
-    return comma.of_records(RankTime, view.ranks)
-
-
-def document(view: RanksView, top: int | None) -> Document:
+def document(view: RanksView, top: int | None = None) -> Document:
     """Return the sections: summary, ranks, collectives."""
     title = f"ranks: {view.path}" + (f" on {view.target}" if view.target else "")
     count, ranks = len(view.ranks), view.ranks
@@ -89,3 +78,6 @@ def document(view: RanksView, top: int | None) -> Document:
         parts = tuple(tabulated(COLLECTIVES, view.collectives, top))
         sections.append(Section("collectives", "collectives of several ranks", parts))
     return Document(title, tuple(sections))
+
+
+LAYOUT = ResultLayout("perfc-trace-ranks/1", RanksView, document, rows="ranks")

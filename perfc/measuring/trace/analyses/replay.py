@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 from perfc.errors import ParseError
 from perfc.ir import record
@@ -16,10 +16,9 @@ from perfc.ir.tensors.types import BY_CODE
 from perfc.kernels.backends import host
 from perfc.machine import Machine
 from perfc.passes.runtimes import Framework
-from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Amount, Document, Fact, Facts, Section
-from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
+from perfc.view.result import Result, ResultLayout
 
 from ...measure.memory import USABLE
 from ...measure.process import MeasurementProtocol, check_installed, requested, workspace
@@ -30,12 +29,9 @@ from ..steps import selected
 from ..summary import KernelTime, summarized
 from ..work.operands import dtype_in, dtype_of
 
-SCHEMA = "perfc-replay/1"
-"""Schema of the JSON document."""
-
 
 @record
-class ReplayedOperator:
+class ReplayedOperator(Result):
     """One operator, measured here and in the trace.
 
     Args:
@@ -53,6 +49,7 @@ class ReplayedOperator:
         target: target of the lower bound; empty without one.
     """
 
+    layout: ClassVar[str] = "perfc.measuring.trace.analyses.replay:LAYOUT"
     trace: str
     row: int
     operator: str
@@ -189,16 +186,6 @@ def nbytes_of(given: Mapping[str, Any] | None) -> int:
     return sum(max(BY_CODE[m["dtype"]].bits // 8, 2) * m["elements"] for m in members)
 
 
-def to_json(made: ReplayedOperator) -> str:
-    """Return the JSON document, schema ``perfc-replay/1``."""
-    return document_text(SCHEMA, made)
-
-
-def to_csv(made: ReplayedOperator) -> str:
-    """Return one row, in base units."""
-    return comma.of_records(ReplayedOperator, [made])
-
-
 def document(made: ReplayedOperator) -> Document:
     """Return the three times."""
     where = f"{made.device}, {made.version}, {plural(made.runs, 'reading')}"
@@ -220,3 +207,6 @@ def document(made: ReplayedOperator) -> Document:
         facts.append(Fact(LOWER_BOUND, Amount(made.floor_s, Unit.SECOND), words))
     title = f"replay of {made.operator} {made.shapes}, row {made.row} of {made.trace}"
     return Document(title, (Section("replay", "one execution", (Facts(tuple(facts)),)),))
+
+
+LAYOUT = ResultLayout("perfc-replay/1", ReplayedOperator, document)

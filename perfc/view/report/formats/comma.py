@@ -6,15 +6,12 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from perfc.common.fitted import data_next_to
 from perfc.common.plain_text import printable
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from ..sections.kernels import KernelRow
     from .document import Table
 
@@ -38,12 +35,6 @@ def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
     writer.writerow(map(harmless, header))
     writer.writerows([plain(value) for value in row] for row in rows)
     return out.getvalue()
-
-
-def of_records(kind: type[DataclassInstance], rows: Iterable[object]) -> str:
-    """Return ``rows`` under the names of the fields of their class, in base units."""
-    names = [f.name for f in dataclass_fields(kind)]
-    return records(names, ([getattr(row, name) for name in names] for row in rows))
 
 
 def of(table: Table) -> str:
