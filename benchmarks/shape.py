@@ -263,6 +263,7 @@ def at_run_time(parsed: ast.AST) -> Iterator[ast.AST]:
         yield from at_run_time(node)
 
 
+@cache
 def edges() -> set[tuple[str, str]]:
     """Return the pairs of modules of the product of which the first imports the second."""
     return {
