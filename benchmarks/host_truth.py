@@ -200,16 +200,16 @@ def scored(setting: Setting, path: Path, target: str, files: Path) -> Scored:
     """
     row = dataset.read(dataset.models_file(files), rows.ModelRow)[0]
     report = setting.report(path, f"{target}/{setting.threads}t")
-    kernels = dataset.read(files, rows.KernelRow) if files.exists() else []
+    kernels = dataset.read(files, rows.MeasuredRow) if files.exists() else []
     return Scored(row, report, class_ratios(kernels, report))
 
 
-def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str, list[float]]:
+def class_ratios(measured: Sequence[rows.MeasuredRow], report: Report) -> dict[str, list[float]]:
     """Return predicted over measured times by class, where both divide nodes in the same way."""
     bounds, estimates = report.roofline.kernels, report.prediction.kernels
     # a copy into blocks has the nodes of its maker
     each = [{n.name for n in b.kernel.nodes} for b in bounds]
-    parts: dict[int, list[rows.KernelRow]] = defaultdict(list)
+    parts: dict[int, list[rows.MeasuredRow]] = defaultdict(list)
     for row in measured:
         parts[row.part].append(row)
     ratios: dict[str, list[float]] = defaultdict(list)
@@ -256,13 +256,13 @@ def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
 def gather(options: argparse.Namespace) -> None:
     """Write a dataset of the calm runs of a runtime and type, at all batches and threads."""
     runs: list[rows.ModelRow] = []
-    kernels: list[rows.KernelRow] = []
+    kernels: list[rows.MeasuredRow] = []
     for file in sorted(options.rows.glob(f"{options.runtime}-{options.dtype}-*/*-models.csv.gz")):
         run = dataset.read(file, rows.ModelRow)[0]
         if run.iqr_s < 2 * MOST_SPREAD * run.time_s:
             runs.append(run)
             files = file.with_name(file.name.replace("-models.csv.gz", ".csv.gz"))
-            kernels += dataset.read(files, rows.KernelRow) if files.exists() else []
+            kernels += dataset.read(files, rows.MeasuredRow) if files.exists() else []
     kernels.sort(key=lambda r: (r.model, r.part, r.kernel, r.dims, r.threads))
     options.output.mkdir(parents=True, exist_ok=True)
     if kernels:

@@ -22,7 +22,7 @@ from perfc.machine import Machine, Unit
 from perfc.machine.catalog import whole_card
 from perfc.measuring.calibrate.file import write
 from perfc.measuring.measure.tables import dataset
-from perfc.measuring.measure.tables.rows import KernelRow, subject_of
+from perfc.measuring.measure.tables.rows import MeasuredRow, subject_of
 
 PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates: large enough that
@@ -135,7 +135,7 @@ def read(path: Path) -> list[AdaptationSample]:
     rows = list(islice(dataset.records(path), MOST_ROWS + 1))
     # rows of `perfc measure` begin with the digest of the model
     if rows and "digest" in rows[0]:
-        return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
+        return [m for r in dataset.read(path, MeasuredRow) for m in of_kernel(r)]
     if len(rows) > MOST_ROWS:
         raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
     missing = sorted({"class", "dtype", "time_s"} - rows[0].keys()) if rows else []
@@ -166,7 +166,7 @@ def number(value: object, path: Path) -> float:
         raise AdaptError(f"{value!r} is no number", where=str(path)) from None
 
 
-def of_kernel(row: KernelRow) -> Iterator[AdaptationSample]:
+def of_kernel(row: MeasuredRow) -> Iterator[AdaptationSample]:
     """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
     # kernel -1 is that of nodes that launch no analyzed kernel
     if row.kernel < 0 or row.launches <= 0:

@@ -36,7 +36,7 @@ from perfc.ir import Numbers
 from perfc.machine import load_machine, validate
 from perfc.measuring.adapt import adapt_target, lowered, probes, read
 from perfc.measuring.measure.tables import dataset
-from perfc.measuring.measure.tables.rows import KernelRow
+from perfc.measuring.measure.tables.rows import MeasuredRow
 
 from ..analyzers import flat_weights
 
@@ -283,7 +283,7 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
     ):
         k, n, at, time_s = b.kernel, b.counts, Numbers(report.env), slower * p.time_s
         rows.append(
-            KernelRow(
+            MeasuredRow(
                 schema=1,
                 digest="0" * 16,
                 model="bert",

@@ -34,7 +34,7 @@ from perfc.analyzers.runs.processor_runs import ProcessorLaw
 from perfc.ir import record
 from perfc.machine import load_machine
 from perfc.measuring.measure.tables.dataset import read
-from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
+from perfc.measuring.measure.tables.rows import MeasuredRow, ModelRow, subject_of
 from perfc_lab.data.fitted import as_toml
 from perfc_lab.fits import processor_runs
 
@@ -140,7 +140,7 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     target = ROOT / "-".join(dataset.split("-")[:3]) / "target.toml"
     cores = range(1, load_machine(target).sm_count + 1)
     by_threads = {n: ProcessorSeconds(load_machine(target / f"{n}t")) for n in cores}
-    table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
+    table = list(read(ROOT / dataset / "kernels.csv.gz", MeasuredRow))
     added_s = profiler_s(dataset)
     shared = Counter((r.model, r.dims, r.threads, r.part) for r in table)
     resources: dict[tuple[object, ...], tuple[KernelResources, ...]] = {}
@@ -177,7 +177,7 @@ def profiler_s(dataset: str) -> dict[int, float]:
     return {threads: max(float(np.median(times)), 0.0) for threads, times in each.items()}
 
 
-def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
+def corrected_s(row: MeasuredRow, added_s: Mapping[int, float]) -> float:
     """Return the time of a part without copies and without what the profiler adds."""
     # the runtime's nodes of the part, ``Conv+Relu*2``; reorders are copies, in ``inserted_s``
     names = [op for op in row.runtime_ops.split("+") if "Reorder" not in op]

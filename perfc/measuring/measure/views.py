@@ -24,7 +24,7 @@ from perfc.view.result import Fields, Records, ResultLayout
 
 from .json_form import FIELDS, NO_TARGET
 from .matching.compare import FASTER, Compared, Measurement
-from .tables.rows import KernelRow, kernel_rows
+from .tables.rows import MeasuredRow, kernel_rows
 
 COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
 """Columns that require the target of the measured machine."""
@@ -209,7 +209,7 @@ def runtime_names(c: Compared) -> str:
 
 def records(m: Measurement) -> Records:
     """Return the rows that ``--append`` would add."""
-    return Fields.every(KernelRow).records(kernel_rows(m))
+    return Fields.every(MeasuredRow).records(kernel_rows(m))
 
 
 LAYOUT = ResultLayout("perfc-measure/1", FIELDS, document, rows=records)

@@ -20,7 +20,7 @@ from perfc.view.result import Field, Fields, ResultLayout
 
 from .blame import EXPLAINED
 from .figures import BY_KEY, NANOSECOND, Metric, percent, signed
-from .views import ChangeRow, DiffViews, KernelRow, TotalRow, in_words
+from .views import ChangeRow, DiffViews, KernelPairRow, TotalRow, in_words
 
 NAMES = ("totals", "blame", "kernels", "changes")
 """Names of the sections of the document."""
@@ -193,7 +193,7 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     return Section("kernels", title, parts)
 
 
-def is_noticeable(r: KernelRow, least_s: float) -> bool:
+def is_noticeable(r: KernelPairRow, least_s: float) -> bool:
     """Return True if the kernel is on one side only, its counts changed, or its time noticeably."""
     counts_old = (r.flop_old, r.traffic_bytes_old, r.parameters_old)
     counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
@@ -231,7 +231,7 @@ def what(r: ChangeRow) -> str:
 
 LAYOUT = ResultLayout(
     "perfc-diff/1",
-    Fields.every(DiffViews, {"kernels": Field(of=Fields.every(KernelRow))}),
+    Fields.every(DiffViews, {"kernels": Field(of=Fields.every(KernelPairRow))}),
     document,
     rows="kernels",
     is_sorted=True,

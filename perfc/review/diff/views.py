@@ -79,7 +79,7 @@ class CulpritRow:
 
 
 @record
-class KernelRow:
+class KernelPairRow:
     """Kernels that execute the same nodes, with the cost of the old and of the new ones.
 
     Args:
@@ -177,7 +177,7 @@ class DiffViews(Result):
     blame_metric: str
     blame: tuple[CulpritRow, ...]
     lines: tuple[LineRow, ...]
-    kernels: tuple[KernelRow, ...]
+    kernels: tuple[KernelPairRow, ...]
     changes: tuple[ChangeRow, ...]
     aligned_nodes: int
     aligned_products: int
@@ -267,11 +267,11 @@ def culprit_rows(blame: Blame) -> tuple[CulpritRow, ...]:
     )
 
 
-def kernel_row(pair: KernelPair) -> KernelRow:
+def kernel_row(pair: KernelPair) -> KernelPairRow:
     """Return the row of one pair of kernels."""
     # old and new value of each quantity, in the order of the fields
     a, b = pair.before, pair.after
-    return KernelRow(
+    return KernelPairRow(
         pair.status,
         pair.label,
         pair.name,

@@ -15,7 +15,7 @@ from perfc.ir.syntax.parse import parse
 from perfc.ir.tensors.types import DType
 from perfc.measuring.measure.tables import dataset, feeds
 from perfc.measuring.measure.tables.feeds import Input, contents, id_limit, inputs_of, numpy_type
-from perfc.measuring.measure.tables.rows import KernelRow
+from perfc.measuring.measure.tables.rows import MeasuredRow
 from tests.measuring.measure.test_kernel_rows import kernel
 
 
@@ -149,7 +149,7 @@ def test_rows_are_added_to_those_that_are_there(tmp_path: Path) -> None:
     assert not path.exists()
     dataset.append(path, [kernel(0, 0, 16, 16, 16)])
     dataset.append(path, [kernel(0, 1, 16, 16, 16)])
-    assert [r.part for r in dataset.read(path, KernelRow)] == [0, 1]
+    assert [r.part for r in dataset.read(path, MeasuredRow)] == [0, 1]
     assert gzip.decompress(path.read_bytes()).count(b"\n") == 3
 
 
@@ -159,10 +159,10 @@ def test_rows_are_bounded_and_their_numbers_finite(
     path = tmp_path / "rows.csv"
     dataset.write(path, [kernel(0, p, 16, 16, 16) for p in range(3)])
     monkeypatch.setattr(dataset, "LARGEST_ROWS", 3)
-    assert len(dataset.read(path, KernelRow)) == 3
+    assert len(dataset.read(path, MeasuredRow)) == 3
     monkeypatch.setattr(dataset, "LARGEST_ROWS", 2)
     with pytest.raises(ParseError, match="more than 20 million rows"):
-        dataset.read(path, KernelRow)
+        dataset.read(path, MeasuredRow)
     monkeypatch.undo()
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -172,9 +172,9 @@ def test_rows_are_bounded_and_their_numbers_finite(
         cells[columns.index(column)] = value
         path.write_text("\n".join([*lines[:2], ",".join(cells)]) + "\n", encoding="utf-8")
         with pytest.raises(ParseError) as caught:
-            dataset.read(path, KernelRow)
+            dataset.read(path, MeasuredRow)
         assert str(caught.value).startswith(f"{path}:3: ")
     other = SimpleNamespace(schema=2)
     path.write_text(text.replace("\n1,", f"\n{other.schema},"), encoding="utf-8")
     with pytest.raises(ParseError, match="rows of schema 2, this perfc reads 1"):
-        dataset.read(path, KernelRow)
+        dataset.read(path, MeasuredRow)

@@ -25,16 +25,16 @@ from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.ir import Numbers
 from perfc.measuring.measure.tables import dataset
-from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
+from perfc.measuring.measure.tables.rows import MeasuredRow, ModelRow
 from perfc.measuring.measure.tables.rows import subject_of as of_row
 
 TABLE = "ort-cpu-blocked"
 TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
 
 
-def kernel(model: int, part: int, m: int, k: int, n: int) -> KernelRow:
+def kernel(model: int, part: int, m: int, k: int, n: int) -> MeasuredRow:
     """A product whose time is exactly what ``TRUTH`` says, on a machine without noise."""
-    row = KernelRow(
+    row = MeasuredRow(
         schema=1,
         digest=f"{model:016x}",
         model=f"model{model}",
@@ -77,7 +77,7 @@ def kernel(model: int, part: int, m: int, k: int, n: int) -> KernelRow:
     return replace(row, part_s=time_s, time_s=time_s, best_s=time_s)
 
 
-def whole(kernels: list[KernelRow]) -> ModelRow:
+def whole(kernels: list[MeasuredRow]) -> ModelRow:
     total = sum(k.part_s for k in kernels)
     first = kernels[0]
     return ModelRow(
@@ -114,7 +114,7 @@ def whole(kernels: list[KernelRow]) -> ModelRow:
 
 
 @pytest.fixture
-def rows() -> tuple[list[KernelRow], list[ModelRow]]:
+def rows() -> tuple[list[MeasuredRow], list[ModelRow]]:
     rng = random.Random(0)
     models = [
         [kernel(m, p, *(16 * rng.randint(1, 40) for _ in "mkn")) for p in range(12)]
@@ -201,21 +201,21 @@ def test_reductions_of_one_pattern_are_alike(
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet"])
 def test_rows_come_back_as_they_were(
-    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path, name: str
+    rows: tuple[list[MeasuredRow], list[ModelRow]], tmp_path: Path, name: str
 ) -> None:
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
     path = tmp_path / name
     dataset.append(path, rows[0][:5])
     dataset.append(path, rows[0][5:7])
-    for before, after in zip(rows[0], dataset.read(path, KernelRow), strict=False):
+    for before, after in zip(rows[0], dataset.read(path, MeasuredRow), strict=False):
         assert after.operands == before.operands
         assert after.part_s == pytest.approx(before.part_s, rel=1e-3)
-    assert len(dataset.read(path, KernelRow)) == 7
+    assert len(dataset.read(path, MeasuredRow)) == 7
 
 
 def test_rows_of_other_columns_or_versions_are_refused(
-    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
+    rows: tuple[list[MeasuredRow], list[ModelRow]], tmp_path: Path
 ) -> None:
     path = tmp_path / "r.csv"
     dataset.write(path, rows[0][:3])
@@ -223,13 +223,13 @@ def test_rows_of_other_columns_or_versions_are_refused(
         dataset.read(path, ModelRow)
     path.write_text(path.read_text().replace("\n1,", "\n7,"))
     with pytest.raises(ParseError, match="rows of schema 7"):
-        dataset.read(path, KernelRow)
+        dataset.read(path, MeasuredRow)
     path.write_text("schema\nnonsense\n")
     with pytest.raises(ParseError, match="no column digest"):
-        dataset.read(path, KernelRow)
+        dataset.read(path, MeasuredRow)
     (tmp_path / "r.csv.gz").write_bytes(b"\x1f\x8bnot gzip")
     with pytest.raises(ParseError, match="cannot be read"):
-        dataset.read(tmp_path / "r.csv.gz", KernelRow)
+        dataset.read(tmp_path / "r.csv.gz", MeasuredRow)
 
 
 def test_parquet_without_its_library_names_the_extra(

@@ -19,9 +19,9 @@ from perfc.common.whole_file import lines_of, write_whole
 from perfc.errors import ParseError
 from perfc.view.report.formats import comma
 
-from .rows import SCHEMA, KernelRow, ModelRow
+from .rows import SCHEMA, MeasuredRow, ModelRow
 
-R = TypeVar("R", KernelRow, ModelRow)
+R = TypeVar("R", MeasuredRow, ModelRow)
 LARGEST_ROWS = 20_000_000
 """Maximum rows of a data set, which is in memory as a whole."""
 LARGEST = 1e30

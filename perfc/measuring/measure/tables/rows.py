@@ -59,7 +59,7 @@ class RunColumns:
 
 
 @record
-class KernelRow(RunColumns):
+class MeasuredRow(RunColumns):
     """One analyzed kernel in one measured run; times of one run.
 
     Args:
@@ -199,13 +199,13 @@ def shared_columns(m: Measurement) -> dict[str, Any]:
     }
 
 
-def kernel_rows(m: Measurement) -> list[KernelRow]:
+def kernel_rows(m: Measurement) -> list[MeasuredRow]:
     """Return a row for every analyzed kernel that the runtime timed.
 
     Kernels of one part share its time by their sustained times.
     """
     run, roof = shared_columns(m), m.report.roofline
-    rows: list[KernelRow] = []
+    rows: list[MeasuredRow] = []
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
@@ -247,9 +247,9 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
     return rows
 
 
-def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
+def host_row(run: Mapping[str, Any], number: int, c: Compared) -> MeasuredRow:
     """Return the row of a part, with the columns of nodes that launch no analyzed kernel."""
-    return KernelRow(
+    return MeasuredRow(
         **run,
         kernel=-1,
         part=number,
@@ -325,7 +325,7 @@ def names(operators: Iterable[str]) -> str:
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 
 
-def subject_of(row: KernelRow) -> KernelSubject:
+def subject_of(row: MeasuredRow) -> KernelSubject:
     """Return the kernel of a row."""
     return of_texts(
         row.kind,
