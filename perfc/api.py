@@ -9,9 +9,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.common.choice import text_of
-from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment import Deployment, DeploymentKeywords, with_signature
 from perfc.deployment.extents import keyed, require_ranges
-from perfc.deployment.fields import target_field, with_signature
+from perfc.deployment.fields import target_field
 from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.deployment.step import as_configured, trained_in

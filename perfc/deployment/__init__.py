@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from perfc.deployment import step as step_fields
+from perfc.deployment import step
 from perfc.deployment.device import usual_engine, usual_runtime
-from perfc.deployment.fields import ANY_RUNTIME, KEYS, READERS, VERSION, Mode, with_axes
-from perfc.deployment.fields import DeploymentKeywords as DeploymentKeywords
+from perfc.deployment.fields import (
+    ANY_RUNTIME,
+    AXES,
+    VERSION,
+    Mode,
+    degrees,
+    duration,
+    element_type,
+    precisions,
+    runtime_name,
+    sizes_by_name,
+    stream_count,
+    target_name,
+    targets,
+    tf32_products,
+    thread_count,
+    version_of,
+    with_axes,
+)
+from perfc.deployment.option import Option as Option
+from perfc.deployment.option import of_step, option
+from perfc.deployment.option import options_of as options_of
 from perfc.errors import ParseError, suggestion
 from perfc.frontend import is_configuration
 from perfc.ir import DType, Env, Module, record
@@ -30,6 +52,7 @@ from perfc.passes.runtimes import (
     of_version,
     on_device,
     runtime,
+    runtimes,
     tables,
 )
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
@@ -46,66 +69,125 @@ if TYPE_CHECKING:
 class Deployment:
     """Way to run a model. Options, keys of files and keywords have the names of the fields.
 
-    Args:
-        target: name or file of the target.
-        runtime: runtime without streams; "" for the default of the kind of model, which
-            ``for_model`` sets.
-        framework: serving framework whose attention and quantized matmul kernels run; by default
-            the one that the runtime implies.
-        runtime_version: version of the runtime's framework, ``2.9``; "" for the newest measured.
-        dtype: what-if precision, including autocast; "" for the model's own precision.
-        tf32: float32 products that may use TF32; None for the runtime's choice on the target.
-        layout: memory layout of feature maps.
-        streams: number of concurrent streams.
-        mode: inference or training.
-        train: optimizer of a training step that is analyzed kernel by kernel; "" for none.
-            Implies ``mode`` training.
-        loss: loss function; "" for the one that fits the model's first output.
-        update: optimizer implementation.
-        freeze: name patterns of parameters that are not trained.
-        lora_rank: LoRA rank, which freezes all other parameters; 0 for none.
-        lora: name patterns of the matrices to adapt (default: all).
-        accumulate: micro-batches per optimizer update.
-        master_weights: True if the optimizer keeps float32 copies of narrower parameters; None for
-            a configuration's default, which is to keep them, or a graph's, which is not to.
-        checkpointing: activation checkpointing policy.
-        keep: fraction of activation memory to retain if ``checkpointing`` is optimal.
-        dropout: dropout probability of a transformer whose file omits dropout.
-        host_launch: host time to launch one kernel, in seconds; None for the value measured by
-            `perfc calibrate`, or else a typical one.
-        reserve: device memory to reserve.
-        parallel: degrees of parallelism.
-        usual: names of the fields whose values are defaults that depend on the target: the runtime
-            of a graph, or those of a configuration's training step.
-        dims: values of symbolic dimensions by name. ``batch`` is the first dimension of the
-            inputs and ``seq`` the second of token inputs, unless a symbol has that name.
+    Each field has its meaning as the help of its option. ``parallel`` are the degrees of
+    parallelism. ``usual`` names the fields whose values are defaults that depend on the target:
+    the runtime of a graph, or those of a configuration's training step. ``dims`` has the values of
+    symbolic dimensions by name: ``batch`` is the first dimension of the inputs and ``seq`` the
+    second of token inputs, unless a symbol has that name.
     """
 
-    target: str = "a100"
-    runtime: str = ""
-    framework: Serving = Serving.ANY
-    runtime_version: str = ""
-    dtype: str = ""
-    tf32: Tf32 | None = None
-    layout: Layout = Layout.CHANNELS_FIRST
-    streams: int = 1
-    mode: Mode = Mode.INFERENCE
-    train: str = ""
-    loss: str = ""
-    update: OptimizerLaunch = OptimizerLaunch.FOREACH
-    freeze: tuple[str, ...] = ()
-    lora_rank: int = 0
-    lora: tuple[str, ...] = ()
-    accumulate: int = 1
-    master_weights: bool | None = None
-    checkpointing: RecomputePolicy = RecomputePolicy.NONE
-    keep: float = 0.5
-    dropout: float = 0.0
-    host_launch: float | None = None
-    reserve: Reserve = NOTHING
-    parallel: Parallel = ALONE
+    target: str = option(
+        "a100",
+        "Target name or file; see `perfc targets` ({default}). Commands that compare accept "
+        "several, comma-separated or repeated, or `all`.",
+        target_name,
+        names=targets,
+        short="-t",
+        is_repeatable=True,
+    )
+    # "" for the default of the kind of model, which `for_model` sets
+    runtime: str = option("", "Runtime: {names} ({default}).", runtime_name, names=runtimes)
+    framework: Serving = option(
+        Serving.ANY,
+        "Serving framework whose attention and quantized matmul kernels run: {names} "
+        "(default: the runtime's).",
+    )
+    runtime_version: str = option(
+        "",
+        "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
+        version_of,
+        metavar="VERSION",
+    )
+    dtype: str = option("", "Precision: {names} ({default}).", element_type, names=precisions)
+    tf32: Tf32 | None = option(
+        None,
+        "Allow TF32 in float32 matrix products (default: as the runtime does).",
+        tf32_products,
+        is_switch=True,
+    )
+    layout: Layout = option(
+        Layout.CHANNELS_FIRST, "Memory layout of feature maps: {names} ({default})."
+    )
+    streams: int = option(1, "Concurrent CUDA streams ({default}).", stream_count, metavar="N")
+    mode: Mode = option(Mode.INFERENCE, "Mode: {names} (a whole step); {default}.", is_hidden=True)
+    train: str = of_step(
+        "",
+        "Analyze a training step with this optimizer: {names}; trainer if MODEL is one.",
+        partial(step.name_of, field="optimizer", names=step.optimizers),
+        names=step.optimizers,
+    )
+    loss: str = of_step(
+        "",
+        "Loss function: {names} (default: chosen by the first output).",
+        partial(step.name_of, field="loss", names=step.losses),
+        names=step.losses,
+    )
+    update: OptimizerLaunch = of_step(
+        OptimizerLaunch.FOREACH, "Optimizer implementation: {names} ({default})."
+    )
+    freeze: tuple[str, ...] = of_step(
+        (),
+        "Parameters to freeze, as name patterns; repeatable.",
+        step.patterns,
+        metavar="GLOB",
+        is_repeatable=True,
+    )
+    lora_rank: int = of_step(
+        0, "LoRA rank.", partial(step.number, least=0, most=step.MOST_RANK), metavar="R"
+    )
+    lora: tuple[str, ...] = of_step(
+        (),
+        "Matrices to adapt with LoRA, as name patterns; repeatable (default: all).",
+        step.patterns,
+        metavar="GLOB",
+        is_repeatable=True,
+    )
+    accumulate: int = of_step(
+        1,
+        "Gradient accumulation: micro-batches per optimizer update ({default}).",
+        partial(step.number, least=1, most=step.MOST_BATCHES),
+        metavar="N",
+    )
+    master_weights: bool | None = of_step(
+        None,
+        "Keep float32 master copies of half-precision parameters (default: configurations "
+        "yes, graphs no).",
+        step.flag,
+        is_switch=True,
+    )
+    checkpointing: RecomputePolicy = of_step(
+        RecomputePolicy.NONE, "Activation checkpointing: {names} ({default})."
+    )
+    keep: float = of_step(
+        0.5,
+        "Fraction of activation memory to retain under optimal checkpointing ({default}).",
+        step.share,
+        metavar="SHARE",
+    )
+    dropout: float = of_step(
+        0.0,
+        "Dropout probability of a transformer whose ONNX file omits dropout ({default}).",
+        partial(step.share, most=step.MOST_DROPPED),
+        metavar="SHARE",
+    )
+    host_launch: float | None = option(
+        None,
+        "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical value).",
+        duration,
+        metavar="TIME",
+    )
+    reserve: Reserve = option(
+        NOTHING,
+        "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a safety "
+        "margin.",
+        Reserve.parse,
+        metavar="SIZE",
+    )
+    parallel: Parallel = option(ALONE, "", degrees)
     usual: frozenset[str] = frozenset()
-    dims: Mapping[str, int] = field(default_factory=dict, hash=False)
+    dims: Mapping[str, int] = field(
+        default_factory=dict, hash=False, metadata={"option": Option(sizes_by_name)}
+    )
 
     def for_model(self, model: object, predictor: str = "") -> Deployment:
         """Return the deployment with its runtime set, if not given to the usual one on the target.
@@ -115,7 +197,7 @@ class Deployment:
             predictor: predictor of the whole run; one that is read from a card implies PyTorch.
         """
         if self.train and is_configuration(model) and predictor in ANY_RUNTIME:
-            return step_fields.of_configuration(self)
+            return step.of_configuration(self)
         if self.runtime and "runtime" not in self.usual:
             name = on_device(runtime(self.runtime), load_machine(self.target)).name
             return self if name == self.runtime else replace(self, runtime=name)
@@ -269,8 +351,11 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """Return the fields by name, for JSON."""
-        left_out = [*(() if self.train else step_fields.READERS), "parallel", "reserve"]
-        fields: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        fields: dict[str, object] = {
+            name: getattr(self, name)
+            for name, declared in options_of(Deployment).items()
+            if name not in ("parallel", "reserve") and (self.train or not declared.is_of_step)
+        }
         if self.train:
             fields["master_weights"] = bool(self.master_weights)
         if self.reserve != NOTHING:
@@ -296,7 +381,7 @@ class Deployment:
             (OptimizerLaunch.SINGLE if is_alone else self.update).value,
             self.freeze,
             master_weights=bool(self.master_weights),
-            loss_scaling=self.dtype in step_fields.SCALED and not self.table.is_trainer,
+            loss_scaling=self.dtype in step.SCALED and not self.table.is_trainer,
             accumulate=self.accumulate,
             lora_rank=self.lora_rank,
             lora=self.lora,
@@ -314,7 +399,7 @@ class Deployment:
             ParseError: such a training step.
         """
         if self.mode is not Mode.INFERENCE and not self.train:
-            message = "a training step needs an optimiser"
+            message = "a training step needs an optimizer"
             raise ParseError(message, where=where, hint="--train adamw")
 
     def require_device(self) -> Machine:
@@ -335,7 +420,7 @@ class Deployment:
         """
         if self.parallel != ALONE:
             hint = "`perfc plan` and `perfc llm` answer for several"
-            raise ParseError("only one device is analysed", where=where, hint=hint)
+            raise ParseError("only one device is analyzed", where=where, hint=hint)
 
     def capacity(self, machine: Machine) -> Capacity | None:
         """Return the device memory available to the run; None if the target has no capacity."""
@@ -359,19 +444,21 @@ class Deployment:
             ParseError: an unknown field, an invalid value, or incompatible fields.
         """
         values = with_axes(values, where)
+        known = options_of(Deployment)
         for name in values:
-            if name not in READERS:
+            if name not in known:
                 raise ParseError(f"no {name!r}", hint=suggestion(name, KEYS))
         fields: dict[str, Any] = {}
-        for name, read in READERS.items():
+        for name, declared in known.items():
             if name in values:
-                parsed = read(values[name], where(name))
+                # that of the runtime may have the number of streams, which `streams` replaces
+                parsed = declared.parse(values[name], where(name))
                 fields |= parsed if name == "runtime" else {name: parsed}
         if "dims" in fields:
             fields["dims"] = {**self.dims, **fields["dims"]}
         if fields.get("train"):
             fields["mode"] = Mode.TRAINING
-        result = step_fields.changed(self, fields)
+        result = step.changed(self, fields)
         result.check(where)
         return result
 
@@ -381,7 +468,7 @@ class Deployment:
         Raises:
             ParseError: names the supported values or the missing field.
         """
-        step_fields.check_together(self, where)
+        step.check_together(self, where)
         table = self.table
         if self.is_step and not table.trains:
             offer = ", ".join(t.name for t in tables() if t.trains)
@@ -397,3 +484,64 @@ class Deployment:
             message = f"versions of {table.name} were not measured separately"
             hint = f"those of {offer} were"
             raise ParseError(message, where=where("runtime_version"), hint=hint)
+
+
+OPTIONS: Mapping[str, Option] = {
+    **{name: declared for name, declared in options_of(Deployment).items() if declared.help},
+    "threads": Option(thread_count, "Processor cores (default: all).", metavar="N|all"),
+}
+"""Options of the command line; the number of threads becomes part of the target."""
+KEYS = (*options_of(Deployment), "threads", *AXES)
+"""Keys of files and keyword arguments."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class DeploymentKeywords(TypedDict, total=False):
+    """Keyword arguments of a deployment, for type checkers; a test compares them with ``KEYS``."""
+
+    runtime: str
+    framework: str | Serving
+    runtime_version: str
+    dtype: str
+    tf32: bool | str | Tf32 | None
+    layout: str | Layout
+    streams: int
+    mode: str | Mode
+    train: str
+    loss: str
+    update: str | OptimizerLaunch
+    freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
+    checkpointing: str | RecomputePolicy
+    keep: float
+    dropout: float
+    host_launch: str | float | None
+    reserve: str | int | Reserve
+    parallel: Parallel | Mapping[str, object]
+    threads: int | str | None
+    dims: Mapping[str, int] | None
+    batch: int | None
+    seq: int | None
+
+
+def with_signature(function: F) -> F:
+    """Add the fields of `DeploymentKeywords` that it lacks to a function's signature, for editors.
+
+    Defaults are ``...``, as in stubs: those of a ``Deployment`` apply.
+    """
+    signature = inspect.signature(function)
+    # the fields replace the parameter with two asterisks
+    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
+    named += [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=text.__forward_arg__
+        )
+        for name, text in DeploymentKeywords.__annotations__.items()
+        if name not in signature.parameters
+    ]
+    function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    return function

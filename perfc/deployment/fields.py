@@ -1,28 +1,27 @@
-"""Parse the fields of a deployment from text or typed values, one function per field."""
+"""Parse the fields of a deployment from text or typed values, and list the valid names."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
 from operator import index
-from typing import Any, TypedDict, TypeVar
+from typing import Any
 
 from perfc.common.choice import text_of
 from perfc.common.durations import seconds_of
-from perfc.deployment import step as step_fields
-from perfc.deployment.step import one_of
+from perfc.deployment.step import number
 from perfc.errors import ParseError, PassError
 from perfc.ir.symbolic.sizes import sizes_of
-from perfc.machine import HOST, Reserve
+from perfc.machine import HOST
 from perfc.machine.parallel import ALONE, Parallel
-from perfc.passes.precision.retype import precision_name
-from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
-from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
+from perfc.passes.precision.retype import AUTOCAST, NARROW, WIDE, precision_name
+from perfc.passes.runtimes import MAX_STREAMS, Tf32, canonical
 
+stream_count = partial(number, least=1, most=MAX_STREAMS)
+"""Parse the number of streams."""
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 """Major and minor number of a version, and the rest."""
 KERNELS, RUNS, STEP_LAW, RUN_LAW = "kernels", "runs", "step-law", "run-law"
@@ -42,7 +41,7 @@ class Mode(Enum):
     """Training step: forward, backward and optimizer."""
 
 
-def _target(value: object, where: str) -> str:
+def target_name(value: object, where: str) -> str:
     """Parse the name or file of a target, which `perfc.machine` reads later."""
     name = text_of(value, where).strip()
     if not name:
@@ -50,7 +49,7 @@ def _target(value: object, where: str) -> str:
     return name
 
 
-def _runtime(value: object, where: str) -> dict[str, Any]:
+def runtime_name(value: object, where: str) -> dict[str, Any]:
     """Parse a runtime, with the number of its streams after a colon: ``tensorrt:4``."""
     name = text_of(value, where)
     base, colon, streams = name.partition(":")
@@ -58,10 +57,10 @@ def _runtime(value: object, where: str) -> dict[str, Any]:
         plain = canonical(base)
     except PassError as error:
         raise ParseError(error.message, where=where, hint=error.hint) from None
-    return {"runtime": plain, **({"streams": _streams(streams, where)} if colon else {})}
+    return {"runtime": plain, **({"streams": stream_count(streams, where)} if colon else {})}
 
 
-def _version(value: object, where: str) -> str:
+def version_of(value: object, where: str) -> str:
     """Parse a version; "" means the newest one measured."""
     text = text_of(value, where)
     if text and VERSION.fullmatch(text) is None:
@@ -69,7 +68,7 @@ def _version(value: object, where: str) -> str:
     return text
 
 
-def _dtype(value: object, where: str) -> str:
+def element_type(value: object, where: str) -> str:
     """Parse a precision by any of its names, such as ``fp16`` or ``amp-bf16``."""
     try:
         return precision_name(text_of(value, where))
@@ -77,7 +76,7 @@ def _dtype(value: object, where: str) -> str:
         raise ParseError(error.message, where=where, hint=error.hint) from None
 
 
-def _tf32(value: object, where: str) -> Tf32 | None:
+def tf32_products(value: object, where: str) -> Tf32 | None:
     """Parse whether products use TF32; None leaves it to the runtime."""
     if value is None or isinstance(value, Tf32):
         return value
@@ -88,19 +87,7 @@ def _tf32(value: object, where: str) -> Tf32 | None:
     raise ParseError(f"{value!r} is neither true nor false", where=where, hint=hint)
 
 
-def _streams(value: object, where: str) -> int:
-    """Parse the number of streams."""
-    text = str(value)
-    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
-    # four digits show that a longer number is above the maximum, too
-    if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
-        raise ParseError(
-            f"no number of streams: {text[:32]!r}", where=where, hint=f"1 to {MAX_STREAMS}"
-        )
-    return int(text)
-
-
-def _parallel(value: object, where: str) -> Parallel:
+def degrees(value: object, where: str) -> Parallel:
     """Parse degrees of parallelism by name."""
     if isinstance(value, Parallel):
         return value
@@ -109,7 +96,7 @@ def _parallel(value: object, where: str) -> Parallel:
     return ALONE.with_values(value, lambda key: f"{where}.{key}")
 
 
-def _dims(value: object, where: str) -> dict[str, int]:
+def sizes_by_name(value: object, where: str) -> dict[str, int]:
     """Parse sizes of symbols by name."""
     if value is None:
         return {}
@@ -120,90 +107,29 @@ def _dims(value: object, where: str) -> dict[str, int]:
     return {str(name): index(extent) for name, extent in value.items()}
 
 
-def _seconds(value: object, where: str) -> float | None:
+def duration(value: object, where: str) -> float | None:
     """Parse a duration, such as ``5us``."""
     return None if value is None else seconds_of(value, where)
 
 
-READERS: Mapping[str, Callable[[object, str], Any]] = {
-    "target": _target,
-    "runtime": _runtime,
-    "framework": partial(one_of, Serving),
-    "runtime_version": _version,
-    "dtype": _dtype,
-    "tf32": _tf32,
-    "layout": partial(one_of, Layout),
-    "streams": _streams,
-    "mode": partial(one_of, Mode),
-    **step_fields.READERS,
-    "host_launch": _seconds,
-    "reserve": Reserve.parse,
-    "parallel": _parallel,
-    "dims": _dims,
+def targets() -> Iterator[str]:
+    """Yield the names of this machine, then machines, then clusters."""
+    from perfc.machine import list_clusters, list_machines
+
+    yield HOST
+    yield from (listing.name for listing in (*list_machines(), *list_clusters()))
+
+
+def precisions() -> Iterator[str]:
+    """Yield element types and autocast modes."""
+    yield from (*WIDE, *NARROW, *AUTOCAST)
+
+
+AXES: Mapping[str, str] = {
+    "batch": "Batch size: first dimension of the inputs.",
+    "seq": "Sequence length: second dimension of token inputs.",
 }
-"""Parser of each field. That of the runtime returns several fields, as its name may include the
-number of streams; ``streams`` comes later, so that a separate value replaces it.
-"""
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class DeploymentKeywords(TypedDict, total=False):
-    """Fields of a deployment as keyword arguments; see ``Deployment``."""
-
-    runtime: str
-    framework: str | Serving
-    runtime_version: str
-    dtype: str
-    tf32: bool | str | Tf32 | None
-    layout: str | Layout
-    streams: int
-    mode: str | Mode
-    train: str
-    loss: str
-    update: str | OptimizerLaunch
-    freeze: str | Sequence[str]
-    lora_rank: int
-    lora: str | Sequence[str]
-    accumulate: int
-    master_weights: bool
-    checkpointing: str | RecomputePolicy
-    keep: float
-    dropout: float
-    host_launch: str | float | None
-    reserve: str | int | Reserve
-    parallel: Parallel | Mapping[str, object]
-    threads: int | str | None
-    dims: Mapping[str, int] | None
-    batch: int | None
-    seq: int | None
-
-
-def with_signature(function: F) -> F:
-    """Add the fields of `DeploymentKeywords` that it lacks to a function's signature, for editors.
-
-    Defaults are ``...``, as in stubs: those of a ``Deployment`` apply.
-    """
-    signature = inspect.signature(function)
-    # the fields replace the parameter with two asterisks
-    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    # with postponed evaluation, a `TypedDict` has its annotations as `ForwardRef` of their text
-    named += [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=..., annotation=text.__forward_arg__
-        )
-        for name, text in DeploymentKeywords.__annotations__.items()
-        if name not in signature.parameters
-    ]
-    function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
-    return function
-
-
-AXES = ("batch", "seq")
-"""Extents that apply to every model, whatever its symbols are called."""
-KEYS = (*READERS, "threads", *AXES)
-"""Keys of files and keyword arguments."""
+"""Help of the options for extents that every model has, whatever its symbols are called."""
 
 
 def thread_count(text: object, where: str = "--threads") -> int | None:

@@ -108,7 +108,9 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
 
     def place(name: str = "") -> str:
         """Return the file and line of a key; of the table's header for ""."""
-        return f"{shown}:{line_in(text, header, name)}"
+        # keys have hyphens, and an unknown one stands as it is written
+        key = name if name in text else name.replace("_", "-")
+        return f"{shown}:{line_of(text, f'{header}.{key}' if key else header)}"
 
     if not isinstance(tree, dict):
         raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{header}]")
@@ -168,18 +170,6 @@ class ModelReader(TableReader):
         return model_name, module
 
 
-def modules_in(path: Path) -> dict[str, NamedModule]:
-    """Return the PyTorch modules of the ``[[models]]`` of a file, by source and name.
-
-    Raises:
-        ParseError: an invalid value; names its line.
-    """
-    tree, text, prefix = read_project(path)
-    reader = ModelReader(path, text, f"{prefix}models")
-    entries = reader.tables(tree, "models") if isinstance(tree, dict) else []
-    return dict(reader.module(i, entry) for i, entry in enumerate(entries))
-
-
 def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
     """Reject unknown top-level keys.
 
@@ -202,20 +192,3 @@ def target_of(name: str, path: Path) -> str:
     card, _ = split(name)
     is_file = card.endswith(".toml") or "/" in card
     return str(path.parent / name) if is_file else name
-
-
-def line_in(text: str, table: str, name: str) -> int:
-    """Return the line of a key of ``[table]``, else of the table's header, else 1."""
-    lines = text.splitlines()
-    # a header of the table, or of a table within it
-    header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
-    start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
-    keys = {name, name.replace("_", "-")}
-    # without a name, the header is the place
-    for i in range(start, len(lines) if name else start):
-        if i > start and lines[i].lstrip().startswith("[") and not header.match(lines[i]):
-            break
-        words = re.split(r"[\s.=\[\]\"']+", lines[i].strip())
-        if keys & set(words):
-            return i + 1
-    return start + 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from perfc.common.choice import E, member, text_of
+from perfc.common.choice import text_of
+from perfc.deployment.option import options_of
 from perfc.errors import ParseError, suggestion
 from perfc.machine import load_machine
 from perfc.passes.runtimes import TRAINER, TRAINING_DEFAULT, runtime
-from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
+from perfc.passes.training.implementation import RecomputePolicy
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -30,54 +30,49 @@ MOST_DROPPED = 0.99
 """Maximum dropout probability; what is not dropped is multiplied by 1 / (1 - p)."""
 
 
-def one_of(kind: type[E], value: object, where: str) -> E:
-    """Return a member of an enumeration, given as itself or by its value."""
-    return value if isinstance(value, kind) else member(kind, text_of(value, where), where)
-
-
-def _train(value: object, where: str) -> str:
-    """Parse an optimizer, or `PROGRAM`."""
+def optimizers() -> Sequence[str]:
+    """Return the optimizers."""
     from perfc.passes.training.optimizer import names
 
-    return _named(value, where, "optimizer", (*names(), PROGRAM))
+    return names()
 
 
-def _loss(value: object, where: str) -> str:
-    """Parse the name of a loss."""
+def losses() -> Sequence[str]:
+    """Return the loss functions."""
     from perfc.passes.training.loss import names
 
-    return _named(value, where, "loss", names())
+    return names()
 
 
-def _named(value: object, where: str, field: str, names: Sequence[str]) -> str:
-    """Validate a name; "" means not given."""
+def name_of(value: object, where: str, field: str, names: Callable[[], Sequence[str]]) -> str:
+    """Parse a name; "" means not given, and `PROGRAM` is an optimizer."""
     name = text_of(value, where).strip().lower()
-    if name and name not in names:
-        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=suggestion(name, names))
+    if name and name not in (known := (*names(), *((PROGRAM,) if field == "optimizer" else ()))):
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=suggestion(name, known))
     return name
 
 
-def _flag(value: object, where: str) -> bool:
+def flag(value: object, where: str) -> bool:
     """Parse a switch, which must be a boolean: in text "false" would be true."""
     if not isinstance(value, bool):
         raise ParseError(f"{value!r} is neither true nor false", where=where)
     return value
 
 
-def _share(value: object, where: str, most: float = 1.0) -> float:
+def share(value: object, where: str, most: float = 1.0) -> float:
     """Parse a number from 0 to ``most``."""
     try:
-        share = float(str(value))
+        fraction = float(str(value))
     except ValueError:
-        share = -1.0  # fails the check below
+        fraction = -1.0  # fails the check below
     # negated, so that NaN fails it too
-    if isinstance(value, bool) or not 0 <= share <= most:
+    if isinstance(value, bool) or not 0 <= fraction <= most:
         hint = f"0 to {most:g}"
         raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint=hint)
-    return share
+    return fraction
 
 
-def _number(value: object, where: str, least: int, most: int) -> int:
+def number(value: object, where: str, least: int, most: int) -> int:
     """Parse an integer within a range, given as a number or as text."""
     # `isascii`, since `isdigit` accepts digits of other scripts; at most nine digits are converted
     text = str(value)
@@ -87,28 +82,12 @@ def _number(value: object, where: str, least: int, most: int) -> int:
     return int(text)
 
 
-def _patterns(value: object, where: str) -> tuple[str, ...]:
+def patterns(value: object, where: str) -> tuple[str, ...]:
     """Parse name patterns, as comma-separated text or a sequence."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Sequence):
         raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
     return tuple(p for part in parts if (p := text_of(part, where).strip()))
-
-
-READERS: Mapping[str, Callable[[object, str], Any]] = {
-    "train": _train,
-    "loss": _loss,
-    "update": partial(one_of, OptimizerLaunch),
-    "freeze": _patterns,
-    "lora_rank": partial(_number, least=0, most=MOST_RANK),
-    "lora": _patterns,
-    "accumulate": partial(_number, least=1, most=MOST_BATCHES),
-    "master_weights": _flag,
-    "checkpointing": partial(one_of, RecomputePolicy),
-    "keep": _share,
-    "dropout": partial(_share, most=MOST_DROPPED),
-}
-"""Parser of each field."""
 
 
 def check_together(how: Deployment, where: Callable[[str], str]) -> None:
@@ -122,8 +101,10 @@ def check_together(how: Deployment, where: Callable[[str], str]) -> None:
         ParseError: a field has no effect.
     """
     # a field counts as given if it differs from the default
-    usual = type(how)()
-    given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
+    kind: Any = type(how)
+    usual = kind()
+    of_steps = (n for n, o in options_of(kind).items() if o.is_of_step and n != "train")
+    given = [n for n in of_steps if getattr(how, n) != getattr(usual, n)]
     if given and not how.train:
         message = "only a training step has it"
         raise ParseError(message, where=where(given[0]), hint="select an optimizer: --train adamw")

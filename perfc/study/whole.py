@@ -20,9 +20,8 @@ from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, by_card
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment import Deployment, DeploymentKeywords, with_signature
 from perfc.deployment.extents import batch_symbol
-from perfc.deployment.fields import with_signature
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import perfc
-from perfc.deployment.fields import DeploymentKeywords
+from perfc.deployment import DeploymentKeywords
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 

@@ -21,7 +21,7 @@ from perfc.analyzers.runs.runtime_runs import NAME as RUNS
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.whole_run import OWN_HOST
 from perfc.common.fitted import read_records
-from perfc.deployment.fields import DeploymentKeywords
+from perfc.deployment import DeploymentKeywords
 from perfc.machine import load_machine
 from perfc.passes.runtimes import runtime
 

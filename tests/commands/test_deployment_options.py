@@ -89,7 +89,7 @@ def test_a_whole_run_is_said_alike_too(
         ("dtype = 16", "perfc.toml:2: 16 is not a string"),
         ('dtype = "fp7"', "perfc.toml:2: no precision 'fp7'"),
         ('tf32 = "no"', "perfc.toml:2: 'no' is neither true nor false"),
-        ("streams = true", "perfc.toml:2: no number of streams: 'True'"),
+        ("streams = true", "perfc.toml:2: no such number: 'True'"),
         ("host-launch = true", "perfc.toml:2: 'True' is no duration (as in 30us"),
         ('host-launch = "nan us"', "perfc.toml:2: 'nan us' is no duration"),
         ("host-launch = -1e-6", "perfc.toml:2: '-1e-06' is no duration"),

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import perfc
-from perfc.deployment import Deployment
-from perfc.deployment import step as step_fields
-from perfc.deployment.fields import KEYS, VERSION, Mode, with_axes
+from perfc.deployment import KEYS, Deployment, options_of
+from perfc.deployment.fields import VERSION, Mode, with_axes
 from perfc.errors import ParseError
 from perfc.ir.op import Kind
 from perfc.passes.runtimes import (
@@ -71,11 +70,11 @@ def test_a_field_is_read_as_it_is_typed(name: str, value: Any, field: str, read:
     [
         ("target", " ", "--target: names no target (`perfc targets` lists them)"),
         ("target", 3, "--target: 3 is not a string"),
-        ("streams", 0, f"--streams: no number of streams: '0' (1 to {MAX_STREAMS})"),
-        ("streams", MAX_STREAMS + 1, "--streams: no number of streams: "),
-        ("streams", True, "--streams: no number of streams: 'True'"),
-        ("streams", "²", "--streams: no number of streams: '²'"),
-        ("streams", "9" * 40, "--streams: no number of streams: "),
+        ("streams", 0, f"--streams: no such number: '0' (1 to {MAX_STREAMS})"),
+        ("streams", MAX_STREAMS + 1, "--streams: no such number: "),
+        ("streams", True, "--streams: no such number: 'True'"),
+        ("streams", "²", "--streams: no such number: '²'"),
+        ("streams", "9" * 40, "--streams: no such number: "),
         ("tf32", 1, "--tf32: 1 is neither true nor false"),
         ("mode", "both", "--mode: no 'both' (there are inference, training)"),
         ("runtime_version", "2", "--runtime_version: '2' is no version (as in 2.9)"),
@@ -94,7 +93,7 @@ def test_what_is_no_value_is_refused_with_its_place(name: str, value: Any, said:
 def test_streams_stand_behind_a_runtime_too() -> None:
     result = Deployment().with_values({"runtime": "ort:3"})
     assert (result.runtime, result.streams, result.table_name) == ("ort", 3, "ort:3")
-    with pytest.raises(ParseError, match="no number of streams: 'x'"):
+    with pytest.raises(ParseError, match="no such number: 'x'"):
         Deployment().with_values({"runtime": "ort:x"})
     kept = result.with_values({"runtime": "tensorrt"})
     assert (kept.runtime, kept.streams) == ("tensorrt", 3)
@@ -129,7 +128,7 @@ def test_fields_that_do_not_go_together_are_refused() -> None:
     assert eager.layout is Layout.CHANNELS_LAST
     Deployment().require_kernels()
     Deployment().with_values({"train": "adamw"}).require_kernels()
-    with pytest.raises(ParseError, match="a training step needs an optimiser"):
+    with pytest.raises(ParseError, match="a training step needs an optimizer"):
         Deployment(mode=Mode.TRAINING).require_kernels("--mode")
 
 
@@ -229,6 +228,7 @@ def test_extents_are_added_and_said_once() -> None:
 
 
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
+    of_steps = [n for n, o in options_of(Deployment).items() if o.is_of_step]
     result = Deployment(mode=Mode.TRAINING).as_json()
     assert (result["mode"], result["layout"]) == ("training", "channels-first")
     assert set(result) == set(KEYS) - {
@@ -237,7 +237,7 @@ def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
         "threads",
         "parallel",
         "reserve",
-        *step_fields.READERS,
+        *of_steps,
     }
     step = Deployment().with_values({"train": "sgd"}).as_json()
     assert set(step) == set(KEYS) - {"batch", "seq", "threads", "parallel", "reserve"}
@@ -246,7 +246,7 @@ def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     four = Deployment().with_values({"parallel": {"tp": 4}})
     assert four.as_json()["parallel"] == four.parallel.as_json()
     assert four.parallel.as_json()["tp"] == 4
-    with pytest.raises(ParseError, match="only one device is analysed"):
+    with pytest.raises(ParseError, match="only one device is analyzed"):
         four.require_alone()
     assert (step["update"], step["checkpointing"]) == ("foreach", "none")
     assert Deployment(framework=Serving.ANY).serving is Deployment().table.serving

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import perfc
-from perfc.deployment.fields import KEYS
+from perfc.deployment import KEYS
 
 
 @pytest.mark.parametrize("function", [perfc.analyze, perfc.predict, perfc.compare, perfc.sweep])

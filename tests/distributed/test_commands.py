@@ -216,7 +216,7 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
     assert json.loads(out)["points"][0]["cost"]["parallel"]["tensor"] == 4
     code, _, err = said(capsys, "op", "matmul", "--m", "4", "--n", "4", "--k", "4")
     assert code == 2
-    assert "only one device is analysed" in err
+    assert "only one device is analyzed" in err
     assert "perfc.toml" in err
 
 

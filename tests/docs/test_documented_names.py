@@ -11,7 +11,7 @@ import pytest
 
 from perfc.cli import cli
 from perfc.commands.shared import listing
-from perfc.deployment.fields import KEYS
+from perfc.deployment import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
 # pages of benchmarks have the options of scripts

@@ -88,7 +88,7 @@ def show_bill(
     Raises:
         UsageError: runs and items are given.
     """
-    from perfc.deployment.prices import Prices, RentalTerms, region_named
+    from perfc.deployment.prices import RentalTerms, region_named
     from perfc.study.comparison import Order, compare
     from perfc.study.comparison.bill import HOST, Host
     from perfc.study.comparison.bills import BilledAmount, costs
@@ -97,7 +97,7 @@ def show_bill(
     if bill.steps is not None and bill.items is not None:
         raise click.UsageError("--runs and --items say the same: give one of them")
     prices = replace(
-        Prices.read(options.file),
+        options.prices,
         terms=member(RentalTerms, bill.terms or "on-demand", "--terms"),
         cloud=bill.cloud,
     )

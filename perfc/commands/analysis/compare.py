@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,7 +106,7 @@ def compared(
         PerfcError: an unreadable model, an invalid option or an unknown target.
     """
     from perfc.common.choice import member
-    from perfc.deployment.prices import Prices, region_named
+    from perfc.deployment.prices import region_named
     from perfc.study.comparison import Order, compare
 
     order: Order = member(Order, sort, "--sort")
@@ -127,7 +126,7 @@ def compared(
         machines,
         order=order,
         slo_s=slo_s,
-        prices=Prices.read(options.file),
+        prices=options.prices,
         region=where,
         predict=predict,
         # a predictor that does not cover a model is an error only if it was named
@@ -144,11 +143,12 @@ def settings_of(
 
     contents = options.contents
     every = ["", *_names.predictors()] if predictors == ALL else names_in(predictors) or [""]
-    ways = product(models, every, several(options.runtime), several(options.dtype))
+    runtimes, dtypes = (several(options.fields[n]) for n in ("runtime", "dtype"))
+    ways = product(models, every, runtimes, dtypes)
     for model, predictor, runtime, dtype in ways:
         # cards of predictors are fitted to runs of PyTorch, so a named one implies its runtime
         runtime = runtime or (TRAINING_DEFAULT if predictors else None)
-        typed = replace(options, runtime=runtime, dtype=dtype)
+        typed = options.replaced(runtime=runtime, dtype=dtype)
         yield ModelSetting(model, typed.deployment(is_several=True), contents, predictor)
 
 

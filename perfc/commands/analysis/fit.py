@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -49,10 +48,10 @@ def command(
     """
     from perfc.study.fit import fitted
 
-    requested = options.batch
+    requested = options.fields["batch"]
     # a size given by --dim may be that of the batch
     is_auto = requested in (None, AUTO) and not options.dims
-    options = replace(options, batch=None if requested == AUTO else requested)
+    options = options.replaced(batch=None if requested == AUTO else requested)
     report = options.report(model)
     try:
         result = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)

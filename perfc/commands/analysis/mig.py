@@ -45,7 +45,6 @@ def command(
     such slices, with the slices that two published rules would choose. The exit code is 1 if no
     slice is enough. `-t a100/3g.40gb` selects a slice in other commands.
     """
-    from perfc.deployment.prices import Prices
     from perfc.study.comparison.slices import slicing
 
     from .compare import settings_of
@@ -60,7 +59,7 @@ def command(
         settings[0],
         how.target,
         slo_s=slo_s,
-        prices=Prices.read(options.file),
+        prices=options.prices,
         predict=not no_predict,
     )
     present(result, form, output)

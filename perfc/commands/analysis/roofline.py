@@ -74,7 +74,7 @@ def command(
     name, model = sorted_names(names, model)
     notes: list[str] = []
     marks: list[Mark] = []
-    if name and options.target not in (None, name):
+    if name and options.fields["target"] not in (None, name):
         raise click.UsageError("give TARGET or --target, not both")
     how = options.deployment(also={"target": name} if name else None)
     machine = load_machine(how.target)

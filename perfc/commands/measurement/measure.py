@@ -76,9 +76,9 @@ def command(
     limit_rows = parse_top(top)
     if (model is None) == (replay is None) or (replay and (profiles or dataset)):
         raise click.UsageError("give MODEL, or --replay TRACE#ROW alone")
-    how = as_stored(replace(options, threads=None))  # the protocol below has the threads
+    how = as_stored(options.replaced(threads=None))  # the protocol below has the threads
     numbers = {"repeat": repeat, "min_time_s": min_time, "limit_s": limit, "seed": seed}
-    protocol = protocol_of(device, options.threads or "all", numbers)
+    protocol = protocol_of(device, options.fields["threads"] or "all", numbers)
     is_stated = options.is_stated("target")
     if model is None:
         show_replay(str(replay), how.target if is_stated else "", protocol, form, output)
@@ -153,8 +153,9 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     Raises:
         ParseError: the deployment differs from the stored model.
     """
+    from dataclasses import fields
+
     from perfc.deployment import Deployment
-    from perfc.deployment.fields import READERS
     from perfc.passes.runtimes import Framework
 
     how, default = options.deployment(), Deployment()
@@ -162,7 +163,7 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     chosen = ["target", "runtime", "dims"]
     if how.table.framework in (Framework.TORCH, Framework.OPENVINO):
         chosen.append("dtype")
-    for field in [f for f in READERS if f not in chosen]:
+    for field in [f.name for f in fields(how) if f.name not in chosen]:
         if getattr(how, field) != getattr(default, field):
             place = options.place(field)
             hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"

@@ -82,7 +82,7 @@ def command(
     from perfc.measuring.trace.summary import summarized
 
     limit = parse_top(top)
-    target = options.target or ""
+    target = options.fields["target"] or ""
     if prints:
         return _ncu.print_command(traces, target, arch, output, is_marked=marked)
     trace = traces[0]

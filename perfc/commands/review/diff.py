@@ -255,8 +255,9 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
         ParseError: no module, or several, fit a revision.
     """
     from perfc.common.repository import is_revision
-    from perfc.deployment.project_file import modules_in
     from perfc.frontend.reading.module_name import is_named
+
+    from ..shared.options import modules_in
 
     # a revision alone, as ``HEAD~1``: neither a file nor a model at a revision
     for name, other in ((old, new), (new, old)):

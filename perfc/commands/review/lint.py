@@ -193,7 +193,7 @@ def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, o
     """Return the deployment fields of ``[lint]`` that the command line does not set."""
     # options of the command line take precedence over the file
     of_lint = {"target": settings.target, "runtime": settings.runtime}
-    return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
+    return {k: v for k, v in of_lint.items() if v and options.fields[k] is None}
 
 
 def verdict(outcome: LintOutcome, *, exit_zero: bool) -> int:

@@ -5,19 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from perfc.deployment import OPTIONS
+from perfc.deployment.fields import AXES
 from perfc.errors import ParseError
 from perfc.ir import Module, frozen
 
 from . import options as _options
-from .deployment_option import FIELDS, SWITCHES, DeploymentOption
-from .names import Names, completed
+from .deployment_option import DeploymentOption
+from .names import completed
 from .options import axis_text, dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from perfc.api import Model, Report
     from perfc.deployment import Deployment
+    from perfc.deployment.prices import Prices
     from perfc.deployment.project_file import ProjectValues
     from perfc.frontend.reading.module_name import NamedModule
     from perfc.machine import Machine, Reserve
@@ -37,10 +41,6 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 SWITCH: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
 """Values of options that are switched on or off."""
-_AXES: Mapping[str, str] = {
-    "batch": "Batch size: first dimension of the inputs.",
-    "seq": "Sequence length: second dimension of token inputs.",
-}  # help of the options for sizes, which all models have
 _value_option = click.option(
     "--value",
     "values",
@@ -62,7 +62,7 @@ _isolated_option = click.option(
 def _axis_options() -> list[Callable[[C], C]]:
     return [
         click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=axis_text)
-        for name, words in _AXES.items()
+        for name, words in AXES.items()
     ]
 
 
@@ -71,12 +71,14 @@ def flag_of(field: str) -> str:
     return "--dim" if field == "dims" else f"--{field.replace('_', '-')}"
 
 
-def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
-    return [
-        click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
-        for field, (flags, more) in FIELDS.items()
-        if field not in present
-    ]
+def _field_options(present: Collection[str | None]) -> Iterator[Callable[[C], C]]:
+    for field, declared in OPTIONS.items():
+        flags = [*filter(None, (declared.short, flag_of(field)))]
+        if declared.is_switch:
+            flags = [f"{flag_of(field)}/--no-{flag_of(field)[2:]}"]
+        if field not in present:
+            kind = DeploymentOption
+            yield click.option(*flags, field, cls=kind, field=field, declared=declared)
 
 
 class NewValue(click.ParamType[str]):
@@ -90,10 +92,9 @@ class NewValue(click.ParamType[str]):
         """Return keys that complete the text; behind ``KEY=``, names that complete the value."""
         key, equals, _ = incomplete.partition("=")
         if not equals:
-            return completed((f"{flag_of(f)[2:]}=" for f in (*_AXES, *FIELDS)), incomplete)
-        _, more = FIELDS.get(key.replace("-", "_"), ((), {}))
-        option_type = more.get("type")
-        names = option_type.known() if isinstance(option_type, Names) else ()
+            return completed((f"{flag_of(f)[2:]}=" for f in (*AXES, *OPTIONS)), incomplete)
+        declared = OPTIONS.get(key.replace("-", "_"))
+        names = declared.names() if declared and declared.names else ()
         return completed((f"{key}={n}" for n in names), incomplete)
 
 
@@ -121,12 +122,13 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
         if not equals:
             hint = "as in --to batch=8"
             raise ParseError(f"{binding[:60]!r} is not KEY=VALUE", where="--to", hint=hint)
-        if field not in FIELDS:
+        declared = OPTIONS.get(field)
+        if declared is None:
             # any other key is the name of an extent in the model
             sizes.append(binding)
-        elif field in SWITCHES:
+        elif declared.is_switch:
             fields[field] = SWITCH.get(value, value)
-        elif field in fields and FIELDS[field][1].get("multiple"):
+        elif field in fields and declared.is_repeatable:
             fields[field] = f"{fields[field]},{value}"
         else:
             fields[field] = value
@@ -135,33 +137,20 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
 
 @frozen
 class DeploymentOptions:
-    """Deployment options as typed, by the names of the fields; None if not given."""
+    """Deployment options as typed.
 
-    target: str | None
-    runtime: str | None
-    framework: str | None
-    runtime_version: str | None
-    dtype: str | None
-    tf32: bool | None
-    layout: str | None
-    streams: str | None
-    mode: str | None
-    train: str | None
-    loss: str | None
-    update: str | None
-    freeze: str | None
-    lora_rank: str | None
-    lora: str | None
-    accumulate: str | None
-    master_weights: bool | None
-    checkpointing: str | None
-    keep: str | None
-    dropout: str | None
-    host_launch: str | None
-    reserve: str | None
-    threads: str | None
-    batch: str | None
-    seq: str | None
+    Args:
+        fields: values by the names of the fields, ``batch`` and ``seq``; None if not given.
+        dims: sizes, ``NAME=N``.
+        values: contents of inputs, ``NAME=N,…``.
+        config: project file; None for the nearest.
+        isolated: True to read no project file.
+        inputs: inputs of a PyTorch module.
+        kwargs: arguments of its class, as JSON.
+        is_jax: True if the model is a function of JAX.
+    """
+
+    fields: Mapping[str, Any]
     dims: tuple[str, ...]
     values: tuple[str, ...]
     config: Path | None
@@ -184,7 +173,7 @@ class DeploymentOptions:
         Raises:
             ParseError: the file is malformed.
         """
-        from perfc.deployment.fields import KEYS
+        from perfc.deployment import KEYS
         from perfc.deployment.project_file import ProjectValues, deployment_in
 
         if self.file is None:
@@ -194,7 +183,7 @@ class DeploymentOptions:
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """Return the extents in the form of `--dim`, including `--batch` and `--seq`."""
-        axes = (f"{name}={value}" for name in _AXES if (value := getattr(self, name)) is not None)
+        axes = (f"{name}={value}" for name in AXES if (value := self.fields.get(name)) is not None)
         return (*axes, *self.dims)
 
     def typed(self, dims: Mapping[str, int] | None = None) -> dict[str, object]:
@@ -204,7 +193,7 @@ class DeploymentOptions:
             ParseError: an invalid extent.
         """
         fields: dict[str, object] = {
-            name: value for name in FIELDS if (value := getattr(self, name)) is not None
+            name: value for name in OPTIONS if (value := self.fields.get(name)) is not None
         }
         sizes = parse_dims(self.sizes) if dims is None else dims
         return {**fields, **({"dims": sizes} if sizes else {})}
@@ -251,7 +240,7 @@ class DeploymentOptions:
     @property
     def has_several_targets(self) -> bool:
         """Return True if more than one target is named."""
-        target = self.target or self.of_file.values.get("target")
+        target = self.fields.get("target") or self.of_file.values.get("target")
         names = names_in(target) if isinstance(target, str) else []
         return len(names) > 1 or names == [EVERY]
 
@@ -267,7 +256,7 @@ class DeploymentOptions:
         several = names_in(names)
         machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
         if EVERY in several:
-            runtimes = names_in(str(self.runtime or self.of_file.values.get("runtime") or ""))
+            runtimes = names_in(str(self.value_of("runtime") or ""))
             for m in [load_machine(t.name) for t in list_machines()]:
                 if not any(runtime(r).is_excluded(m.kind, m.vendor) for r in runtimes):
                     machines.setdefault(m.path, m)
@@ -277,7 +266,7 @@ class DeploymentOptions:
 
     def place(self, field: str) -> str:
         """Return the place of a field for messages: its flag or the project file."""
-        given = self.sizes if field == "dims" else getattr(self, field, None)
+        given = self.sizes if field == "dims" else self.fields.get(field)
         is_typed = given is not None and given != ()
         if is_typed or field not in self.of_file.values:
             return flag_of(field)
@@ -292,12 +281,31 @@ class DeploymentOptions:
         """
         from perfc.machine import Reserve
 
-        given = self.reserve if self.reserve is not None else self.of_file.values.get("reserve")
-        return Reserve.parse(given, self.place("reserve"))
+        return Reserve.parse(self.value_of("reserve"), self.place("reserve"))
+
+    def value_of(self, field: str) -> Any:
+        """Return the value of a field on the command line, else in the project file; else None."""
+        typed = self.fields.get(field)
+        return self.of_file.values.get(field) if typed is None else typed
+
+    def replaced(self, **fields: Any) -> DeploymentOptions:
+        """Return the options with other values of some fields."""
+        return replace(self, fields={**self.fields, **fields})
 
     def is_stated(self, field: str) -> bool:
         """Return True if the command line or the project file sets a field."""
         return field in self.typed() or field in self.of_file.values
+
+    @property
+    def prices(self) -> Prices:
+        """Return the prices of the project file.
+
+        Raises:
+            ParseError: an invalid price.
+        """
+        from .project_prices import prices_in
+
+        return prices_in(self.file)
 
     @property
     def contents(self) -> dict[str, object]:
@@ -313,12 +321,12 @@ class DeploymentOptions:
     @property
     def has_named_axes(self) -> bool:
         """Return True if `--dim` names an axis that `--batch` or `--seq` could set."""
-        return not names_of(self.dims).isdisjoint(_AXES)
+        return not names_of(self.dims).isdisjoint(AXES)
 
     def note_axes(self, module: Module) -> None:
         """Print a note if `--dim batch=8` names no symbol of the model."""
         from perfc.common.plain_text import say
-        from perfc.deployment.extents import AXES, described, stood_for
+        from perfc.deployment.extents import described, stood_for
 
         for name in stood_for(module, dict.fromkeys(names_of(self.dims) & AXES.keys())):
             what = f"no symbol is called {name} in {described(module)}"
@@ -370,8 +378,11 @@ def deployment_options(
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        typed = {n: kwargs.pop(n) for n in DeploymentOptions.__dataclass_fields__ if n in kwargs}
-        return function(DeploymentOptions(**typed), *args, **kwargs)  # type: ignore[arg-type]
+        fields = {n: kwargs.pop(n) for n in (*OPTIONS, *AXES) if n in kwargs}
+        others: dict[str, Any] = {
+            n: kwargs.pop(n) for n in DeploymentOptions.__dataclass_fields__ if n in kwargs
+        }
+        return function(DeploymentOptions(fields, **others), *args, **kwargs)
 
     decorated: Callable[P, R] = wrapped
     present = {param.name for param in getattr(function, "__click_params__", ())}

@@ -1,19 +1,15 @@
-"""Deployment options, whose help lists the available names.
-
-The table next to this file declares them; `reads` restricts a command to some of them.
-"""
+"""Deployment options, whose help lists the available names; `reads` restricts a command to some."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
 
-from perfc.common.fitted import data_next_to
+from perfc.deployment import Deployment, Option
 
-from . import names as _names
 from .names import Names
 from .options import joined
 
@@ -31,14 +27,20 @@ class DeploymentOption(click.Option):
 
     Args:
         field: field of ``Deployment``.
-        words: help with the placeholders ``{names}`` and ``{default}``.
+        declared: its declaration.
     """
 
-    def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
+    def __init__(self, *args: Any, field: str, declared: Option) -> None:
         # with placeholders until it is printed: names and defaults need tables, which load slowly
-        more["help"] = words
-        super().__init__(*args, **more)
-        self.field, self.words = field, words
+        more: dict[str, Any] = {"help": declared.help, "hidden": declared.is_hidden}
+        if declared.metavar:
+            more["metavar"] = declared.metavar
+        if declared.names:
+            more |= {"type": Names(declared.names), "metavar": "NAME"}
+        if declared.is_repeatable:
+            more |= {"multiple": True, "callback": joined}
+        super().__init__(*args, default=None, **more)
+        self.field, self.declared = field, declared
         self.usual: Usual = dict
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -50,30 +52,10 @@ class DeploymentOption(click.Option):
         """Return the help text with names and default filled in; loads the tables on demand."""
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
         default = ""
-        if "{default}" in self.words:
+        if "{default}" in self.declared.help:
             usual = self.usual().get(self.field)
             default = f"default: {usual}" if usual else default_of(self.field)
-        return self.words.format(names=names, default=default)
-
-
-def _arguments(
-    flags: Sequence[str], names: str = "", **more: Any
-) -> tuple[Sequence[str], dict[str, Any]]:
-    """Return the flags and `click.option` arguments of an entry of the table."""
-    if names:
-        more |= {"type": Names(getattr(_names, names)), "metavar": "NAME"}
-    if more.get("multiple"):
-        more["callback"] = joined
-    return flags, more
-
-
-_TABLES: Mapping[str, Mapping[str, dict[str, Any]]] = data_next_to(__file__)
-TRAINING = frozenset(_TABLES["training"])
-"""Fields of training steps."""
-FIELDS = {name: _arguments(**entry) for part in _TABLES.values() for name, entry in part.items()}
-"""Flags and `click.option` arguments of each deployment field except the extents."""
-SWITCHES = frozenset(name for name, (flags, _) in FIELDS.items() if "/" in flags[-1])
-"""Fields that are switched on or off by two flags without a value."""
+        return self.declared.help.format(names=names, default=default)
 
 
 def by_default(usual: Usual) -> Callable[[F], F]:
@@ -129,7 +111,6 @@ def reads(
 
 def default_of(field: str) -> str:
     """Return the default of a field as text."""
-    from perfc.deployment import Deployment
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINER, TRAINING_DEFAULT
 
     # text for a field whose default depends on the model

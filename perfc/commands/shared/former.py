@@ -51,7 +51,7 @@ def new_sides(args: Sequence[str]) -> list[str]:
     >>> new_sides(["diff", "a.onnx", "--to-batch", "8", "--to-no-tf32", "--to-dim=n=4"])
     ['diff', 'a.onnx', '--to', 'batch=8', '--to', 'tf32=no', '--to', 'n=4']
     """
-    from .deployment_option import SWITCHES
+    from perfc.deployment import OPTIONS
 
     result: list[str] = []
     words = iter(args)
@@ -62,7 +62,7 @@ def new_sides(args: Sequence[str]) -> list[str]:
         key, equals, value = word.removeprefix("--to-").partition("=")
         bare = key.removeprefix("no-")
         # a switch had two flags and no value
-        if bare.replace("-", "_") in SWITCHES:
+        if (declared := OPTIONS.get(bare.replace("-", "_"))) and declared.is_switch:
             result += ["--to", f"{bare}={'yes' if bare == key else 'no'}"]
             continue
         if not equals:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from .deployment_option import SIZES, TRAINING, DeploymentOption
+from .deployment_option import SIZES, DeploymentOption
 from .listing import examples
 from .table import TABLE
 
@@ -52,7 +52,7 @@ def section_of(option: click.Parameter) -> HelpSection:
     """Return the section of an option."""
     name = flag_of(option)
     if isinstance(option, DeploymentOption):
-        return HelpSection.STEP if option.field in TRAINING else HelpSection.DEPLOYMENT
+        return HelpSection.STEP if option.declared.is_of_step else HelpSection.DEPLOYMENT
     if option.name in SIZES:
         return HelpSection.DEPLOYMENT
     return HelpSection.SHARED if name in _SHARED else HelpSection.COMMAND

@@ -84,6 +84,10 @@ def imported(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
+targets = called("perfc.deployment.fields:targets")
+"""This machine, machines and clusters."""
+precisions = called("perfc.deployment.fields:precisions")
+"""The element types and autocast modes."""
 runtimes = called("perfc.passes.runtimes:runtimes")
 """The runtimes with a fusion table."""
 conventions = called("perfc.passes.conventions:conventions")
@@ -92,44 +96,18 @@ serving_predictors = called("perfc.serving.output.published:names")
 """The installed published predictors of language models."""
 regions = called("perfc.deployment.prices:regions")
 """The regions with a known power grid."""
-optimizers = called("perfc.passes.training.optimizer:names")
+optimizers = called("perfc.deployment.step:optimizers")
 """The optimizers."""
-losses = called("perfc.passes.training.loss:names")
-"""The loss functions."""
 weight_formats = values("perfc.frontend.config:WeightFormat")
 """The weight formats of language models."""
-serving = values("perfc.passes.runtimes:Serving")
-"""The serving frameworks with measured kernels."""
-layouts = values("perfc.passes.runtimes:Layout")
-"""The layouts of feature maps."""
 orders = values("perfc.study.comparison:Order")
 """The sort keys of a comparison."""
-modes = values("perfc.deployment.fields:Mode")
-"""The execution modes."""
 terms = values("perfc.deployment.prices:RentalTerms")
 """The rental terms."""
-updates = values("perfc.passes.training.implementation:OptimizerLaunch")
-"""The optimizer implementations."""
-checkpointing = values("perfc.passes.training.implementation:RecomputePolicy")
-"""The checkpointing policies."""
 
 
 rules = called("perfc.review.lint.catalogue:codes")
 """The rule codes."""
-
-
-def targets() -> Iterable[str]:
-    """Return the name of this machine, then machines, then clusters."""
-    from perfc.machine import HOST, list_clusters, list_machines
-
-    return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
-
-
-def precisions() -> Iterable[str]:
-    """Return element types and autocast modes."""
-    from perfc.passes.precision.retype import AUTOCAST, NARROW, WIDE
-
-    return (*WIDE, *NARROW, *AUTOCAST)
 
 
 def engines() -> Iterable[str]:

@@ -100,8 +100,6 @@ def named_model(
         given = NamedModule(model, inputs, kwargs, is_jax=is_jax)
         if inputs or kwargs or file is None:
             return given
-        from perfc.deployment.project_file import modules_in
-
         return modules_in(file).get(model, given)
     if inputs or kwargs or is_jax:
         what = (
@@ -112,6 +110,20 @@ def named_model(
         hint = "package.module:function" if is_jax else "timm:resnet50"
         raise ModelError(what, hint=hint, where=model)
     return model
+
+
+def modules_in(path: Path) -> dict[str, NamedModule]:
+    """Return the PyTorch modules of the ``[[models]]`` of a file, by source and name.
+
+    Raises:
+        ParseError: an invalid value; names its line.
+    """
+    from perfc.deployment.project_file import ModelReader, read_project
+
+    tree, text, prefix = read_project(path)
+    reader = ModelReader(path, text, f"{prefix}models")
+    entries = reader.tables(tree, "models") if isinstance(tree, dict) else []
+    return dict(reader.module(i, entry) for i, entry in enumerate(entries))
 
 
 def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:

@@ -95,9 +95,10 @@ def step_of(options: DeploymentOptions) -> StepSettings:
     target = option_value(options, "target", TARGET)
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
-    seq = options.seq or ""
+    typed = options.fields["seq"]
+    seq = typed or ""
     # of a longer number only nine digits are converted, which are above any limit as well
-    if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
+    if typed is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StepSettings(
         target,
@@ -113,7 +114,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
 
 def option_value(options: DeploymentOptions, field: str, default: str) -> str:
     """Return a field from the command line, the project file or ``default``."""
-    value = getattr(options, field)
+    value = options.fields[field]
     # the command line takes precedence over the file
     if value is None:
         value = options.of_file.values.get(field)
@@ -128,11 +129,9 @@ def rank_of(options: DeploymentOptions, *, is_typed: bool = False) -> int:
     Raises:
         ParseError: an invalid rank.
     """
-    from perfc.deployment.fields import READERS
+    from perfc.deployment import OPTIONS
 
-    value: object = options.lora_rank
-    if value is None and not is_typed:
-        value = options.of_file.values.get("lora_rank")
+    value = options.fields["lora_rank"] if is_typed else options.value_of("lora_rank")
     if value is None:
         return 0
-    return int(READERS["lora_rank"](value, options.place("lora_rank")))
+    return int(OPTIONS["lora_rank"].parse(value, options.place("lora_rank")))

@@ -85,7 +85,6 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
     Raises:
         PerfcError: an invalid option or an unknown target.
     """
-    from dataclasses import replace
     from itertools import product
 
     from perfc.study.bulk.jobs import BulkSetting
@@ -95,11 +94,11 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
 
     contents = options.contents
     axes = parse_axes(options.sizes) if options.sizes else ()
-    runtimes, dtypes = (several(text) for text in (options.runtime, options.dtype))
+    runtimes, dtypes = (several(text) for text in map(options.fields.get, ("runtime", "dtype")))
     for values in product(*(axis.values for axis in axes)):
         dims = dict(zip((axis.name for axis in axes), values, strict=True))
         for runtime, dtype in product(runtimes, dtypes):
-            typed = replace(options, runtime=runtime, dtype=dtype)
+            typed = options.replaced(runtime=runtime, dtype=dtype)
             how = typed.deployment(dims=dims, is_several=True)
             words = [*(f"{k}={v}" for k, v in dims.items()), runtime or "", dtype or ""]
             for machine in options.machines(how.target):
@@ -110,13 +109,11 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
 
 def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
     """Return what all rows of a folder have in common: options that no setting names."""
-    from dataclasses import replace
-
     from perfc.common.version import __version__
 
     # rows name their target, runtime and type; a deployment needs a target, so that here it has the
     # same target for every folder
-    plain = replace(options, target=None, runtime=None, dtype=None)
+    plain = options.replaced(target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {
         "version": __version__,

@@ -33,7 +33,6 @@ from ._parallel import parallel_options
 from ._step import option_value, rank_of
 
 if TYPE_CHECKING:
-    from perfc.deployment.prices import Prices
     from perfc.serving.engine_args import EngineArgs
 
 DOCUMENTS = {
@@ -158,12 +157,12 @@ def serve(
         "runtime": runtime,
         "dtype": dtype,
         "runtime_version": version,
-        "prices": prices(options),
+        "prices": options.prices,
         "grid": region,
         "parallel": parallel,
         "lora_rank": rank,
         "sampling": sampling or "",
-        "host_launch": options.host_launch,
+        "host_launch": options.fields["host_launch"],
         "reserve": options.held_back,
     }
     report = llm(model, target, has_parts=True, **load)
@@ -242,7 +241,7 @@ def search(
         dtypes=names_in(option_value(options, "dtype", "")),
         budgets=budgets,
         runtime=option_value(options, "runtime", RUNTIME),
-        prices=prices(options),
+        prices=options.prices,
         reserve=options.held_back,
     )
     present(result, form, output)
@@ -270,10 +269,3 @@ def is_default(name: str) -> bool:
     # no source: no option of this command sets it
     source = click.get_current_context().get_parameter_source(name)
     return source in (None, ParameterSource.DEFAULT)
-
-
-def prices(options: DeploymentOptions) -> Prices:
-    """Return the prices of machines in the project file."""
-    from perfc.deployment.prices import Prices
-
-    return Prices.read(options.file)

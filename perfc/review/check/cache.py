@@ -115,7 +115,7 @@ class FigureCache:
                 (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
             write_whole(self.folder / name, json.dumps(tree).encode())
         except OSError:
-            # a project that cannot be written to is analysed every time
+            # a project that cannot be written to is analyzed every time
             self.is_used = False
 
 

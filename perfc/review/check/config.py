@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from perfc.common.repository import from_here
-from perfc.deployment import Deployment, project_file
-from perfc.deployment.fields import KEYS, with_axes
+from perfc.deployment import KEYS, Deployment, project_file
+from perfc.deployment.fields import with_axes
 from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, Report, analyze
 from perfc.common.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.deployment.fields import with_signature
+from perfc.deployment import Deployment, DeploymentKeywords, with_signature
 from perfc.deployment.prices import Offer, Prices, Region, region_named
 from perfc.deployment.prices.regions import WORLD
 from perfc.errors import ParseError, PerfcError

@@ -13,9 +13,8 @@ from itertools import product
 from typing import Any
 
 from perfc.api import Model, Report, analyze
-from perfc.deployment import Deployment
+from perfc.deployment import Deployment, with_signature
 from perfc.deployment.extents import keyed, require_ranges
-from perfc.deployment.fields import with_signature
 from perfc.deployment.reading import located
 from perfc.errors import ParseError
 from perfc.frontend.pytorch.torch_inputs import Inputs
