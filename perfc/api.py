@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords, with_signature
 from perfc.deployment.extents import keyed, require_ranges
-from perfc.deployment.fields import target_field
 from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.deployment.step import as_configured, trained_in
@@ -41,9 +40,10 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.frontend.pytorch.torch_inputs import Inputs
 
-Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
-"""PyTorch objects that can be exported."""
-Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | Exportable | Module"
+Model: TypeAlias = (
+    "str | os.PathLike[str] | bytes | onnx.ModelProto | torch.nn.Module "
+    "| torch.export.ExportedProgram | Module"
+)
 """Models that can be analyzed: path, serialized model, message, PyTorch module, IR module."""
 
 
@@ -136,7 +136,7 @@ class Report(StoredTensors, Presentation):
         Raises:
             PerfcError: as ``analyze``.
         """
-        return self.deployed(self.deployment.with_values({**target_field(target), **changed}))
+        return self.deployed(self.deployment.with_values({"target": target, **changed}))
 
     def deployed(self, how: Deployment) -> Report:
         """Analyze the same model in a deployment, reusing results as ``with_`` does.
@@ -271,7 +271,7 @@ def analyze(
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
     4089184256*batch
     """
-    how = (deployment or Deployment()).with_values({**target_field(target), **keywords})
+    how = (deployment or Deployment()).with_values({"target": target, **keywords})
     how = how.for_model(model, text_of(predictor, "predictor"))
     how.require_kernels()
     how.require_device()

@@ -43,7 +43,7 @@ class Mode(Enum):
 
 def target_name(value: object, where: str) -> str:
     """Parse the name or file of a target, which `perfc.machine` reads later."""
-    name = text_of(value, where).strip()
+    name = text_of(os.fspath(value) if isinstance(value, os.PathLike) else value, where).strip()
     if not name:
         raise ParseError("names no target", where=where, hint="`perfc targets` lists them")
     return name
@@ -151,14 +151,16 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
     """Move ``AXES`` into the extents, and the number of threads into the target.
 
     Args:
-        values: values by field name, and of ``AXES``; None means not given. ``threads`` are cores
-            of the target, by default of this machine.
+        values: values by field name, and of ``AXES``; None means not given, also for ``target``.
+            ``threads`` are cores of the target, by default of this machine.
         where: function from a key to its place in the input, for messages.
 
     Raises:
         ParseError: two sizes for one extent, or no number of threads.
     """
     fields = {name: value for name, value in values.items() if name not in AXES}
+    if fields.get("target", "") is None:
+        del fields["target"]
     given = fields.pop("threads", None)
     if given is not None and (threads := thread_count(given, where("threads"))):
         # ``host/4t`` is the slice of four threads of this machine
@@ -175,10 +177,3 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
             message = f"{name} is given as {value} and as {dims[name]}"
             raise ParseError(message, where=where(name), hint="give one of them")
     return {**fields, "dims": {**dims, **sizes}}
-
-
-def target_field(target: object) -> dict[str, object]:
-    """Return the target as a deployment field; empty if it is None."""
-    if target is None:
-        return {}
-    return {"target": os.fspath(target) if isinstance(target, os.PathLike) else target}

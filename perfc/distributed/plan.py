@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, product
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw
 from perfc.errors import ModelError, ParseError, PerfcError
@@ -23,6 +24,9 @@ from .scale import counts
 from .schedules import schedule_named, schedules
 from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_cost
 from .training import CHECKPOINTINGS, Training
+
+if TYPE_CHECKING:
+    from perfc.study.tasks import Each
 
 MICRO_BATCHES = (1, 2, 4, 8)
 """Micro-batch sizes that a search tries; users may give another one."""
@@ -38,6 +42,10 @@ MOST_SETTINGS = 20_000
 """Maximum settings of a search, which bounds its time for models with many divisors."""
 SHOWN = 12
 """Maximum rows of the Pareto front that are printed."""
+
+
+Degrees = Mapping[str, int | str]
+"""Given fields of a `Parallel` by name."""
 
 
 @record
@@ -79,11 +87,12 @@ def plan(
     gpus: int,
     training: Training,
     *,
-    fixed: Mapping[str, int | str],
+    fixed: Degrees,
     checkpointings: Sequence[RecomputePolicy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES,
     law: RunLaw | None = None,
     others: Mapping[str, RunLaw] = NO_LAWS,
+    each: Each = map,
 ) -> PlanView:
     """Return the fastest setting and the Pareto front of time and memory.
 
@@ -96,6 +105,7 @@ def plan(
         micro_batches: micro-batch sizes to choose from.
         law: fitted run overhead.
         others: fits of single frameworks, which the intervals cover.
+        each: applies a function to all settings: `map`, or elsewhere.
 
     Raises:
         ParseError: an invalid number of devices or schedule.
@@ -105,17 +115,12 @@ def plan(
     if not 1 <= gpus <= 65536:  # the limit of every degree
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
     schedule_named(str(fixed.get("schedule", ALONE.schedule)))
-    results: list[DividedStepCost] = []
-    failed: PerfcError | None = None
     settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
-    for parallel, samples, policy in islice(settings, MOST_SETTINGS):
-        setting = replace(training, micro_batch=samples, checkpointing=policy)
-        try:
-            results.append(step_cost(work, parallel, setting, law=law))
-        except PerfcError as error:
-            failed = failed or error  # the first one
+    answers = list(each(partial(cost_of, work, training, law), islice(settings, MOST_SETTINGS)))
+    results = [a for a in answers if isinstance(a, DividedStepCost)]
     if not results:
-        raise failed or undivided(work, gpus, training.seq, fixed)
+        # the error of the first setting, or there is none
+        raise next(iter(answers), None) or undivided(work, gpus, training.seq, fixed)
     fitting = [c for c in results if c.fits]
     front = tuple(covering(c, work, others) for c in pareto(fitting))
     cluster = cluster_of(work)
@@ -136,6 +141,21 @@ def plan(
     )
 
 
+def cost_of(
+    work: TrainingWork,
+    training: Training,
+    law: RunLaw | None,
+    setting: tuple[Parallel, int, RecomputePolicy],
+) -> DividedStepCost | PerfcError:
+    """Return the cost of a step in a setting, or why it has none."""
+    parallel, samples, policy = setting
+    step = replace(training, micro_batch=samples, checkpointing=policy)
+    try:
+        return step_cost(work, parallel, step, law=law)
+    except PerfcError as error:
+        return error
+
+
 def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     """Return the settings that no other beats in both time and memory, fastest first."""
     best: list[DividedStepCost] = []
@@ -148,9 +168,7 @@ def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
     return tuple(best)
 
 
-def divisions(
-    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
-) -> Iterator[Parallel]:
+def divisions(work: TrainingWork, gpus: int, seq: int, fixed: Degrees) -> Iterator[Parallel]:
     """Yield every useful division of a model among devices.
 
     Args:
@@ -195,9 +213,7 @@ def divisions(
             yield replace(parallel, **fixed)  # type: ignore[arg-type]
 
 
-def _choices(
-    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
-) -> dict[str, tuple[int, ...]]:
+def _choices(work: TrainingWork, gpus: int, seq: int, fixed: Degrees) -> dict[str, tuple[int, ...]]:
     """Return the permitted degrees of tensor, context and pipeline parallelism, by field."""
     within = cluster_of(work).gpus_per_node
     # ZeRO 2 and 3 would exchange all gradients or parameters in every micro-batch of a pipeline:
@@ -214,9 +230,7 @@ def _choices(
     }
 
 
-def undivided(
-    work: TrainingWork, gpus: int, seq: int, fixed: Mapping[str, int | str]
-) -> ModelError:
+def undivided(work: TrainingWork, gpus: int, seq: int, fixed: Degrees) -> ModelError:
     """Return the error for a device count that no permitted degrees multiply to.
 
     It lists the range of every degree under the name of its option.
@@ -225,7 +239,11 @@ def undivided(
     choices = _choices(work, gpus, seq, fixed)
     if "data" in fixed:
         choices["data"] = _given(fixed, "data", ())
-    words = [f"{names[field]} {join(degrees)}" for field, degrees in choices.items()]
+    # by the option of each: tp 1 to 8
+    words = [
+        f"{names[field]} {' to '.join(dict.fromkeys((str(each[0]), str(each[-1]))))}"
+        for field, each in choices.items()
+    ]
     message = f"no product of {', '.join(words)} {'is' if 'data' in fixed else 'divides'} {gpus}"
     hint = "given degrees stay fixed"
     if int(fixed.get("zero", 0)) > 1 and "pipeline" not in fixed:
@@ -233,23 +251,12 @@ def undivided(
     return ModelError(message, where="--gpus", hint=hint)
 
 
-def join(degrees: Sequence[int]) -> str:
-    """Return the range of degrees as text.
-
-    >>> join((1, 2, 4))
-    '1 to 4'
-    """
-    return str(degrees[0]) if len(degrees) == 1 else f"{degrees[0]} to {degrees[-1]}"
-
-
-def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
+def _given(fixed: Degrees, name: str, every: Sequence[int]) -> tuple[int, ...]:
     """Return the degree that the user set, else all permitted degrees."""
     return (int(fixed[name]),) if name in fixed else tuple(every)
 
 
-def _orders(
-    work: TrainingWork, pipeline: int, fixed: Mapping[str, int | str]
-) -> Iterator[tuple[str, int]]:
+def _orders(work: TrainingWork, pipeline: int, fixed: Degrees) -> Iterator[tuple[str, int]]:
     """Yield the pipeline schedules with the number of virtual stages."""
     if pipeline == 1:
         yield ALONE.schedule, 1

@@ -228,9 +228,7 @@ def _cost_on(
     copy_gpus = parallel.devices // parallel.data
     if gpus % copy_gpus:
         raise ParseError(f"{gpus} devices are not a multiple of {copy_gpus}", where="--gpus")
-    copies = gpus // copy_gpus
-    batch = training.batch
     # the point of the fewest devices has the given samples
-    if is_weak:
-        batch = batch * gpus // min(wanted)
-    return step_cost(work, replace(parallel, data=copies), replace(training, batch=batch), law=law)
+    batch = training.batch * gpus // min(wanted) if is_weak else training.batch
+    divided = replace(parallel, data=gpus // copy_gpus)
+    return step_cost(work, divided, replace(training, batch=batch), law=law)

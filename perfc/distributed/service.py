@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.runs.run_law import NO_LAWS, RunLaw, framework_laws, law_on
+from perfc.analyzers.runs.run_law import NO_LAWS, framework_laws, law_on
 from perfc.analyzers.runs.run_law import USUAL as USUAL_LAW
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
@@ -36,6 +36,9 @@ from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
+
+if TYPE_CHECKING:
+    from perfc.study.tasks import Each
 
 MOST_BATCH = 1 << 24
 """Maximum batch, sequence length and micro-batch; no training has more samples or tokens."""
@@ -101,8 +104,7 @@ def language_work(
     config = read_config(model)
     # QLoRA: products are in 16 bits, whatever the stored weights have
     is_frozen = lora_rank > 0 and dtype not in SINGLE_TYPES and is_packed(dtype)
-    usual = usual_type(machine.takes)
-    name = usual if is_frozen else dtype
+    name = usual_type(machine.takes) if is_frozen else dtype
     precision = training_precision(name, machine.takes)
     # 16-bit products leave it to the runtime which f32 products use TF32
     tf32 = {"tf32": Tf32.ALL, "f32": Tf32.NONE}.get(name)
@@ -136,6 +138,7 @@ def plan(
     trained_by: str = USUAL_LAW,
     reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
+    each: Each = map,
 ) -> PlanView:
     """Return the fastest training setting on ``gpus`` devices, and the Pareto front.
 
@@ -151,20 +154,19 @@ def plan(
             samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
             ``f32``, ``tf32`` and autocast they are f32 themselves.
         runtime: fusion rules; "" for the rules of published runs.
-        parallel: fixed degrees: all in a mapping, or the fields of a `Parallel` that differ from
-            the degrees of a single GPU.
+        parallel: fixed degrees: all in a mapping, or the fields of a `Parallel` other than 1.
         checkpointing: none, selective or block; "" to search for the best.
         micro_batch: samples per micro-batch; 0 to search for the best.
         trained_by: framework whose published runs correct the time.
         reserve: memory of each device to hold back, as "2GiB" or "5%".
-        lora_rank: rank of the adapters that alone are trained; 0 if all parameters are. The frozen
-            weights may have few bits then (QLoRA): ``dtype="nf4"``.
+        lora_rank: rank of adapters that alone are trained, or 0; ``dtype="nf4"`` for QLoRA then.
+        each: applies a function to all settings: `map`, or elsewhere.
 
     Raises:
         PerfcError: the model, the target or a value is invalid, or no setting is possible.
     """
     options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
-    work = _trained_work(model, target, reserve, trained_by, **options)
+    work, laws = _trained_work(model, target, reserve, trained_by, **options)
     training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
     policies = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
@@ -177,19 +179,26 @@ def plan(
         fixed=fixed,
         checkpointings=policies,
         micro_batches=(size,) if size else MICRO_BATCHES,
-        law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
-        others=single_framework_laws(work, trained_by),
+        **laws,
+        each=each,
     )
 
 
 def _trained_work(
     model: Any, target: str, reserve: str | int | Reserve, trained_by: str, **options: Any
-) -> TrainingWork:
-    """Return the work of `work_of` with the types of a trainer and memory held back."""
+) -> tuple[TrainingWork, dict[str, Any]]:
+    """Return the work of `work_of` with the types of a trainer and memory held back, and its laws.
+
+    The laws are the fitted run overhead, and the fits of single frameworks.
+    """
     work = work_of(model, target, **options)
     work.reserve = Reserve.parse(reserve)
     work.recipe = work.recipe.of_trainer(trained_by)
-    return work
+    machine, others = cluster_of(work).machine, NO_LAWS
+    # if one framework is named, its law alone counts
+    if trained_by == USUAL_LAW:
+        others = framework_laws(machine.arch, is_f32=work.recipe.dtype in SINGLE_TYPES)
+    return work, {"law": law_on(machine, work.recipe.dtype, trained_by), "others": others}
 
 
 def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
@@ -246,7 +255,7 @@ def scale(
         PerfcError: as `plan`.
     """
     options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
-    work = _trained_work(model, target, reserve, trained_by, **options)
+    work, laws = _trained_work(model, target, reserve, trained_by, **options)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     policy, tokens = named(checkpointing), work.tokens(seq)
     training = sizes(batch or 1, tokens, train, micro_batch or 1, policy, work.recipe)
@@ -262,8 +271,7 @@ def scale(
         gpus=gpus,
         is_weak=is_weak,
         is_largest=is_largest,
-        law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
-        others=single_framework_laws(work, trained_by),
+        **laws,
     )
 
 
@@ -272,14 +280,6 @@ def _fewest_samples(fixed: Parallel, training: Training, gpus: Sequence[int]) ->
     copy_gpus = fixed.devices // fixed.data
     copies = max(min(gpus, default=copy_gpus) // copy_gpus, 1)
     return copies * training.micro_batch * micro_batches_of(fixed)
-
-
-def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
-    """Return the fits of all frameworks on a model's machine; none if one framework is named."""
-    if framework != USUAL_LAW:
-        return NO_LAWS
-    arch = cluster_of(work).machine.arch
-    return framework_laws(arch, is_f32=work.recipe.dtype in SINGLE_TYPES)
 
 
 def sizes(

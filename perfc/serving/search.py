@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, product
 from operator import attrgetter
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from perfc.common.fitted import data_next_to
 from perfc.deployment.prices import Prices
@@ -30,6 +31,9 @@ from .power import price_per_million
 from .service import engine_for, llm
 from .simulation.closed_loop import StepSeconds, by_rooflines, steady_times
 from .simulation.load import Load
+
+if TYPE_CHECKING:
+    from perfc.study.tasks import Each
 
 T = TypeVar("T")
 _DATA = data_next_to(__file__)
@@ -133,10 +137,9 @@ def search(
     budgets: Sequence[int] = (),
     prices: Prices | None = None,
     reserve: Reserve = NOTHING,
+    each: Each = map,
 ) -> SearchResult:
-    """Return the cheapest setting and the Pareto front of cost against speed.
-
-    Every setting in the result is simulated by `llm`; `_estimated` rules engines out before that.
+    """Return the cheapest setting and the Pareto front of cost against speed, simulated by `llm`.
 
     Args:
         model: model to serve.
@@ -149,6 +152,7 @@ def search(
         budgets: token budgets of a step to choose from; empty for the runtime's default.
         prices: prices by machine.
         reserve: memory of each device to hold back.
+        each: applies a function to all settings that are simulated: `map`, or elsewhere.
 
     Raises:
         PerfcError: no setting can serve the model.
@@ -162,23 +166,22 @@ def search(
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
-    fitting = sum([len(settings) for _, settings in bounds])
+    every, fitting = len(USERS) * len(bounds), sum([len(settings) for _, settings in bounds])
     estimated = list(_estimated(bounds, query, slo))
     candidates = [*chain.from_iterable(estimated)]
-    within = _holding(candidates, load, slo)
-    held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
+    held = _within(_holding(candidates, load, slo), query, slo, each)
     return SearchResult(
         model.name,
         load,
         slo,
-        settings=len(USERS) * len(bounds),
-        misfits=len(USERS) * len(bounds) - fitting,
+        settings=every,
+        misfits=every - fitting,
         ruled_out=fitting - len(candidates),
         cost_unit=MONEY.format(currency) if currency else GPU_TIME,
         unpriced=tuple([name for name, price in each_price.items() if price is None]),
         cheapest=held[0] if held else None,
         pareto=tuple(held if load.rate else _faster(held, _tpot_s)),
-        others=() if load.rate else tuple(map(query.simulated, _drawn([*map(_front, estimated)]))),
+        others=() if load.rate else tuple(each(query.simulated, _drawn([*map(_front, estimated)]))),
         notes=beyond_positions(model, sum(load.longest)),
     )
 
@@ -187,18 +190,24 @@ def _drawn(fronts: Sequence[Sequence[ServingSetting]]) -> Sequence[ServingSettin
     """Return some settings of each engine's front, spread evenly, for the chart."""
     points = min(OF_ENGINE, math.ceil(MOST_DRAWN / max(1, len(fronts))))
     # evenly spaced along each front, so that its shape shows
-    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]]
-    return some[:MOST_DRAWN]
+    return [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]][
+        :MOST_DRAWN
+    ]
 
 
-def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
+def _within(
+    candidates: Sequence[ServingSetting], query: _Query, slo: Slo, each: Each
+) -> list[ServingReport]:
     """Return the simulated reports within the limits, cheapest first."""
-    reports = [r for s in _front(candidates)[:MOST_CHECKED] if holds(r := query(s), slo)]
-    if not reports:
-        # the steady-state model is optimistic for full engines: try emptier ones too
-        by_cost = sorted(candidates, key=attrgetter("cost"))
-        step = max(1, len(by_cost) // MOST_CHECKED)
-        reports = [r for s in by_cost[::step] if holds(r := query(s), slo)]
+    if query.load.rate:
+        # a fleet grows step by step: one task
+        choose = partial(fleets, query=query, slo=slo, most=MOST_CHECKED)
+        return next(iter(each(choose, [candidates])))
+    by_cost = sorted(candidates, key=attrgetter("cost"))
+    # the steady-state model is optimistic for full engines: then emptier ones are tried too
+    for tried in _front(candidates), by_cost[:: max(1, len(by_cost) // MOST_CHECKED)]:
+        if reports := [r for r in each(query, tried[:MOST_CHECKED]) if holds(r, slo)]:
+            break
     return sorted(reports, key=lambda r: cost_of(r, is_priced=query.is_priced))
 
 
@@ -291,7 +300,7 @@ def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Itera
     published = precision_of(model.dtype, model.quantization, "", "").weights
     for form, vendor in NARROW:
         is_supported = machine.kind != "cpu" and vendor in ("", machine.vendor)
-        code = form.multiplied.code if form.multiplied is not None else ""
+        code = getattr(form.multiplied, "code", "")
         if form.bits < published.bits and is_supported and not lacks(machine, kind, code):
             yield form.value
 

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
@@ -17,12 +16,14 @@ import click
 from perfc.common.choice import member
 from perfc.ir import frozen
 
-from ..shared.prelude import DeploymentOptions, present
+from ..shared.prelude import DeploymentOptions
 from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.study.comparison import ModelSetting
+    from perfc.study.comparison.bills import Costs
+    from perfc.study.tasks import Each
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,18 +73,17 @@ def bill_options(function: Callable[P, R]) -> Callable[P, R]:
     return table_options("bill")(wrapped)
 
 
-def show_bill(
+def billed(
     options: DeploymentOptions,
     settings: Sequence[ModelSetting],
     machines: tuple[Machine, ...],
     bill: BillOptions,
     region: str | None,
-    form: str,
-    output: Path | None,
     *,
     predict: bool,
-) -> int:
-    """Write the bill of all runs, with the price of each known offer.
+    each: Each,
+) -> Costs:
+    """Return the bill of all runs, with the price of each known offer.
 
     Raises:
         UsageError: runs and items are given.
@@ -107,12 +107,18 @@ def show_bill(
         host = Host(bill.host_power, bill.host_power, bill.host_power, "as given")
     where = region_named(region or "world")
     comparison = compare(
-        settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=predict
+        settings,
+        machines,
+        order=Order.GIVEN,
+        prices=prices,
+        region=where,
+        predict=predict,
+        each=each,
     )
     # without --runs, a language model is billed by input and output tokens, also with --items
     if bill.steps is None:
         comparison = by_tokens(comparison, settings, machines, prices, bill.osl)
-    result = costs(
+    return costs(
         comparison,
         machines,
         BilledAmount(bill.steps, bill.items),
@@ -121,5 +127,3 @@ def show_bill(
         pue=bill.pue,
         power_limit_w=math.inf if bill.power_limit is None else bill.power_limit,
     )
-    present(result, form, output)
-    return 0

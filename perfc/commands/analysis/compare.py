@@ -22,7 +22,8 @@ from ..shared.prelude import (
     result_options,
 )
 from ..shared.table import table_options
-from ._bill import BillOptions, bill_options, show_bill
+from ..shared.workers import dask_option, workers
+from ._bill import BillOptions, bill_options, billed
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule
@@ -45,6 +46,7 @@ DOCUMENTS = {
 @model_options
 @table_options("compare")
 @bill_options
+@dask_option
 @result_options
 @color_option
 def command(
@@ -56,6 +58,7 @@ def command(
     predictors: str,
     no_predict: bool,
     bill: BillOptions,
+    dask: str,
     form: str,
     output: Path | None,
 ) -> int:
@@ -76,7 +79,10 @@ def command(
         settings = list(settings_of(options, [options.named(m) for m in models], predictors))
         machines = machines_of(options, settings)
         predict = not no_predict
-        return show_bill(options, settings, machines, bill, region, form, output, predict=predict)
+        with workers(dask) as each:
+            result = billed(options, settings, machines, bill, region, predict=predict, each=each)
+        present(result, form, output)
+        return 0
     comparison = compared(
         options,
         models,
@@ -85,6 +91,7 @@ def command(
         region=region,
         predict=not no_predict,
         predictors=predictors,
+        dask=dask,
     )
     present(comparison, form, output)
     return 0 if comparison.holds else FINDINGS
@@ -99,6 +106,7 @@ def compared(
     region: str | None = None,
     predict: bool = True,
     predictors: str = "",
+    dask: str = "",
 ) -> Comparison:
     """Return the requested comparison.
 
@@ -121,17 +129,19 @@ def compared(
         for model in models:
             options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
     where = None if region is None else region_named(region)
-    return compare(
-        settings,
-        machines,
-        order=order,
-        slo_s=slo_s,
-        prices=options.prices,
-        region=where,
-        predict=predict,
-        # a predictor that does not cover a model is an error only if it was named
-        skip=predictors == ALL,
-    )
+    with workers(dask) as each:
+        return compare(
+            settings,
+            machines,
+            order=order,
+            slo_s=slo_s,
+            prices=options.prices,
+            region=where,
+            predict=predict,
+            # a predictor that does not cover a model is an error only if it was named
+            skip=predictors == ALL,
+            each=each,
+        )
 
 
 def settings_of(
@@ -143,21 +153,11 @@ def settings_of(
 
     contents = options.contents
     every = ["", *_names.predictors()] if predictors == ALL else names_in(predictors) or [""]
-    runtimes, dtypes = (several(options.fields[n]) for n in ("runtime", "dtype"))
-    ways = product(models, every, runtimes, dtypes)
-    for model, predictor, runtime, dtype in ways:
+    for model, predictor, way in product(models, every, options.ways()):
         # cards of predictors are fitted to runs of PyTorch, so a named one implies its runtime
-        runtime = runtime or (TRAINING_DEFAULT if predictors else None)
-        typed = options.replaced(runtime=runtime, dtype=dtype)
+        runtime = way.fields["runtime"] or (TRAINING_DEFAULT if predictors else None)
+        typed = way.replaced(runtime=runtime)
         yield ModelSetting(model, typed.deployment(is_several=True), contents, predictor)
-
-
-def several(text: str | None) -> Sequence[str | None]:
-    """Split comma-separated values of an option; a single None if it is not given.
-
-    Text without a name, such as ",", is returned whole, so that the error shows it.
-    """
-    return [None] if text is None else names_in(text) or [text]
 
 
 def machines_of(

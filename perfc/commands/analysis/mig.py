@@ -18,6 +18,7 @@ from ..shared.prelude import (
     result_options,
 )
 from ..shared.table import table_options
+from ..shared.workers import dask_option, workers
 
 FINDINGS = 1
 """Exit code if no slice is large and fast enough."""
@@ -29,6 +30,7 @@ DOCUMENTS = {"mig": "perfc.study.comparison.slices:Slicing"}
 @click.argument("model", type=click.Path())
 @model_options
 @table_options("mig")
+@dask_option
 @result_options
 @color_option
 def command(
@@ -36,6 +38,7 @@ def command(
     model: str,
     slo: str | None,
     no_predict: bool,
+    dask: str,
     form: str,
     output: Path | None,
 ) -> int:
@@ -55,12 +58,14 @@ def command(
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
     slo_s = None if slo is None else seconds_of(slo, "--slo", is_limit=True)
-    result = slicing(
-        settings[0],
-        how.target,
-        slo_s=slo_s,
-        prices=options.prices,
-        predict=not no_predict,
-    )
+    with workers(dask) as each:
+        result = slicing(
+            settings[0],
+            how.target,
+            slo_s=slo_s,
+            prices=options.prices,
+            predict=not no_predict,
+            each=each,
+        )
     present(result, form, output)
     return 0 if result.smallest is not None else FINDINGS

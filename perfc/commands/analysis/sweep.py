@@ -18,6 +18,7 @@ from ..shared.prelude import (
     result_options,
 )
 from ..shared.table import table_options
+from ..shared.workers import dask_option, workers
 
 DOCUMENTS = {"sweep": "perfc.study.sweep.results:Sweep"}
 """JSON document of the command, and the type that defines its schema."""
@@ -26,6 +27,7 @@ DOCUMENTS = {"sweep": "perfc.study.sweep.results:Sweep"}
 @grouped_command("sweep")
 @click.argument("model", type=click.Path())
 @table_options("sweep")
+@dask_option
 @result_options
 @model_options
 def command(
@@ -34,6 +36,7 @@ def command(
     top: int,
     slo: str | None,
     no_predict: bool,
+    dask: str,
     form: str,
     output: Path | None,
 ) -> None:
@@ -56,7 +59,8 @@ def command(
     # one analysis, at the first point and on the first machine: its formulas are evaluated at
     # the other points and on the other machines
     report = options.report(model, replace(how, target=str(machines[0].path)))
-    result = sweep(report, axes, machines, top=top, predict=not no_predict)
+    with workers(dask) as each:
+        result = sweep(report, axes, machines, top=top, predict=not no_predict, each=each)
     # in other formats than text, standard output has the document alone
     for line in within(result, seconds_of(slo, "--slo", is_limit=True)) if slo else ():
         say(line, is_error=form != "text")

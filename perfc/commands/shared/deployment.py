@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -292,6 +293,25 @@ class DeploymentOptions:
         """Return the options with other values of some fields."""
         return replace(self, fields={**self.fields, **fields})
 
+    def ways(self) -> Iterator[DeploymentOptions]:
+        """Yield the options with each named runtime and precision."""
+        for runtime, dtype in product(*map(several, map(self.fields.get, ("runtime", "dtype")))):
+            yield self.replaced(runtime=runtime, dtype=dtype)
+
+    def sized_ways(self) -> Iterator[tuple[dict[str, int], DeploymentOptions]]:
+        """Yield each combination of sizes with each of `ways`.
+
+        Raises:
+            ParseError: an invalid range.
+        """
+        from perfc.study.sweep.axes import parse_axes
+
+        axes = parse_axes(self.sizes) if self.sizes else ()
+        for values in product(*(axis.values for axis in axes)):
+            yield from (
+                ({a.name: v for a, v in zip(axes, values, strict=True)}, w) for w in self.ways()
+            )
+
     def is_stated(self, field: str) -> bool:
         """Return True if the command line or the project file sets a field."""
         return field in self.typed() or field in self.of_file.values
@@ -369,6 +389,14 @@ class DeploymentOptions:
                 if f"no symbol {name!r}" in error.message:
                     error.hint = f"{error.hint}; {self.of_file.place('dims')} gives it"
             raise
+
+
+def several(text: str | None) -> Sequence[str | None]:
+    """Split comma-separated values of an option; a single None if it is not given.
+
+    Text without a name, such as ",", is returned whole, so that the error shows it.
+    """
+    return [None] if text is None else names_in(text) or [text]
 
 
 def deployment_options(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-
-from perfc.common.durations import seconds_of
-from perfc.errors import ParseError
 
 from ..shared.prelude import (
     DeploymentOptions,
@@ -18,10 +16,11 @@ from ..shared.prelude import (
 )
 from ..shared.progress import ProgressLine
 from ..shared.table import table_options
+from ..shared.workers import dask_option, runner_of
 
 if TYPE_CHECKING:
     from perfc.study.bulk.jobs import BulkSetting
-    from perfc.study.bulk.run import BulkResult, Run
+    from perfc.study.bulk.run import BulkResult
 
 INCOMPLETE = 3
 """Exit code under ``--strict`` if a model has no answer."""
@@ -33,6 +32,7 @@ FAILED, ALL_FAILED = 1, 2
 @click.argument("models", metavar="MODELS...", nargs=-1, required=True)
 @deployment_options
 @table_options("bulk")
+@dask_option
 def command(
     options: DeploymentOptions,
     models: tuple[str, ...],
@@ -41,9 +41,9 @@ def command(
     workers: int | None,
     timeout: str,
     worker_memory: str,
-    dask: str,
     no_predict: bool,
     strict: bool,
+    dask: str,
 ) -> int:
     """Analyze many MODELS: `perfc bulk models -t a100,h100 --batch 1,8 -o out`.
 
@@ -54,19 +54,20 @@ def command(
     model failed, 2 if all did.
     """
     from perfc.common.plain_text import say
+    from perfc.kernels.backends.host import processors
+    from perfc.study.bulk.answers import answered
     from perfc.study.bulk.jobs import Shard
     from perfc.study.bulk.run import bulk
 
     settings = tuple(settings_of(options))
     part = Shard.parse(shard)
+    runner = runner_of(dask, workers or len(processors()), timeout, worker_memory)
     with ProgressLine() as line:
         outcome = bulk(
             models,
             settings,
             folder,
-            runner(
-                settings, not no_predict, workers, timeout=timeout, memory=worker_memory, dask=dask
-            ),
+            partial(answered, runner=runner, settings=settings, predict=not no_predict),
             shard=part,
             options=shared_options(options, not no_predict),
             on_model=line.show,
@@ -85,26 +86,16 @@ def settings_of(options: DeploymentOptions) -> Iterator[BulkSetting]:
     Raises:
         PerfcError: an invalid option or an unknown target.
     """
-    from itertools import product
-
     from perfc.study.bulk.jobs import BulkSetting
-    from perfc.study.sweep.axes import parse_axes
-
-    from ..analysis.compare import several
 
     contents = options.contents
-    axes = parse_axes(options.sizes) if options.sizes else ()
-    runtimes, dtypes = (several(text) for text in map(options.fields.get, ("runtime", "dtype")))
-    for values in product(*(axis.values for axis in axes)):
-        dims = dict(zip((axis.name for axis in axes), values, strict=True))
-        for runtime, dtype in product(runtimes, dtypes):
-            typed = options.replaced(runtime=runtime, dtype=dtype)
-            how = typed.deployment(dims=dims, is_several=True)
-            words = [*(f"{k}={v}" for k, v in dims.items()), runtime or "", dtype or ""]
-            for machine in options.machines(how.target):
-                name = " ".join(filter(None, (machine.name, *words)))
-                on_target = how.with_values({"target": str(machine.path)})
-                yield BulkSetting(name, on_target, contents)
+    for dims, way in options.sized_ways():
+        how = way.deployment(dims=dims, is_several=True)
+        chosen = (way.fields["runtime"], way.fields["dtype"])
+        words = [*(f"{k}={v}" for k, v in dims.items()), *filter(None, chosen)]
+        for machine in options.machines(how.target):
+            on_target = how.with_values({"target": str(machine.path)})
+            yield BulkSetting(" ".join((machine.name, *words)), on_target, contents)
 
 
 def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
@@ -121,38 +112,6 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
         "value": repr(options.contents),
         "predictions": str(predict),
     }
-
-
-def runner(
-    settings: Sequence[BulkSetting],
-    predict: bool,
-    workers: int | None,
-    timeout: str,
-    memory: str,
-    dask: str,
-) -> Run:
-    """Return the function that answers jobs: a pool of processes, or a Dask cluster.
-
-    Raises:
-        PerfcError: an invalid time or size.
-    """
-    from functools import partial
-
-    from perfc.kernels.backends.host import processors
-    from perfc.machine import Reserve
-    from perfc.study.bulk.pool import WorkerLimits, pooled
-
-    if dask:
-        from perfc.study.bulk.cluster import distributed
-
-        return partial(distributed, address=dask, settings=settings, predict=predict)
-    memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
-    # 0 for a share of the memory, such as 5%, which a worker's limit cannot be
-    if not memory_bytes:
-        raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
-    limits = WorkerLimits(seconds_of(timeout, "--timeout", is_limit=True), memory_bytes)
-    count = workers or len(processors())
-    return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
 
 
 def summary(outcome: BulkResult) -> str:

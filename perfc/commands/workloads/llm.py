@@ -29,6 +29,7 @@ from ..shared.prelude import (
     result_options,
 )
 from ..shared.table import table_options
+from ..shared.workers import dask_option, workers
 from ._parallel import parallel_options
 from ._step import option_value, rank_of
 
@@ -201,6 +202,7 @@ def single_target(options: DeploymentOptions) -> str:
 @by_default(usual_of_search)
 @reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
+@dask_option
 @result_options
 @color_option
 def search(
@@ -210,6 +212,7 @@ def search(
     slo: str,
     budgets: tuple[int, ...],
     expert_skew: float | None,
+    dask: str,
     form: str,
     output: Path | None,
     **load: Any,
@@ -233,17 +236,19 @@ def search(
     # a search finds the concurrency; 1 is a placeholder where no rate of arrivals is given
     requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
-    result = find_cheapest(
-        with_skew(decoder_of(model), expert_skew),
-        machines,
-        requested,
-        replace(Slo.parse(slo), **limits),
-        dtypes=names_in(option_value(options, "dtype", "")),
-        budgets=budgets,
-        runtime=option_value(options, "runtime", RUNTIME),
-        prices=options.prices,
-        reserve=options.held_back,
-    )
+    with workers(dask) as each:
+        result = find_cheapest(
+            with_skew(decoder_of(model), expert_skew),
+            machines,
+            requested,
+            replace(Slo.parse(slo), **limits),
+            dtypes=names_in(option_value(options, "dtype", "")),
+            budgets=budgets,
+            runtime=option_value(options, "runtime", RUNTIME),
+            prices=options.prices,
+            reserve=options.held_back,
+            each=each,
+        )
     present(result, form, output)
     return FINDINGS if result.cheapest is None else 0
 

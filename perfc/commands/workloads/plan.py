@@ -12,6 +12,7 @@ from perfc.errors import ParseError
 
 from ..shared.prelude import DeploymentOptions, grouped_command, present
 from ..shared.table import table_options
+from ..shared.workers import dask_option, workers
 from ._step import step_of, step_options
 
 DOCUMENTS = {
@@ -32,6 +33,7 @@ OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
 @grouped_command("plan")
 @click.argument("model", metavar="MODEL")
 @table_options("plan")
+@dask_option
 @step_options
 def command(
     options: DeploymentOptions,
@@ -44,6 +46,7 @@ def command(
     strong: bool,
     micro_batch: int,
     trained_by: str,
+    dask: str,
     form: str,
     output: Path | None,
 ) -> None:
@@ -73,14 +76,10 @@ def command(
         fits = any(p.cost is not None and p.cost.fits for p in curve.points)
     else:
         batch = GLOBAL_BATCH if global_batch is None else global_batch
-        best = plan(
-            given,
-            one_number(gpus, strong=strong),
-            how.target,
-            batch=batch,
-            checkpointing=how.checkpointing,
-            **common,
-        )
+        count = one_number(gpus, strong=strong)
+        with workers(dask) as each:
+            common |= {"batch": batch, "checkpointing": how.checkpointing, "each": each}
+            best = plan(given, count, how.target, **common)
         present(best, form, output)
         fits = best.best is not None
     if not fits:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.api import Report
 from perfc.common.whole_file import file_digest
@@ -15,6 +16,9 @@ from perfc.study.comparison import ModelSetting, Row
 from perfc.study.comparison.fields import ROW, types
 
 from .jobs import BulkSetting, ModelJob
+
+if TYPE_CHECKING:
+    from ..tasks import Runner
 
 Answer = Mapping[str, Any]
 """One row of the result."""
@@ -68,6 +72,36 @@ class ModelAnswers:
                 yield identity(job, name, reason(error))
             else:
                 yield {name: data[name] for name in COLUMNS} | identity(job, name)
+
+
+def answered(
+    jobs: Iterable[ModelJob], runner: Runner, settings: Sequence[BulkSetting], *, predict: bool
+) -> Iterator[tuple[ModelJob, list[Answer]]]:
+    """Yield each job with its rows, in the order in which they finish.
+
+    Args:
+        jobs: models to answer.
+        runner: runs the jobs.
+        settings: all settings of the run.
+        predict: predict times; otherwise use measured rates.
+    """
+    for outcome in runner(partial(rows_of, tuple(settings), predict), jobs):
+        job, error = outcome.task, outcome.error
+        failed: list[Answer] = [identity(job, name, str(error)) for name in job.settings]
+        yield job, failed if outcome.result is None else outcome.result
+
+
+def rows_of(settings: tuple[BulkSetting, ...], predict: bool, job: ModelJob) -> list[Answer]:
+    """Return the rows of a job; this runs in a process of the runner."""
+    # processes are used again, on a cluster also for runs with other settings
+    key = repr((settings, predict))
+    if key not in _ANSWERS:
+        _ANSWERS[key] = ModelAnswers(settings, predict=predict)
+    return _ANSWERS[key].of(job)
+
+
+_ANSWERS: dict[str, ModelAnswers] = {}
+"""Answers of this process by settings; they remember models of equal content."""
 
 
 def content_of(job: ModelJob) -> str:

@@ -1,7 +1,6 @@
 """Answer all models of a shard and write the rows to its Parquet file.
 
-``perfc bulk`` calls `bulk` with a function that answers jobs: `pool.pooled` or
-`cluster.distributed`.
+``perfc bulk`` calls `bulk` with `answers.answered` on a pool or a cluster.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
@@ -27,8 +28,7 @@ from .bill import HOST, Bill, Host
 from .order import LimitStatus, Order
 
 if TYPE_CHECKING:
-    pass
-
+    from ..tasks import Each
 
 MILLION = 1e6
 """Number of images, tokens or runs that prices and carbon refer to."""
@@ -300,6 +300,43 @@ class Comparison(Result):
         return currencies.pop() if len(currencies) == 1 else ""
 
 
+@dataclass
+class RowMaker:
+    """Makes the row of a setting on a machine, from the last report where it can be reused.
+
+    Args:
+        prices: prices of the project.
+        region: region of the electricity; the world average if None.
+        slo_s: maximum time of a run.
+        predict: predict times; otherwise use measured rates.
+        skip: return why a predictor does not cover a model, instead of raising.
+        last: last setting with its report; it does not leave the process.
+    """
+
+    prices: Prices
+    region: Region | None
+    slo_s: float | None
+    predict: bool
+    skip: bool
+    last: tuple[ModelSetting, Report] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowMaker, (self.prices, self.region, self.slo_s, self.predict, self.skip)
+
+    def __call__(self, task: tuple[ModelSetting, Machine]) -> Row | str:
+        """Return the row, or the reason why there is none."""
+        setting, machine = task
+        known = self.last[1] if self.last and setting.continues(self.last[0]) else None
+        try:
+            report = setting.report(machine, known)
+            self.last = setting, report
+            return Row.of(report, self.prices, self.region, self.slo_s, predict=self.predict)
+        except PerfcError as error:
+            if not (self.skip and setting.predictor):
+                raise
+            return error.reason.removeprefix(f"{setting.predictor}: ")
+
+
 def compare(
     settings: Sequence[ModelSetting],
     machines: Sequence[Machine],
@@ -310,8 +347,9 @@ def compare(
     region: Region | None = None,
     predict: bool = True,
     skip: bool = False,
+    each: Each = map,
 ) -> Comparison:
-    """Analyze every setting on every machine; a model is read once per setting.
+    """Analyze every setting on every machine; here, a model is read once per setting.
 
     Args:
         settings: models with their deployments.
@@ -322,28 +360,20 @@ def compare(
         region: region of the electricity; the world average if None.
         predict: predict times; otherwise use measured rates.
         skip: leave out predictors that do not cover a model, instead of raising.
+        each: applies a function to all settings and machines: `map`, or elsewhere.
 
     Raises:
         PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
     """
+    make = RowMaker(prices or Prices(), region, slo_s, predict, skip)
     rows: list[Row] = []
     left_out: dict[str, dict[str, None]] = {}  # predictors in order, by the reason
-    report: Report | None = None
-    for i, setting in enumerate(settings):
-        # the first setting is compared with itself: there is no report yet
-        if not setting.continues(settings[max(i - 1, 0)]):
-            report = None
-        for machine in machines:
-            try:
-                report = setting.report(machine, report)
-                row = Row.of(report, prices or Prices(), region, slo_s, predict=predict)
-            except PerfcError as error:
-                if not (skip and setting.predictor):
-                    raise
-                reason = error.reason.removeprefix(f"{setting.predictor}: ")
-                left_out.setdefault(reason, {})[setting.predictor] = None
-                continue
-            rows.append(row)
+    tasks = list(product(settings, machines))
+    for (setting, _), answer in zip(tasks, each(make, tasks), strict=True):
+        if isinstance(answer, Row):
+            rows.append(answer)
+        else:
+            left_out.setdefault(answer, {})[setting.predictor] = None
     omitted = tuple(f"{', '.join(names)}: {reason}" for reason, names in left_out.items())
     result = Comparison(tuple(rows), order, slo_s, predict, region, omitted)
     if order is Order.PRICE and not result.currency:

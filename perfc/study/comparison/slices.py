@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from perfc.api import analyze
 from perfc.deployment.prices import Prices
@@ -23,6 +23,9 @@ from perfc.view.result import Result
 
 from .order import LimitStatus, Order
 from .rows import Comparison, ModelSetting, Row, compare
+
+if TYPE_CHECKING:
+    from ..tasks import Each
 
 QUARTERS = 4
 """Number of profiles in the rule of the dissertation, one for each quarter of utilization."""
@@ -132,6 +135,7 @@ def slicing(
     slo_s: float | None = None,
     prices: Prices | None = None,
     predict: bool = True,
+    each: Each = map,
 ) -> Slicing:
     """Analyze a model on a card and on all of its slices.
 
@@ -153,6 +157,7 @@ def slicing(
         slo_s=slo_s,
         prices=prices,
         predict=predict,
+        each=each,
     )
     whole_row, *slice_rows = comparison.rows
     report = analyze(

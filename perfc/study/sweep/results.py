@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir import record
@@ -15,7 +14,6 @@ from .axes import Axis
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import RunEstimate
-    from perfc.api import Report
 
 
 class Regime(Enum):
@@ -43,7 +41,7 @@ class Point:
         memory_bytes: device memory of the process: weights, activations, context.
         fits: True if that fits into the memory of the machine.
         regime: regime that takes most of the sustained time.
-        report: analysis at the point, which predicts on demand; None for rooflines only.
+        predicted: prediction of `perfc analyze` at the point; None for rooflines only.
     """
 
     dims: Mapping[str, int]
@@ -56,12 +54,7 @@ class Point:
     memory_bytes: int
     fits: bool
     regime: Regime
-    report: Report | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def predicted(self) -> RunEstimate | None:
-        """Return the prediction of `perfc analyze` at the point; None without predictions."""
-        return None if self.report is None else self.report.prediction.total
+    predicted: RunEstimate | None = field(default=None, repr=False, compare=False)
 
     @property
     def time_s(self) -> float:

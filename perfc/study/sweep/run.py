@@ -7,10 +7,11 @@ all sizes, unless a symbol was bound to one value while it was read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.api import Model, Report, analyze
 from perfc.deployment import Deployment, with_signature
@@ -18,7 +19,7 @@ from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.reading import located
 from perfc.errors import ParseError
 from perfc.frontend.pytorch.torch_inputs import Inputs
-from perfc.ir import evaluate
+from perfc.ir import evaluate, record
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import KernelTable
@@ -37,6 +38,9 @@ from .axes import Axis, Sizes, axes_of
 from .results import Crossover, Point, Regime, SizeLimit, Sweep
 from .search import largest, merged_spans
 
+if TYPE_CHECKING:
+    from ..tasks import Each
+
 _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
 """Ceilings of memory; a kernel under another is limited by computation."""
 
@@ -50,7 +54,7 @@ class Evaluator:
         machine: the target.
         sizing: constraints between the sizes of the report's module.
         swept: keys of the swept symbols.
-        predicts: True if points can predict.
+        predicts: True if points predict.
     """
 
     report: Report
@@ -138,7 +142,7 @@ class Evaluator:
             memory_bytes=memory.total_bytes,
             fits=memory.fits is not False,
             regime=regime_of(kernels),
-            report=report if self.predicts else None,
+            predicted=report.prediction.total if self.predicts else None,
         )
         return point, kernels
 
@@ -160,6 +164,40 @@ def operators(kernels: Sequence[KernelBound]) -> Sequence[KernelBound]:
     return [b for b in kernels if b.kernel.helper is None]
 
 
+@record
+class Line:
+    """Points along one symbol on one machine, with the other symbols fixed.
+
+    Args:
+        points: the model at each value.
+        crossovers: regimes of the model and of its longest kernels.
+        capacity: largest value that fits; None where the memory is unknown.
+    """
+
+    points: tuple[Point, ...]
+    crossovers: tuple[Crossover, ...]
+    capacity: SizeLimit | None
+
+
+def line_of(
+    ask: Callable[[], Report],
+    along: Axis,
+    swept: frozenset[str],
+    top: int,
+    predict: bool,
+    task: tuple[Machine, Mapping[str, int]],
+) -> Line:
+    """Return the line along a symbol on a machine, at fixed values of the other symbols."""
+    report, (machine, fixed) = ask(), task
+    # the source is both to be typed and typed
+    sizing = Sizing(report.source, report.source)
+    evaluator = Evaluator(report, machine, sizing, swept, predict)
+    line, capacity = SymbolLine(evaluator, along, fixed), None
+    if evaluator.capacity is not None and not evaluator.is_fixed:
+        capacity = line.capacity(evaluator.capacity.usable_bytes)
+    return Line(tuple(line.points), tuple(line.crossovers(top)), capacity)
+
+
 def sweep(
     report: Report,
     axes: Sequence[Axis],
@@ -167,6 +205,7 @@ def sweep(
     *,
     top: int = 5,
     predict: bool = True,
+    each: Each = map,
 ) -> Sweep:
     """Evaluate the report's formulas at every combination of ``axes`` on every machine.
 
@@ -175,33 +214,30 @@ def sweep(
         axes: symbols and their values; regimes are tracked along the first with several values.
         machines: targets.
         top: number of longest kernels whose regimes are tracked too.
-        predict: let points predict on demand; otherwise only the roofline is evaluated.
+        predict: predict each point; otherwise only the roofline is evaluated.
+        each: applies a function to all lines of points: `map`, or elsewhere.
     """
-    points: list[Point] = []
-    crossovers: list[Crossover] = []
-    capacities: list[SizeLimit] = []
     # the first axis with several values is the line; others are fixed along it
     along = next((a for a in axes if len(a.values) > 1), axes[0])
     others = [a for a in axes if a is not along]
     swept = frozenset(keyed(report.source, {a.name: 0 for a in axes}) or ())
-    sizing = Sizing(report.source, report.source)  # the source is both to be typed and typed
-    for machine in machines:
-        evaluator = Evaluator(report, machine, sizing, swept, predict)
-        for values in product(*(a.values for a in others)):
-            fixed = {a.name: v for a, v in zip(others, values, strict=True)}
-            line = SymbolLine(evaluator, along, fixed)
-            points += line.points
-            crossovers += line.crossovers(top)
-            if evaluator.capacity is not None and not evaluator.is_fixed:
-                capacities.append(line.capacity(evaluator.capacity.usable_bytes))
+    fixed = [
+        {a.name: v for a, v in zip(others, values, strict=True)}
+        for values in product(*(a.values for a in others))
+    ]
+    tasks = list(product(machines, fixed))
+    # a report stays here: other processes analyze the model again
+    again = {n: getattr(report, n) for n in ("deployment", "values", "predictor")}
+    ask = (lambda: report) if each is map else partial(analyze, report.model, **again)
+    lines = list(each(partial(line_of, ask, along, swept, top, predict), tasks))
     assumed = {n: v for n, v in report.env.items() if n not in swept and n not in report.given}
     return Sweep(
         report.path,
         tuple(axes),
         assumed,
-        tuple(points),
-        tuple(crossovers),
-        tuple(capacities),
+        tuple(point for line in lines for point in line.points),
+        tuple(crossover for line in lines for crossover in line.crossovers),
+        tuple(line.capacity for line in lines if line.capacity is not None),
         report.source.labels,
     )
 

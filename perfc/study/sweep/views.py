@@ -30,7 +30,7 @@ MAX_ROWS = 24
 def document(sweep: Sweep) -> Document:
     """Return points, their times as bars, and regimes and memory in words."""
     shown = thinned(sweep)
-    how = "at sustained rates" if sweep.points[0].report is None else "predicted"
+    how = "at sustained rates" if sweep.points[0].predicted is None else "predicted"
     words = [f"time is {how}; 'limited by' is the largest part of the sustained time"]
     if len(shown) < len(sweep.points):
         words.append(f"{len(shown)} of {len(sweep.points)} points; --output-format csv has all")
@@ -92,7 +92,7 @@ def span(values: tuple[int, ...]) -> str:
 def summary(sweep: Sweep) -> str:
     """Return a summary: ranges, shortest and longest time, lower bound and memory."""
     first, last = (min(sweep.points, key=_time), max(sweep.points, key=_time))
-    how = "at measured rates" if first.report is None else "predicted"
+    how = "at measured rates" if first.predicted is None else "predicted"
     ends = (first,) if first is last else (first, last)
     times = " to ".join(f"{time_text(_time(p))} ({place(sweep, p)})" for p in ends)
     beyond = [p for p in sweep.points if not p.fits]

@@ -118,24 +118,6 @@ def test_a_model_beyond_a_limit_has_a_row(models: Path, tmp_path: Path) -> None:
     assert re.search("more memory|was ended|internal", str(rows_in(tmp_path / "b")[0]["error"]))
 
 
-def test_a_worker_that_ends_costs_its_model_only(models: Path) -> None:
-    from perfc.deployment import Deployment
-    from perfc.study.bulk.jobs import BulkSetting, ModelJob
-    from perfc.study.bulk.pool import PoolWorker, WorkerLimits
-
-    setting = BulkSetting("t4", Deployment().with_values({"target": "t4"}))
-    job = ModelJob(str(models / "broken.onnx.gz"), 8, 0, ("t4",))
-    worker = PoolWorker([setting], predict=False, limits=WorkerLimits(60.0, 4 << 30))
-    try:
-        worker.give(job)
-        worker.process.kill()
-        assert [row["error"] for row in worker.answers()] == ["the worker was ended by SIGKILL"]
-        worker.give(job)
-        assert "not an ONNX model" in worker.answers()[0]["error"]
-    finally:
-        worker.stop()
-
-
 def killed_after(arguments: list[str], seconds: float) -> None:
     """Start ``perfc bulk`` and kill it with all its workers."""
     call = [sys.executable, "-m", "perfc", "bulk", *arguments]
@@ -189,23 +171,6 @@ def test_a_lock_that_a_killed_run_left_is_taken_over(models: Path, tmp_path: Pat
     said = bulk(models / "broken.onnx.gz", "-t", "a100", "-o", tmp_path / "out")
     assert "symbolic links" in said
     assert (tmp_path / "precious").read_text() == "content"
-
-
-def test_models_of_a_dask_cluster_survive_a_worker(models: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    for index in range(12):
-        (models / f"{index}.onnx.gz").write_text(f"no model {index}")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with cluster, distributed.Client(cluster) as client:
-        call = [sys.executable, "-m", "perfc", "bulk", f"{models}/*.gz", "-t", "a100"]
-        call += ["-o", str(tmp_path / "out"), "--dask", cluster.scheduler_address]
-        process = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
-        while not client.processing() and process.poll() is None:
-            time.sleep(0.05)
-        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-        assert "15 rows" in process.communicate(timeout=120)[0]
-    errors = Counter(row["error"] is None for row in rows_in(tmp_path / "out"))
-    assert errors == {True: 2, False: 13}
 
 
 def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path) -> None:
