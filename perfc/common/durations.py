@@ -33,12 +33,11 @@ def seconds_of(value: object, where: str, *, is_limit: bool = False) -> float:
     """
     # texts come from an option or a file, numbers from a file or Python
     hint = f"as in 30us, {'5ms' if isinstance(value, str) else 'or a number of seconds'}"
+    seconds = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = float(value)
-    else:
-        written = re.fullmatch(_WRITTEN, value) if isinstance(value, str) else None
-        if written is None or written[2] not in SECONDS:
-            raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)
+    written = re.fullmatch(_WRITTEN, value) if isinstance(value, str) else None
+    if written is not None and written[2] in SECONDS:
         # divided by the units of a second, a whole number: 30 * 1e-6 is not the float nearest to
         # 3e-05
         seconds = float(written[1]) / round(1 / SECONDS[written[2]])

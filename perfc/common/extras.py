@@ -6,8 +6,11 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from perfc.common.version import version_of
 from perfc.errors import MissingExtraError
 
 BASE = ""
@@ -46,8 +49,8 @@ def install_package(name: str) -> str:
     ("pip install 'timm>=1.0'", 'pip install torchvision')
     """
     all_requirements = (r for group in requirements().values() for r in group)
-    required = next((r for r in all_requirements if name_of(r) == name), "")
-    return f"pip install '{required}'" if required else f"pip install {name}"
+    known = next((f"'{r}'" for r in all_requirements if name_of(r) == name), name)
+    return f"pip install {known}"
 
 
 def name_of(requirement: str) -> str:
@@ -55,37 +58,29 @@ def name_of(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement)[0]
 
 
-def require_pyarrow(where: str, instead: str = "") -> None:
-    """Check that Parquet files can be read and written.
+def required(package: str, message: str, extra: str, instead: str = "", where: str = "") -> Any:
+    """Import a package of an extra.
 
     Args:
+        package: name of the module.
+        message: what needs it.
+        extra: the extra.
+        instead: alternative that works without it, after the command in the hint.
         where: file or command that needs it.
-        instead: alternative that works without it, for the hint.
 
     Raises:
-        MissingExtraError: pyarrow is not installed.
+        MissingExtraError: it is not installed.
     """
-    from importlib import import_module
-
     try:
-        import_module("pyarrow")
+        return import_module(package)
     except ImportError:
-        hint = ", or ".join(filter(None, (install("data"), instead)))
-        raise MissingExtraError("Parquet needs pyarrow", hint=hint, where=where) from None
+        hint = install(extra, only=package.partition("_")[0]) + instead
+        raise MissingExtraError(message, hint=hint, where=where) from None
 
 
 def absent(extra: str) -> list[str]:
     """Return an extra's packages that are not installed."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    missing: list[str] = []
-    for requirement in requirements()[extra]:
-        name = name_of(requirement)
-        try:
-            distribution(name)
-        except PackageNotFoundError:
-            missing.append(name)
-    return missing
+    return [name for name in map(name_of, requirements()[extra]) if not version_of(name)]
 
 
 @cache

@@ -77,14 +77,14 @@ def write_whole(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-def write_output(path: Path, content: str) -> None:
+def write_output(path: Path, content: str | bytes) -> None:
     """Write an output file atomically.
 
     Raises:
         ModelError: the file cannot be written.
     """
     try:
-        write_whole(path, content.encode())
+        write_whole(path, content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
 

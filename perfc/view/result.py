@@ -28,10 +28,11 @@ from pkgutil import resolve_name
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from perfc.common.extras import required
 from perfc.common.formats import fitting, misnamed
 from perfc.common.plain_text import shielded
 from perfc.common.whole_file import write_output
-from perfc.errors import MissingExtraError, ParseError
+from perfc.errors import ParseError
 from perfc.ir import frozen, record
 from perfc.view.answers import RESULTS
 
@@ -49,8 +50,6 @@ Records: TypeAlias = tuple[list[str], list[list[Any]]]
 """Names of columns, and the cells of each row."""
 PLAIN = (str, int, float, NoneType)
 """Types of cells."""
-PAGE = "html"
-"""Format that escapes names itself."""
 
 
 class Show(Enum):
@@ -314,11 +313,13 @@ class Result:
         Raises:
             PerfcError: an unknown suffix, or a file that cannot be written.
         """
-        save(path, RESULTS, partial(written, self))
+        save(path, RESULTS, partial(content, self))
 
 
-def save(path: str | os.PathLike[str], forms: Sequence[str], written: Callable[[str], str]) -> None:
-    """Write the text of the format of a file's suffix.
+def save(
+    path: str | os.PathLike[str], forms: Sequence[str], content: Callable[[str], str | bytes]
+) -> None:
+    """Write the content of the format of a file's suffix.
 
     Raises:
         PerfcError: an unknown suffix, or a file that cannot be written.
@@ -327,14 +328,19 @@ def save(path: str | os.PathLike[str], forms: Sequence[str], written: Callable[[
     possible = fitting(file, forms)
     if not possible:
         raise ParseError(misnamed(file, forms), where="save")
-    write_output(file, written(possible[0]))
+    write_output(file, content(possible[0]))
 
 
-def written(result: Result, form: str, width: int = WIDTH, *limits: Any) -> str:
-    """Return a result in a format: a page, or text without what would command a terminal."""
-    document = partial(result.document, *limits)
-    text: str = import_module(f"{FORMATS}.{form}").render(result, document, width)
-    return text if form == PAGE else shielded(text)
+def content(result: Result, form: str, width: int = WIDTH, *limits: Any) -> str | bytes:
+    """Return a result in a format: a file, or text without what would command a terminal."""
+    whole: str | bytes = import_module(f"{FORMATS}.{form}").render(result, width, *limits)
+    return shielded(whole) if isinstance(whole, str) else whole
+
+
+def written(result: Result, form: str) -> str:
+    """Return a result in a format of text or as a page."""
+    whole = content(result, form)
+    return whole if isinstance(whole, str) else whole.decode()
 
 
 def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> pandas.DataFrame:
@@ -343,11 +349,5 @@ def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> panda
     Raises:
         MissingExtraError: pandas is not installed.
     """
-    try:
-        import pandas
-    except ImportError:
-        from perfc.common.extras import install
-
-        hint = install("train", only="pandas")
-        raise MissingExtraError("a data frame needs pandas", hint=hint) from None
+    pandas = required("pandas", "a data frame needs pandas", "train")
     return pandas.DataFrame.from_records(rows, columns=list(header))

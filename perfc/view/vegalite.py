@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
+from typing import Any
 
-from perfc.common.extras import install
-from perfc.errors import MissingExtraError
+from perfc.common.extras import required
 
 
-def converter(form: str) -> ModuleType:
+def converter(form: str) -> Any:
     """Import vl-convert, which renders ``form``.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
     """
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError(
-            f"drawing {form} needs the package vl-convert-python",
-            hint=f"{install('plot', only='vl-convert')}; -o FILE.html needs nothing",
-        ) from None
-    return vl_convert
+    message = f"drawing {form} needs the package vl-convert-python"
+    return required("vl_convert", message, "plot", "; -o FILE.html needs nothing")
 
 
 def svg(chart: object) -> str:

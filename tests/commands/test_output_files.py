@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import click
 import onnx
 import pytest
+from openpyxl import load_workbook
 
 import perfc
 from perfc import cli
@@ -52,7 +53,7 @@ def suffixes(form: str) -> list[str]:
     return SUFFIXES.get(form, [f".{form}"])
 
 
-KNOWN = {s for name in (*SUFFIXES, "json", "csv", "svg") for s in suffixes(name)}
+KNOWN = {s for name in (*SUFFIXES, "json", "csv", "svg", "xlsx") for s in suffixes(name)}
 EVERY = [*sorted(KNOWN), ".HTML", *STRANGE]
 
 
@@ -106,8 +107,11 @@ def call(name: str, *more: str) -> int:
 
 def holds(form: str, content: bytes) -> bool:
     """Whether a file is of a format."""
-    text = "" if form == "onnx" else content.decode()
+    text = "" if form in ("onnx", "xlsx") else content.decode()
     match form:
+        case "xlsx":
+            sheet = load_workbook(io.BytesIO(content))["rows"]
+            return sheet.max_column > 0 and sheet.max_row > 1
         case "json" | "gitlab" | "trace":
             json.loads(text)
         case "sarif":

@@ -65,12 +65,16 @@ def sources() -> Iterator[Path]:
 
 def hints() -> Iterator[tuple[Path, ast.Call]]:
     for path in sources():
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8") if path.name != "extras.py" else ""
         # few files have one, and to parse all takes seconds
-        for node in ast.walk(ast.parse(text if "install(" in text else "")):
+        for node in ast.walk(ast.parse(text if "install(" in text or "required(" in text else "")):
             match node:
                 case ast.Call(func=ast.Name(id="install")):
                     yield path, node
+                case ast.Call(func=ast.Name(id="required"), args=[package, _, extra, *_]):
+                    assert isinstance(package, ast.Constant)
+                    only = ast.Constant(str(package.value).partition("_")[0])
+                    yield path, ast.Call(node.func, [extra], [ast.keyword("only", only)])
                 case _:
                     pass
 

@@ -38,10 +38,13 @@ def present(
     if form == "text" and output is None and is_colourful():
         show_document(result.document(*limits), form, output, accents)
         return
-    from perfc.view.result import PAGE, written
+    from perfc.view.result import content
 
-    content = written(result, form, width_of(output), *limits)
-    (deliver if form == PAGE else emit)(content, output)
+    whole = content(result, form, width_of(output), *limits)
+    if isinstance(whole, str):
+        emit(whole, output)
+    else:
+        deliver(whole, output)
     for note in result.notes if form == "csv" else ():
         say(f"note: {note}", is_error=True)
 

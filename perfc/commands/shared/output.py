@@ -137,10 +137,10 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
         discard_output()
 
 
-def deliver(content: str, output: Path | None) -> None:
-    """Write an HTML page, which declares UTF-8 itself."""
+def deliver(content: str | bytes, output: Path | None) -> None:
+    """Write an HTML page, which declares UTF-8 itself, or another file as it is."""
     if output is not None:
         write_output(output, content)
         return
     sys.stdout.flush()  # text written so far comes before the bytes
-    sys.stdout.buffer.write(content.encode())
+    sys.stdout.buffer.write(content if isinstance(content, bytes) else content.encode())

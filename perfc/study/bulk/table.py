@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.common.extras import require_pyarrow
+from perfc.common.extras import required
 from perfc.common.plain_text import say
 from perfc.common.whole_file import replacing
 from perfc.errors import ModelError, ParseError
@@ -65,7 +65,7 @@ class ShardTable:
     """
 
     def __init__(self, folder: Path, shard: Shard, options: Mapping[str, str]) -> None:
-        require_pyarrow("bulk")
+        required("pyarrow", "Parquet needs pyarrow", "data", where="bulk")
         self.options = dict(options)
         self.file = folder / shard.file_name
         self.parts = folder / f".{self.file.stem}.parts"

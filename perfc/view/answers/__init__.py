@@ -1,4 +1,7 @@
-"""Formats of results, a module each: ``render`` returns a result in the format."""
+"""Formats of results, a module each: ``render`` returns a result in the format.
+
+Text is escaped for terminals; files that escape names themselves are bytes.
+"""
 
 from __future__ import annotations
 

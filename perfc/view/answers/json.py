@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from perfc.view.report.formats.document import Document
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.result import Result
 
 
-def render(result: Result, document: Callable[[], Document], width: int) -> str:
+def render(result: Result, width: int, *limits: object) -> str:
     """Return all fields as JSON."""
     layout = result.laid_out()
     data = layout.fields.data(result)

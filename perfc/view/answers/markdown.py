@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from perfc.view.report.formats import markdown
-from perfc.view.report.formats.document import Document
 from perfc.view.result import Result
 
 
-def render(result: Result, document: Callable[[], Document], width: int) -> str:
+def render(result: Result, width: int, *limits: object) -> str:
     """Return the document as Markdown."""
-    return markdown.render(document())
+    return markdown.render(result.document(*limits))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from perfc.view.report.formats import text
-from perfc.view.report.formats.document import Document
 from perfc.view.result import Result
 
 
-def render(result: Result, document: Callable[[], Document], width: int) -> str:
+def render(result: Result, width: int, *limits: object) -> str:
     """Return the document as text."""
-    return text.render(document(), width)
+    return text.render(result.document(*limits), width)

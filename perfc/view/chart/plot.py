@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from perfc.common.extras import install
+from perfc.common.extras import required
 from perfc.common.plain_text import printable, shielded
-from perfc.errors import MissingExtraError
 from perfc.view.report.units import UP
 
 from .chart import Chart
@@ -30,13 +29,8 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
     Raises:
         MissingExtraError: if plotext is not installed.
     """
-    try:
-        import plotext
-    except ImportError:
-        raise MissingExtraError(
-            "charts in a terminal need the package plotext",
-            hint=f"{install('plot')}; piped output is a table and does not need it",
-        ) from None
+    message = "charts in a terminal need the package plotext"
+    plotext = required("plotext", message, "plot", "; piped output is a table and does not need it")
     figure: Any = plotext.figure
     figure.clear()  # one figure serves the process
     plotext.terminal.limit(False, False)  # the size is given, whatever the terminal has

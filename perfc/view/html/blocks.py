@@ -10,7 +10,7 @@ from perfc.ir import record
 from perfc.view.report import Views
 from perfc.view.report.formats.document import Bars, Facts, Note, Part, Section, Table
 from perfc.view.report.formats.screen import facts_of, percents, plain, printed, titles
-from perfc.view.report.formats.text import ScreenFigure, cell_text, is_numeric, scales_of, titled
+from perfc.view.report.formats.text import ScreenFigure, is_numeric, legend_of, texts_of
 from perfc.view.report.sections.limits import LimitShare
 from perfc.view.report.units import bucketed, quantity
 
@@ -119,18 +119,14 @@ def block(part: Part) -> Block:
     """Return the block of a part of a section."""
     match part:
         case Table():
-            scales = scales_of(part)
-            titles = [titled(c, s) for c, s in zip(part.columns, scales, strict=True)]
+            titles, *rows = map(tuple, texts_of(part))
             return TableBlock(
                 tuple(
                     ColumnHead(t, is_numeric(part, i), part.columns[i].is_name)
                     for i, t in enumerate(titles)
                 ),
-                tuple((t, c.legend) for t, c in zip(titles, part.columns, strict=True) if c.legend),
-                tuple(
-                    tuple(cell_text(c, s) for c, s in zip(row, scales, strict=True))
-                    for row in part.rows
-                ),
+                legend_of(part, titles),
+                tuple(rows),
             )
         case Facts(rows):
             return FactsBlock(

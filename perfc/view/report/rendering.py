@@ -6,6 +6,7 @@ from collections.abc import Collection
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from .formats import comma, json_form, markdown, text, trace
 from .views import DEFAULT, TOP, Views, collect, document
 
 if TYPE_CHECKING:
@@ -54,22 +55,12 @@ def written(views: Views, form: Format, shown: Collection[str], top: int | None,
     """Render views in the given format."""
     match form:
         case Format.JSON:
-            from .formats import json_form
-
             return json_form.render(views)
         case Format.CSV:
-            from .formats import comma
-
             return comma.render(views.kernels)
         case Format.TRACE:
-            from .formats import trace
-
             return trace.render(views)
         case Format.MARKDOWN:
-            from .formats import markdown
-
             return markdown.render(document(views, shown, top))
         case Format.TEXT:
-            from .formats import text
-
             return text.render(document(views, shown, top), width)

@@ -14,7 +14,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar, cast
 
-from perfc.common.extras import require_pyarrow
+from perfc.common.extras import required
 from perfc.common.whole_file import lines_of, write_whole
 from perfc.errors import ParseError
 from perfc.view.report.formats import comma
@@ -187,11 +187,10 @@ def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
     Raises:
         MissingExtraError: they are not installed.
     """
-    from importlib import import_module
+    arrow = required("pyarrow", "Parquet needs pyarrow", "data", ", or use .csv.gz", str(path))
+    from pyarrow import parquet
 
-    require_pyarrow(str(path), "use .csv.gz")
-    arrow = cast("_Arrow", import_module("pyarrow"))
-    return arrow, cast("_Parquet", import_module("pyarrow.parquet"))
+    return arrow, cast("_Parquet", parquet)
 
 
 if TYPE_CHECKING:

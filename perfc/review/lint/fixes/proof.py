@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfc.common.extras import install
+from perfc.common.extras import required
 from perfc.common.plain_text import say
-from perfc.errors import MissingExtraError, PerfcError, message_line
+from perfc.errors import PerfcError, message_line
 from perfc.ir import Module
 from perfc.measuring.measure.memory import AllocatorBehavior, check_room, fits, need_of
 from perfc.measuring.measure.tables.feeds import Input, contents, inputs_of
@@ -29,12 +29,8 @@ def session(model: bytes, folder: Path | None = None) -> Any:
     Raises:
         MissingExtraError: onnxruntime is not installed.
     """
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtraError(
-            "--fix proves its results with onnxruntime", hint=install("ort")
-        ) from None
+    message = "--fix proves its results with onnxruntime"
+    onnxruntime = required("onnxruntime", message, "ort")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # fatal errors only: others are raised
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perfc.common.plain_text import printable
 
 from .document import Bars, Document, Facts, Note, Part, Table
-from .text import cell_text, is_numeric, scales_of, spark, titled
+from .text import is_numeric, legend_of, spark, texts_of
 
 _SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
 """Characters with a meaning in Markdown; $ begins a formula on GitHub."""
@@ -47,19 +47,15 @@ def part_lines(part: Part) -> Iterator[str]:
 
 def table_lines(table: Table) -> Iterator[str]:
     """Yield the lines of a pipe table, with the legend of its columns above."""
-    scales = scales_of(table)
-    pairs = zip(table.columns, scales, strict=True)
-    legend = [(titled(c, s), c.legend) for c, s in pairs if c.legend]
-    if legend:
-        yield "; ".join(f"{escaped(t)}: {escaped(words)}" for t, words in legend)
+    head, *rows = ([*map(escaped, row)] for row in texts_of(table))
+    if legend := legend_of(table, head):
+        yield "; ".join(f"{title}: {escaped(words)}" for title, words in legend)
         yield ""
-    titles = [escaped(titled(c, s)) for c, s in zip(table.columns, scales, strict=True)]
     rule = ["---:" if is_numeric(table, i) else "---" for i in range(len(table.columns))]
-    yield f"| {' | '.join(titles)} |"
+    yield f"| {' | '.join(head)} |"
     yield f"| {' | '.join(rule)} |"
-    for row in table.rows:
-        cells = (escaped(cell_text(c, s)) for c, s in zip(row, scales, strict=True))
-        yield f"| {' | '.join(cells)} |"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
 
 
 def escaped(text: str) -> str:

@@ -187,9 +187,11 @@ def spark(values: Sequence[float], count: int) -> str:
 def table_lines(table: Table, width: int) -> Iterator[tuple[StyledText, ...]]:
     """Yield legend, header and rows of a table."""
     table, left_out = narrowed(table, width)
-    scales = scales_of(table)
-    texts = texts_of(table, scales)
-    yield from legend_lines(table.columns, scales, width)
+    texts = texts_of(table)
+    if legend := legend_of(table, texts[0]):
+        words = "; ".join(f"{title}: {meaning}" for title, meaning in legend)
+        for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
+            yield (StyledText(INDENT), StyledText(part, Style.FAINT))
     if left_out:
         words = f"columns hidden at this width: {', '.join(left_out)}"
         for part in wrapped(words, min(width, WIDEST_TEXT) - len(INDENT), ""):
@@ -212,8 +214,9 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[StyledText, ...]]:
             yield (StyledText(INDENT), StyledText(GAP.join(cells), style))
 
 
-def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
+def texts_of(table: Table) -> list[list[str]]:
     """Return header and rows as text."""
+    scales = scales_of(table)
     head = [titled(c, s) for c, s in zip(table.columns, scales, strict=True)]
     rows = [
         [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
@@ -229,7 +232,7 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     """
     if not any(c.is_spare for c in table.columns):
         return table, []
-    texts = texts_of(table, scales_of(table))
+    texts = texts_of(table)
     need = [max(columns_of(row[i]) for row in texts) for i in range(len(table.columns))]
     for i, c in enumerate(table.columns):
         if c.is_name:
@@ -297,15 +300,9 @@ def titled(column: Column, scale: Scale) -> str:
     return f"{column.heading} {unit}".strip() if column.unit is not Unit.COUNT else column.heading
 
 
-def legend_lines(
-    columns: Sequence[Column], scales: Sequence[Scale], width: int
-) -> Iterator[tuple[StyledText, ...]]:
-    """Yield the legend of columns that have one."""
-    pairs = zip(columns, scales, strict=True)
-    entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
-    for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
-        if entries:  # of an empty text `wrapped` yields one empty line
-            yield (StyledText(INDENT), StyledText(line, Style.FAINT))
+def legend_of(table: Table, head: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the titles of the columns that have a legend, with it."""
+    return tuple((t, c.legend) for t, c in zip(head, table.columns, strict=True) if c.legend)
 
 
 def numbers(table: Table, i: int) -> list[float]:
