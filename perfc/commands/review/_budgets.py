@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.common.choice import member
+from perfc.errors import ParseError
+
 if TYPE_CHECKING:
     from perfc.review.check.config import Config
 
@@ -150,4 +153,32 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         for name, module in from_line.items()
         if not config.modules_of(name)
     ]
-    return replace(config, budgets=(*replaced, *added))
+    config = replace(config, budgets=(*replaced, *added))
+    return priced(config, options.file)
+
+
+def priced(config: Config, file: Path | None) -> Config:
+    """Return budgets with the prices of their targets, if one limits the cost.
+
+    Raises:
+        ParseError: no price in USD is known.
+    """
+    from perfc.deployment.prices import Offer, RentalTerms
+    from perfc.machine import load_machine
+    from perfc.review.diff.figures import Metric
+
+    limited = [b for b in config.budgets if any(r.metric is Metric.COST for r in b.rules)]
+    if not limited:
+        return config
+    given = click.get_current_context().params
+    terms = member(RentalTerms, given.get("terms") or "on-demand", "--terms")
+    prices = replace(prices_in(file), terms=terms, cloud=given.get("cloud") or "")
+    offers: dict[str, Offer] = {}
+    for b in limited:
+        offer = prices.of(load_machine(b.target))
+        if offer is None or offer.currency != "USD":
+            what, hint = f"no price of {b.target} in USD is known", "set it in [prices]"
+            raise ParseError(what, where=config.place(b.line), hint=hint)
+        offers[b.target] = offer
+    budgets = tuple(replace(b, offer=offers.get(b.target)) for b in config.budgets)
+    return replace(config, budgets=budgets)

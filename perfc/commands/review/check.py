@@ -71,6 +71,8 @@ def command(
     show_baseline: bool,
     comment: bool,
     policy: str,
+    terms: str,
+    cloud: str,
 ) -> int:
     """Check FILES (default: every model with a budget) against budgets and baseline.
 

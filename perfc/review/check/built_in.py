@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfc.deployment import Deployment
@@ -116,7 +116,12 @@ def module_lines(module: NamedModule, how: Mapping[str, object]) -> list[str]:
         lines.append(pair("jax", True, "a function of JAX"))
     if module.kwargs:
         lines.append(pair("kwargs", arguments_of(module.kwargs), ""))
-    return [*lines, *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items())]
+    return [*lines, *deployed(how)]
+
+
+def deployed(how: Mapping[str, object]) -> Iterator[str]:
+    """Return the lines of fields of a deployment."""
+    return (pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items())
 
 
 def budget_lines(models: Sequence[str], how: Mapping[str, object]) -> list[str]:
@@ -125,12 +130,8 @@ def budget_lines(models: Sequence[str], how: Mapping[str, object]) -> list[str]:
         "",
         "[[budget]]",
         pair("model", globs_of(models), "globs from this folder"),
-        *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items()),
-        *(
-            []
-            if "dims" in how
-            else ["# dims = { batch = 8 }  # sizes of open extents; 1 otherwise"]
-        ),
+        *deployed(how),
+        *["# dims = { batch = 8 }  # sizes of open extents; 1 otherwise"][: "dims" not in how],
         "",
         "# limits with + are against the baseline",
         *(f"{metric.key} = {inline(limits())}" for metric in METRICS),

@@ -12,6 +12,7 @@ from typing import Any
 from perfc.common.repository import from_here
 from perfc.deployment import KEYS, Deployment, project_file
 from perfc.deployment.fields import with_axes
+from perfc.deployment.prices import Offer
 from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
@@ -82,6 +83,7 @@ class Budget:
         line: first line in the file.
         dims_line: line of ``dims``.
         module: PyTorch module that the budget is about, by name; None for files.
+        offer: price of the target, for a limit on the cost; None without one.
     """
 
     models: tuple[str, ...]
@@ -90,6 +92,7 @@ class Budget:
     line: int = 0
     dims_line: int = 0
     module: NamedModule | None = None
+    offer: Offer | None = None
 
     @property
     def target(self) -> str:
@@ -215,37 +218,23 @@ class BudgetReader(project_file.ModelReader):
     ) -> Iterator[Budget]:
         """Yield the budgets of one ``[[models]]`` table, one per combination of its lists."""
         fields = tuple(name.replace("_", "-") for name in KEYS)
-        allowed = ("source", "name", "input", "kwargs", "jax", *fields, *BY_KEY)
-        for key in entry:
-            if key not in allowed:
-                raise self.fault(key, f"no key {key!r} in a model", index, known=allowed)
+        self.check_keys(entry, index, "model", "source", "name", "input", "kwargs", "jax")
         model_name, module = self.module(index, entry)
         # the baseline has entries by name: one name is one module with one set of inputs
         if any(b.module not in (None, module) for b in before if b.covers(model_name)):
             hint = 'give each set of inputs a name, as in name = "large"'
             raise self.fault("source", f"{model_name} already has other inputs", index, hint=hint)
-        limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
         for key in (k for k, v in lists.items() if not v):
             raise self.fault(key, f"{key} is an empty list", index)
         # `target = ["a100", "h100"]` with two types is four budgets
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
-            yield Budget(
-                (model_name,),
-                self.deployment(chosen, index),
-                limits or default_rules(),
-                self.line(None, index),
-                self.line("dims", index),
-                module,
-            )
+            yield self.limited((model_name,), chosen, index, module)
 
     def budget(self, index: int, entry: Mapping[str, Any]) -> Budget:
         """Parse one ``[[budget]]`` table."""
-        allowed = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
-        for key in entry:
-            if key not in allowed:
-                raise self.fault(key, f"no key {key!r} in a budget", index, known=allowed)
+        self.check_keys(entry, index, "budget", "model")
         globs = entry.get("model", "**/*.onnx")
         models = tuple(
             # a backslash separates folders of a Windows path, as no name of a model has one
@@ -254,6 +243,23 @@ class BudgetReader(project_file.ModelReader):
         )
         for glob in models:
             self.check_glob(glob, index)
+        return self.limited(models, entry, index)
+
+    def check_keys(self, entry: Mapping[str, Any], index: int, what: str, *others: str) -> None:
+        """Reject keys that are neither of a table, nor of a deployment, nor limits."""
+        allowed = (*others, *(name.replace("_", "-") for name in KEYS), *BY_KEY)
+        for key in entry:
+            if key not in allowed:
+                raise self.fault(key, f"no key {key!r} in a {what}", index, known=allowed)
+
+    def limited(
+        self,
+        models: tuple[str, ...],
+        entry: Mapping[str, Any],
+        index: int,
+        module: NamedModule | None = None,
+    ) -> Budget:
+        """Return the budget of a table with its limits."""
         limits = tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index))
         return Budget(
             models,
@@ -261,6 +267,7 @@ class BudgetReader(project_file.ModelReader):
             limits or default_rules(),
             self.line(None, index),
             self.line("dims", index),
+            module,
         )
 
     def deployment(self, entry: Mapping[str, object], index: int) -> Deployment:

@@ -26,7 +26,7 @@ CHANGE = "change"
 
 def junit_xml(views: CheckViews) -> str:
     """Format one case per model and setting; warnings are shown but do not fail."""
-    return junit.render("perfc check", [*map(case, views.results), *unreadable(views)])
+    return junit.render("perfc check", [*map(case, views.results)], views.errors)
 
 
 def case(r: ResultRow) -> junit.TestCase:
@@ -43,12 +43,6 @@ def case(r: ResultRow) -> junit.TestCase:
         skipped=reason if is_left_out and not failed else "",
         notes=notes,
     )
-
-
-def unreadable(views: CheckViews) -> Iterator[junit.TestCase]:
-    """Yield the models that could not be analyzed."""
-    for line in views.errors:
-        yield junit.TestCase(line.partition(":")[0], "not analyzed", error=line)
 
 
 def annotated(views: CheckViews) -> Iterator[Annotation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,9 +131,7 @@ def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
     Raises:
         PerfcError: the model cannot be analyzed.
     """
-    from perfc.machine import load_machine
-
-    target = digests.of_target(load_machine(p.budget.target))
+    target = target_of(p.budget)
     try:
         if not digest:
             path = p.path
@@ -153,6 +151,13 @@ def one(p: PlannedCheck, cache: FigureCache, digest: str = "") -> CaseFigures:
     return CaseFigures(entry, was_analysed=True)
 
 
+def target_of(budget: Budget) -> str:
+    """Return the digest of the target's file, and the price where there is a limit on the cost."""
+    from perfc.machine import load_machine
+
+    return f"{digests.of_target(load_machine(budget.target))}{budget.offer or ''}"
+
+
 def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     """Compute the figures of one case; the flag is True if they depend on one file only.
 
@@ -163,7 +168,7 @@ def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     """
     from perfc.api import analyze
     from perfc.frontend import load
-    from perfc.review.diff.figures import figures
+    from perfc.review.diff.figures import cost_of, figures
 
     budget = p.budget
     model = p.path.read(budget.dims) if isinstance(p.path, CodeModel) else p.path
@@ -172,7 +177,9 @@ def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
         module = model if isinstance(model, Module) else load(model)
         dims = sizing.fitting(module, budget.dims, p.where, str(p.path))
     report = analyze(model, deployment=replace(budget.deployment, dims=dims))
-    metrics: Mapping[Metric, Figure] = figures(report)
+    metrics: dict[Metric, Figure] = figures(report)
+    if offer := budget.offer:
+        metrics[Metric.COST] = cost_of(report, offer)
     origin = report.source.origin
     entry = Entry(origin.digest, metrics, target, sizing.sizes_of(report))
     return entry, not origin.side_files

@@ -192,7 +192,8 @@ def exceeded(
     figure = entry.figures.get(rule.metric)
     before = None if old is None else old.figures.get(rule.metric)
     limit = rule.limit.highest(None if before is None else rounded(before.value))
-    if figure is None or limit is None or rounded(figure.value) <= slack(limit):
+    # with tolerance for the rounding of written figures
+    if figure is None or limit is None or rounded(figure.value) <= limit * (1 + 1e-9):
         return None
     outcome = Outcome.FAIL if rule.level is Level.FAIL else Outcome.WARN
     reason = ""
@@ -225,11 +226,6 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
     # half widths of independent errors add as squares; only the ends that face each other matter
     spread = math.hypot(new.value - new.low, old.high - old.value)
     return "" if new.value - spread > limit else UNDECIDED
-
-
-def slack(limit: float) -> float:
-    """Return a limit with tolerance for the rounding of written figures."""
-    return limit * (1 + 1e-9) if limit < math.inf else limit
 
 
 def is_equal(new: Figure, old: Figure) -> bool:

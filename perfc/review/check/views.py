@@ -36,6 +36,7 @@ SHOWN = (
     Metric.TIME,
     Metric.FLOOR,
     Metric.ENERGY,
+    Metric.COST,
     Metric.FLOP,
     Metric.TRAFFIC,
     Metric.PARAMETERS,

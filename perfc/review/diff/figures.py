@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from perfc.view.report.units import (
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.deployment.prices import Offer
     from perfc.view.report.formats.document import Amount
 
 
@@ -29,6 +31,7 @@ class Metric(Enum):
     TIME = ("time", Unit.SECOND, "time")
     FLOOR = ("floor", Unit.SECOND, LOWER_BOUND)
     ENERGY = ("energy", Unit.JOULE, "energy")
+    COST = ("cost", Unit.USD, "price of a million images")  # or tokens, or runs
     FLOP = ("flop", Unit.FLOP, "work")
     MAC = ("mac", Unit.MAC, "matrix work")
     TRAFFIC = ("traffic", Unit.BYTE, "traffic")
@@ -102,6 +105,16 @@ def figures(report: Report) -> dict[Metric, Figure]:
         Metric.KERNELS: Figure(s.launches),
         Metric.UNKNOWN: Figure(opaque / len(nodes) if nodes else 0.0),
     }
+
+
+def cost_of(report: Report, offer: Offer) -> Figure:
+    """Return the price of a million images, tokens or else runs, on a fully used machine."""
+    from perfc.view.report.sections.verdict import throughput
+
+    rate = offer.of(1e6) / throughput(report, 1.0).per_run
+    time = estimated(report)
+    low, high = (end and end * rate for end in (time.low, time.high))
+    return replace(time, value=time.value * rate, low=low, high=high)
 
 
 def is_equal(metric: Metric, old: Figure, new: Figure, time_s: float = 0.0) -> bool:

@@ -70,18 +70,15 @@ def changed_lines(d: Difference, findings: Sequence[Finding] = ()) -> tuple[Line
         return ()
     # lines in the order of their first cause, which groups the causes of each line
     sources = [c.source for c in d.blame.culprits]
-    by_line = groupby(sorted(d.blame.culprits, key=lambda c: sources.index(c.source)), source_of)
+    by_line = groupby(
+        sorted(d.blame.culprits, key=lambda c: sources.index(c.source)), lambda c: c.source
+    )
     rows = [row(d, list(group), findings) for source, group in by_line if source]
     before, after = d.totals[Metric.TIME]
     # a line that explains all costs what the run does, time outside of kernels included
     if len(rows) == 1 and before and after:
         rows = [replace(rows[0], time_s=after.value - before.value)]
     return tuple(rows)
-
-
-def source_of(culprit: Culprit) -> str:
-    """Return the changed line of a cause."""
-    return culprit.source
 
 
 def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding]) -> LineRow:

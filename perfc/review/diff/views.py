@@ -269,28 +269,15 @@ def culprit_rows(blame: Blame) -> tuple[CulpritRow, ...]:
 
 def kernel_row(pair: KernelPair) -> KernelPairRow:
     """Return the row of one pair of kernels."""
-    # old and new value of each quantity, in the order of the fields
-    a, b = pair.before, pair.after
+    quantities = ["time_s", "floor_s", "flop", "nbytes", "parameters", "live_bytes", "energy_j"]
     return KernelPairRow(
         pair.status,
         pair.label,
         pair.name,
         len(pair.old),
         len(pair.new),
-        a.time_s,
-        b.time_s,
-        a.floor_s,
-        b.floor_s,
-        a.flop,
-        b.flop,
-        a.nbytes,
-        b.nbytes,
-        a.parameters,
-        b.parameters,
-        a.live_bytes,
-        b.live_bytes,
-        a.energy_j,
-        b.energy_j,
+        # old and new value of each quantity, in the order of the fields
+        *(getattr(side, name) for name in quantities for side in (pair.before, pair.after)),
     )
 
 

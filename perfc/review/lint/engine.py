@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.measuring.trace.summary import TraceSummary
 
+    from .catalogue import RuleInfo
     from .rule import Rule
 
 UNUSED = "PF990"
@@ -199,14 +200,14 @@ class Linter:
         self.matched.update(ignores)
         reported: list[Finding] = []
         for finding in findings:
-            hidden = False
-            for ignore in ignores:
-                for code in ignore.codes:
-                    is_meant = _weight(code, finding.code, finding.rule) > 0
-                    if is_meant and ignore.matches_place(finding.place):
-                        self.used.add((ignore, code))
-                        hidden = True
-            if not hidden:
+            hiding = {
+                (ignore, code)
+                for ignore in ignores
+                for code in ignore.codes
+                if _weight(code, finding.code, finding.rule) and ignore.matches_place(finding.place)
+            }
+            self.used |= hiding
+            if not hiding:
                 reported.append(finding)
         return reported, len(findings) - len(reported)
 
@@ -300,13 +301,12 @@ def selected(
     # unknown codes raise here
     codes_of(chosen, "--select")
     codes_of(left_out, "--ignore")
-    codes: set[str] = set()
-    for info in catalogue.infos():
-        included = max((_weight(p, info.code, info.name) for p in chosen), default=0)
-        excluded = max((_weight(p, info.code, info.name) for p in left_out), default=0)
-        if included > excluded:
-            codes.add(info.code)
-    return frozenset(codes)
+
+    def most(patterns: Sequence[str], info: RuleInfo) -> int:
+        """Return how specific the most specific pattern is for a rule."""
+        return max((_weight(p, info.code, info.name) for p in patterns), default=0)
+
+    return frozenset(i.code for i in catalogue.infos() if most(chosen, i) > most(left_out, i))
 
 
 def _weight(pattern: str, code: str, name: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NoReturn
 
 from perfc.deployment.project_file import read_project
 from perfc.errors import PerfcError
@@ -147,8 +148,8 @@ class _SettingsReader:
         at = (i for i, s in enumerate(lines, 1) if s.lstrip(" \t\"'").startswith(key))
         return next(at, 0)
 
-    def fail(self, key: str, message: str, hint: str = "") -> None:
-        """Raise an error at a key; statements after a call only serve the type checker."""
+    def fail(self, key: str, message: str, hint: str = "") -> NoReturn:
+        """Raise an error at a key."""
         line = self.line(key)
         where = f"{self.path}:{line}" if line else str(self.path)
         raise SettingsError(f"{self.prefix}.{key}: {message}", where=where, hint=hint)
@@ -161,7 +162,6 @@ class _SettingsReader:
         """Return the codes of a list, each of which must be that of a rule."""
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             self.fail(key, "not a list of codes", 'as in ["PF1", "PF404"]')
-            return ()
         try:
             codes_of(value, "")
         except SettingsError as error:
@@ -173,7 +173,7 @@ class _SettingsReader:
         value = table.get(key, "")
         if not isinstance(value, str):
             self.fail(key, "not a string")
-        return str(value)
+        return value
 
     def share(self, value: object) -> float:
         """Return the minimum gain, which is text or a number, as a fraction."""
@@ -185,14 +185,13 @@ class _SettingsReader:
         # a truth value is an integer in Python
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             self.fail("min-gain", "not a share", 'as in "0.1 %" or 0.001')
-        return float(value)  # type: ignore[arg-type]
+        return value
 
     def file_ignores(self, value: object) -> tuple[FileIgnore, ...]:
         """Return the ignored codes by pattern, in the order of the file."""
         key = "per-file-ignores"
         if not isinstance(value, dict):
             self.fail(key, "not a table", '"models/*.onnx" = ["PF4"]')
-            return ()
         return tuple(
             FileIgnore(str(p), self.listed(str(p), codes), self.line(str(p)))
             for p, codes in value.items()

@@ -13,9 +13,6 @@ from perfc.view.report.units import DASH, INTERVAL, quantity, share
 
 OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
 """Metrics other than time in the headline of a comparison."""
-LESS = Style.GOOD
-MORE = Style.POOR
-"""Styles of a decrease and of an increase: every metric here is better if it is small."""
 
 
 def change_block(difference: Difference, after: Views, title: str) -> VerdictBlock:
@@ -70,4 +67,5 @@ def tone(row: TotalRow) -> Style:
     low, high = row.delta_low, row.delta_high
     if not row.delta or (low is not None and high is not None and low < 0 < high):
         return Style.PLAIN
-    return LESS if row.delta < 0 else MORE
+    # every metric here is better if it is small
+    return Style.GOOD if row.delta < 0 else Style.POOR

@@ -34,8 +34,10 @@ class TestCase:
     notes: tuple[str, ...] = ()
 
 
-def render(suite: str, cases: Sequence[TestCase]) -> str:
-    """Return the XML document."""
+def render(suite: str, cases: Sequence[TestCase], errors: Sequence[str]) -> str:
+    """Return the XML document; errors are a line each, which begins with a file."""
+    unread = [TestCase(e.partition(":")[0], "not analyzed", error=e) for e in errors]
+    cases = [*cases, *unread]
     counts = {
         "tests": len(cases),
         "failures": sum(bool(c.failures) for c in cases),

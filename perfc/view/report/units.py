@@ -30,6 +30,7 @@ class Unit(Enum):
     RATIO = "ratio"
     JOULE = "joule"
     WATT = "watt"
+    USD = "usd"
 
     __hash__ = object.__hash__  # faster than Enum's hash of the name
 
@@ -146,6 +147,8 @@ def quantity(value: float | None, unit: Unit) -> str:
             return f"{value:.{digits_of(value)}f} flop/B"
         case Unit.NONE:
             return f"{value:g}"
+        case Unit.USD:
+            return f"{value:.{digits_of(value)}f} USD" if value >= 1 else f"{value:.3g} USD"
         case Unit.SECOND if 0 < abs(value) < LEAST_S:
             return "<1 ns"
         case Unit.COUNT if abs(value) < 100_000:

@@ -23,6 +23,7 @@ KEYS: Mapping[Metric, str] = {
     Metric.TIME: "time_s",
     Metric.FLOOR: "floor_s",
     Metric.ENERGY: "energy_j",
+    Metric.COST: "usd_per_million",
     Metric.FLOP: "flop",
     Metric.MAC: "mac",
     Metric.TRAFFIC: "traffic_bytes",
@@ -120,6 +121,11 @@ class Entry:
     target_digest: str
     sizes: tuple[tuple[str, int], ...] = ()
     line: int = field(default=0, compare=False)
+
+    @property
+    def bounds(self) -> list[str]:
+        """Return the names of the figures that are lower bounds."""
+        return sorted(KEYS[m] for m, f in self.figures.items() if f.is_bound)
 
     def setting(self, case: BaselineCase) -> str:
         """Format the setting with the model's sizes; default ones are marked."""

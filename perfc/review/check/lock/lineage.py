@@ -23,7 +23,6 @@ from ..cache import FigureCache
 from ..config import Config
 from ..planning import CaseFigures, PlannedCheck
 from ..verdict import Result
-from . import digests
 from .baseline import DIGEST_CHARACTERS, Baseline, BaselineCase, Entry
 
 HEAD = "HEAD"
@@ -212,12 +211,11 @@ def entry_at(
     Raises:
         PerfcError: git does not have the model there, or it cannot be analyzed.
     """
-    from perfc.machine import load_machine
     from perfc.review.diff.revision import opened
 
     from ...code.model import CodeModel
 
-    target = digests.of_target(load_machine(p.budget.target))
+    target = planning.target_of(p.budget)
     old_model = at_revision(root, p.budget.module, model, revision)
     if isinstance(old_model, CodeModel):
         return planning.analysed(replace(p, path=old_model), target)[0]

@@ -38,6 +38,7 @@ AGAIN = "restore it from git, or write it again: perfc check --write-baseline"
 ORIGINS = {
     Metric.TIME: Origin.PREDICTED,
     Metric.ENERGY: Origin.PREDICTED,
+    Metric.COST: Origin.PREDICTED,
     Metric.FLOOR: Origin.BOUND,
 }
 """Origins of figures, which the file does not have; all others are counted."""
@@ -90,9 +91,8 @@ def model_table(case: BaselineCase, entry: Entry) -> dict[str, object]:
         table[key] = rounded(figure.value)
         if figure.low is not None and figure.high is not None:
             table[f"{key}_interval"] = [rounded(figure.low), rounded(figure.high)]
-    bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
-    if bounds:
-        table["lower_bounds"] = bounds
+    if entry.bounds:
+        table["lower_bounds"] = entry.bounds
     if case.dims:
         table["dims"] = dict(case.dims)
     if entry.sizes:

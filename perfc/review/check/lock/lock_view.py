@@ -65,7 +65,7 @@ class EntryView:
             dims=dict(case.dims),
             sizes=dict(entry.sizes),
             digest=entry.digest,
-            lower_bounds=tuple(sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)),
+            lower_bounds=tuple(entry.bounds),
             figures={KEYS[m]: f.value for m, f in entry.figures.items()},
         )
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from perfc.common.plain_text import printable
 from perfc.ir import record
 from perfc.review.pipelines import annotation
 from perfc.review.pipelines.annotation import Annotation, AnnotationLevel
@@ -54,13 +55,6 @@ def text(outcome: LintOutcome) -> str:
     return "\n".join([*lines, *closing(outcome)]) + "\n"
 
 
-def printable(line: str) -> str:
-    """Escape non-printing characters of a line."""
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-
-
 def others(places: tuple[str, ...]) -> str:
     """Format the first three places and the number of others, which fit into a line."""
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
@@ -100,11 +94,9 @@ def closing(outcome: LintOutcome) -> Iterator[str]:
     files = plural(len(outcome.files), "file")
     if outcome.errors:
         yield f"{plural(len(outcome.errors), 'file')} not analyzed."
-    if not total and not outcome.files:
-        return
-    if not total:
+    if outcome.files and not total:
         yield f"All checks passed in {files}."
-    else:
+    elif total:
         fixable = sum(f.is_fixable for x in outcome.files for f in x.findings)
         yield f"Found {plural(total, 'finding')} in {files}."
         if fixable:
