@@ -108,13 +108,11 @@ def lines(check: Row) -> Iterator[str]:
     for standing in ("removed", "skipped"):
         named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
         if named:
-            yield ""
-            yield f"{standing.capitalize()}: {in_words(list(map(escaped, named)))}."
+            yield f"\n{standing.capitalize()}: {in_words(list(map(escaped, named)))}."
     same = sum(r["standing"] == "same" for r in results)
-    yield ""
     tail = "".join(f" {escaped(str(n))}." for n in check["notes"])
     version = escaped(str(check["perfc"]))
-    yield f"<sub>{plural(same, 'model')} unchanged.{tail} perfc {version}</sub>"
+    yield f"\n<sub>{plural(same, 'model')} unchanged.{tail} perfc {version}</sub>"
 
 
 def headline(check: Row, results: Sequence[Row]) -> str:
@@ -134,8 +132,7 @@ def by_line(located: Sequence[tuple[Row, Row]]) -> Iterator[str]:
     """Yield a table of changed lines of code with what each costs."""
     if not located:
         return
-    yield ""
-    yield "| line | model | what changed | time | memory | nearest remedy |"
+    yield "\n| line | model | what changed | time | memory | nearest remedy |"
     yield "| --- | --- | --- | ---: | ---: | --- |"
     for r, line in located:
         remedy = f"{line['remedy']}: {signed(-line['remedy_s'], Unit.SECOND)}"
@@ -155,10 +152,8 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
     if not results:
         return
     if is_folded:
-        yield ""
-        yield "<details><summary>figures</summary>"
-    yield ""
-    yield "| model | metric | before | after | change |"
+        yield "\n<details><summary>figures</summary>"
+    yield "\n| model | metric | before | after | change |"
     yield "| --- | --- | ---: | ---: | ---: |"
     for r in results:
         name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
@@ -171,18 +166,14 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
             yield f"| {name} | {f.metric} | {f.old} | {f.new} | {f.change} ({f.relative}) |"
             name = ""  # only the first row of a model names it
     if is_folded:
-        yield ""
-        yield "</details>"
+        yield "\n</details>"
     why = [r for r in results if r["why"] or r["notes"]]
     if why:
-        yield ""
-        yield "<details><summary>why</summary>"
-        yield ""
+        yield "\n<details><summary>why</summary>\n"
         for r in why:
             reasons = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, r["notes"])])
             yield f"- **{escaped(str(r['model']))}**: {escaped(reasons)}"
-        yield ""
-        yield "</details>"
+        yield "\n</details>"
 
 
 def new_ones(results: Sequence[Row]) -> Iterator[str]:
@@ -190,8 +181,7 @@ def new_ones(results: Sequence[Row]) -> Iterator[str]:
     if not results:
         return
     shown = [BY_KEY[k] for k in ("time", "flop", "parameters", "peak_memory")]
-    yield ""
-    yield f"| new model | {' | '.join(m.key for m in shown)} |"
+    yield f"\n| new model | {' | '.join(m.key for m in shown)} |"
     yield f"| --- | {' | '.join('---:' for _ in shown)} |"
     for r in results:
         figures = {str(f["metric"]): f for f in rows(r, "figures")}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.errors import PerfcError
 from perfc.ir.syntax.names import symbol_key
-from perfc.review.diff.figures import ESTIMATES
+from perfc.review.diff.figures import ESTIMATES, Metric
 
 from ..code.changed_lines import code_change
 from ..code.model import CodeModel
@@ -129,7 +129,7 @@ def surer(
         result = replace(result, findings=(*result.findings, *hidden(result, difference, judged)))
     if result.outcome is Outcome.PASS:
         return result
-    findings = tuple(decided(f, difference) for f in result.findings)
+    findings = tuple(decided(f, difference, entry) for f in result.findings)
     return replace(result, findings=findings, **reasons(difference))
 
 
@@ -160,41 +160,41 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
     from perfc.review.diff.revision import last_commit
 
     assert result.baseline is not None
-    tried: set[str] = set()
-    for is_fallback in (False, True):
-        commit = last_commit(lock) if is_fallback else revision
-        if not commit or commit in tried:
-            continue
-        tried.add(commit)
-        difference = since(root, result, commit)
+    for commit in dict.fromkeys((revision, last_commit(lock))):
+        difference = since(root, result, commit) if commit else None
         if difference and difference.old.source.origin.digest.startswith(result.baseline.digest):
             return difference
     return None
 
 
-def decided(finding: LimitExceeded, difference: Difference) -> LimitExceeded:
+def decided(finding: LimitExceeded, difference: Difference, entry: Entry) -> LimitExceeded:
     """Decide a finding about an estimate by the interval of the difference.
 
-    It fails if 90 % of such differences are above the allowed change.
+    It fails if 90 % of such differences are above the allowed change. A change of the cost is that
+    of the time at the price of ``entry``, so that a price alone fails no relative limit.
     """
-    interval = difference.intervals.get(finding.metric)
-    if interval is None or finding.baseline is None or not finding.is_relative:
+    metric, rate = finding.metric, 1.0
+    if metric is Metric.COST:
+        metric = Metric.TIME
+        rate = finding.value / entry.figures[metric].value
+    ends = difference.intervals.get(metric)
+    if ends is None or finding.baseline is None or not finding.is_relative:
         return finding
+    interval = ends[0] * rate, ends[1] * rate
     if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
         return replace(finding, change=interval)
     from perfc.review.diff.figures import signed
 
     # 90 % of differences are above `surely`; the 90 % interval leaves 5 % below its lower end
-    surely, unit = difference.surely[finding.metric], finding.metric.unit
+    surely, unit = difference.surely[metric] * rate, finding.metric.unit
     is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
-    low, _ = interval
-    if is_above and finding.baseline + low <= finding.limit:
+    if is_above and finding.baseline + interval[0] <= finding.limit:
         reason = f"90 % of such changes are above {signed(surely, unit)}"
     # a finding of `hidden`: the printed total is within the limit
     if finding.value <= finding.limit:
         reason = (
-            f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"
+            f"the changed kernels add {signed(difference.kernel_changes[metric] * rate, unit)}"
             + (f"; {reason}" if reason else "")
         )
     return replace(finding, outcome=outcome, reason=reason, change=interval)

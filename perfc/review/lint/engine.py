@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,18 +61,13 @@ class Linted:
         """
         new, unmatched = list(self.findings), list(old.findings)
         # from the surest match to the loosest
-        for key in (_place, _amount, _words):
+        for key in (attrgetter("fingerprint"), _amount, _words):
             before: dict[object, list[Finding]] = {}
             for f in unmatched:
                 before.setdefault(key(f), []).append(f)
             new = [f for f in new if not _is_in(before, key(f), f, least)]
             unmatched = [f for fs in before.values() for f in fs]
         return replace(self, findings=tuple(new), known=len(self.findings) - len(new))
-
-
-def _place(finding: Finding) -> str:
-    """Return the rule and place of a finding."""
-    return finding.fingerprint
 
 
 def _amount(finding: Finding) -> tuple[object, ...]:

@@ -11,6 +11,8 @@ import pytest
 
 from perfc import cli
 
+from .test_time import committed, convolution
+
 RESNET = Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz"
 BUDGET = """
 [[budget]]
@@ -110,3 +112,18 @@ def test_a_limit_of_another_unit_is_refused(
     budget('"5 ms"')
     assert cli.run(["check"]) == 2
     assert "'1.20 USD' or '+5%'" in capsys.readouterr().err
+
+
+def test_an_edit_fails_by_the_interval_of_its_difference(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("perfc.toml").write_text('[[budget]]\nmodel = "m.onnx"\ncost = "+5%"\n', encoding="utf-8")
+    Path("m.onnx").write_bytes(convolution(3, 64, 256, 64, groups=4))
+    printed(capsys, "check", "--write-baseline")
+    committed(project)
+    Path("m.onnx").write_bytes(convolution(5, 64, 256, 64, groups=4))
+    tree = json.loads(printed(capsys, "check", "--output-format", "json", code=1))
+    (finding,) = tree["results"][0]["findings"]
+    assert (finding["metric"], finding["outcome"]) == ("cost", "fail")
+    change = finding["value"] - finding["baseline"]
+    assert finding["change_low"] < change < finding["change_high"]
