@@ -109,9 +109,7 @@ def figures(report: Report) -> dict[Metric, Figure]:
 
 def cost_of(report: Report, offer: Offer) -> Figure:
     """Return the price of a million images, tokens or else runs, on a fully used machine."""
-    from perfc.view.report.sections.verdict import throughput
-
-    rate = offer.of(1e6) / throughput(report, 1.0).per_run
+    rate = offer.of(1e6) / report.verdict.throughput.per_run
     time = estimated(report)
     low, high = (end and end * rate for end in (time.low, time.high))
     return replace(time, value=time.value * rate, low=low, high=high)

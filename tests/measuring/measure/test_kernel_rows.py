@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,9 +236,6 @@ def test_rows_of_other_columns_or_versions_are_refused(
 def test_parquet_without_its_library_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr("importlib.import_module", missing)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'pyarrow>="):
         dataset.check_writable(tmp_path / "r.parquet")

@@ -232,13 +232,13 @@ def test_kernel_faster_than_its_floor_is_always_shown(residual: str) -> None:
     from dataclasses import replace
 
     from perfc.measuring.measure.matching.compare import FASTER
-    from perfc.view.result import written
+    from perfc.view.result import content
 
     m = measure(residual, "cpu", protocol=QUICK)
     last = replace(m.rows[-1], part=replace(m.rows[-1].part, time_s=1e-12, iqr_s=0.0))
     m = replace(m, rows=(*m.rows[:-1], last))
     assert last.badge == FASTER
-    assert FASTER in written(m, "text", 200, 1)
+    assert FASTER in str(content(m, "text", 200, 1))
     assert m.to_dict()["kernels"][-1]["badge"] == FASTER
 
 

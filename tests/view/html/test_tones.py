@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.review.diff.views import TotalRow
-from perfc.review.page.headline import LESS, MORE, change, sides, tone
+from perfc.review.page.headline import change, sides, tone
 from perfc.view.report.formats.text import Style
 
 
@@ -20,19 +20,19 @@ def row(
 @pytest.mark.parametrize(
     ("found", "style"),
     [
-        (row(2.0, 1.0), LESS),
-        (row(1.0, 2.0), MORE),
+        (row(2.0, 1.0), Style.GOOD),
+        (row(1.0, 2.0), Style.POOR),
         (row(1.0, 1.0), Style.PLAIN),
         (row(None, 1.0), Style.PLAIN),
         # zero lies within the interval: nobody can be sure
         (row(2.0, 1.0, -2.0, 0.5), Style.PLAIN),
         (row(1.0, 2.0, -0.5, 2.0), Style.PLAIN),
-        (row(2.0, 1.0, -2.0, -0.5), LESS),
-        (row(1.0, 2.0, 0.5, 2.0), MORE),
-        (row(2.0, 1.0, -2.0, 0.0), LESS),
-        (row(1.0, 2.0, 0.0, 2.0), MORE),
-        (row(2.0, 1.0, -2.0, None), LESS),
-        (row(1.0, 2.0, None, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, -0.5), Style.GOOD),
+        (row(1.0, 2.0, 0.5, 2.0), Style.POOR),
+        (row(2.0, 1.0, -2.0, 0.0), Style.GOOD),
+        (row(1.0, 2.0, 0.0, 2.0), Style.POOR),
+        (row(2.0, 1.0, -2.0, None), Style.GOOD),
+        (row(1.0, 2.0, None, 2.0), Style.POOR),
     ],
 )
 def test_less_is_good_more_is_poor_and_doubt_is_plain(found: TotalRow, style: Style) -> None:
