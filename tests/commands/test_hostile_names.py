@@ -217,7 +217,10 @@ def forms_of(name: str) -> list[str]:
         return FORMS[name]
     command = dict(commands())[name.partition(" --")[0]]
     option = next((p for p in command.params if p.name == "form"), None)
-    return list(option.type.choices) if option and isinstance(option.type, click.Choice) else [""]
+    if option is None or not isinstance(option.type, click.Choice):
+        return [""]
+    # a spreadsheet is no text: tests/view/test_spreadsheets.py
+    return [form for form in option.type.choices if form != "xlsx"]
 
 
 def shown(text: str, form: str) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.errors import ParseError
-from perfc.view.answers import RESULTS
 
 from ..shared.prelude import (
     DeploymentOptions,
@@ -50,7 +49,7 @@ DOCUMENTS = {
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @model_options
 @table_options("trace")
-@format_options(*RESULTS, "trace")
+@format_options("text", "json", "csv", "markdown", "html", "xlsx", "trace")
 @color_option
 def command(
     options: DeploymentOptions,
