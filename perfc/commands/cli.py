@@ -48,12 +48,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command that ``args`` call; the error suggests similar names."""
         # commands and options of earlier versions still work, with a note
-        if args[:1] == ["diff"] and any(a.startswith("--to-") for a in args):
-            from perfc.commands.shared import former
-
-            args = former.new_sides(args)
-            say(f"note: it is now perfc {' '.join(args)}")
-        is_former = args[:2] in (["bulk", "run"], ["bulk", "report"], ["dev", "fusion"])
+        is_former = args[:2] in (["bulk", "run"], ["dev", "fusion"])
         is_known = not args or args[0].startswith("-") or listing.module_of(args[0]) is not None
         if is_known and not is_former:
             return super().resolve_command(ctx, args)

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, TimeoutError, wait
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Generic, TypeVar
 
-from perfc.common.extras import install
-from perfc.errors import MissingExtraError, ModelError, reason_of
+from perfc.common.extras import required
+from perfc.errors import ModelError, reason_of
 from perfc.ir import frozen
 
 T = TypeVar("T")
@@ -63,7 +62,7 @@ def pooled(
     Raises:
         MissingExtraError: without ``pebble``.
     """
-    pebble = _package("pebble", "data", "a pool of processes")
+    pebble = required("pebble", "a pool of processes needs pebble", "data")
     with pebble.ProcessPool(
         max_workers=count,
         max_tasks=RECYCLED_AFTER,
@@ -110,7 +109,7 @@ def clustered(
         MissingExtraError: without ``distributed``.
         ModelError: the scheduler cannot be reached.
     """
-    dask = _package("distributed", "dask", "--dask")
+    dask = required("distributed", "--dask needs distributed", "dask")
     try:
         client = dask.Client(address, timeout="10s")
     except (OSError, ValueError) as error:
@@ -151,15 +150,3 @@ def _limited(memory_bytes: int) -> None:
         return  # Windows
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-
-
-def _package(name: str, extra: str, what: str) -> Any:
-    """Return an optional package.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError(f"{what} needs {name}", hint=install(extra)) from None

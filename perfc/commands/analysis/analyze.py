@@ -245,8 +245,8 @@ def is_one_page(options: DeploymentOptions) -> bool:
     from perfc.view.html.what_if import MOST_TARGETS
 
     # several runtimes or precisions make several rows a target, which the table has
-    ways = [names_in(text or "") for text in map(options.fields.get, ("runtime", "dtype"))]
-    target = options.deployment(is_several=True).target if max(map(len, ways)) <= 1 else ""
+    is_one_way = len([*options.ways()]) == 1
+    target = options.deployment(is_several=True).target if is_one_way else ""
     return bool(target) and len(options.machines(target)) <= MOST_TARGETS
 
 

@@ -154,10 +154,10 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         if not config.modules_of(name)
     ]
     config = replace(config, budgets=(*replaced, *added))
-    return priced(config, options.file)
+    return priced(config, options)
 
 
-def priced(config: Config, file: Path | None) -> Config:
+def priced(config: Config, options: DeploymentOptions) -> Config:
     """Return budgets with the prices of their targets, if one limits the cost.
 
     Raises:
@@ -172,7 +172,7 @@ def priced(config: Config, file: Path | None) -> Config:
         return config
     given = click.get_current_context().params
     terms = member(RentalTerms, given.get("terms") or "on-demand", "--terms")
-    prices = replace(prices_in(file), terms=terms, cloud=given.get("cloud") or "")
+    prices = replace(options.prices, terms=terms, cloud=given.get("cloud") or "")
     offers: dict[str, Offer] = {}
     for b in limited:
         offer = prices.of(load_machine(b.target))

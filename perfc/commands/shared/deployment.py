@@ -241,7 +241,7 @@ class DeploymentOptions:
     @property
     def has_several_targets(self) -> bool:
         """Return True if more than one target is named."""
-        target = self.fields.get("target") or self.of_file.values.get("target")
+        target = self.value_of("target")
         names = names_in(target) if isinstance(target, str) else []
         return len(names) > 1 or names == [EVERY]
 

@@ -43,30 +43,3 @@ def replaced(args: Sequence[str]) -> list[str]:
     words, arguments = words_of(name).split(), args[len(name.split()) :]
     # a command that became an option goes to the end: ``help X`` is ``X --help``
     return [*arguments, *words] if words[0].startswith("-") else [*words, *arguments]
-
-
-def new_sides(args: Sequence[str]) -> list[str]:
-    """Return a command line of ``perfc diff`` with its former options ``--to-KEY`` as ``--to``.
-
-    >>> new_sides(["diff", "a.onnx", "--to-batch", "8", "--to-no-tf32", "--to-dim=n=4"])
-    ['diff', 'a.onnx', '--to', 'batch=8', '--to', 'tf32=no', '--to', 'n=4']
-    """
-    from perfc.deployment import OPTIONS
-
-    result: list[str] = []
-    words = iter(args)
-    for word in words:
-        if not word.startswith("--to-"):
-            result.append(word)
-            continue
-        key, equals, value = word.removeprefix("--to-").partition("=")
-        bare = key.removeprefix("no-")
-        # a switch had two flags and no value
-        if (declared := OPTIONS.get(bare.replace("-", "_"))) and declared.is_switch:
-            result += ["--to", f"{bare}={'yes' if bare == key else 'no'}"]
-            continue
-        if not equals:
-            value = next(words, "")
-        # the value of ``--to-dim`` is NAME=N already
-        result += ["--to", value if key == "dim" else f"{key}={value}"]
-    return result

@@ -114,10 +114,7 @@ def step_of(options: DeploymentOptions) -> StepSettings:
 
 def option_value(options: DeploymentOptions, field: str, default: str) -> str:
     """Return a field from the command line, the project file or ``default``."""
-    value = options.fields[field]
-    # the command line takes precedence over the file
-    if value is None:
-        value = options.of_file.values.get(field)
+    value = options.value_of(field)
     return value if isinstance(value, str) and value else default
 
 
